@@ -1,0 +1,279 @@
+"""What the agent acts on: tasks, actions, observations, and the class that every world derives from.
+
+A world is one class. Its actions are methods marked ``@action``: signature, docstring and example of the method are the
+single source of the prompt text, the static check, the wire schema and the documentation.
+"""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from envs.errors import Diverged, EpisodeEnded, UnknownAction
+
+
+class Task(BaseModel):
+    """One thing to achieve in a world. ``id`` alone identifies it; ``params`` is what the goal sentence says, parsed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    env: str
+    split: str
+    type: str
+    goal: str
+    params: dict[str, JsonValue] = Field(default_factory=dict)
+    seed: int = 0
+
+
+class Selection(BaseModel):
+    """Which tasks of a world: the command line's one selector.
+
+    ``limit`` is the number of tasks over all types (None: every one), taken in turn from each type. ``seeds`` counts
+    for worlds whose tasks are made from a type and a seed. ``ids``, if given, overrides all else.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    split: str | None = None
+    limit: int | None = Field(default=None, ge=1)
+    types: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One call on the world, arguments by position."""
+
+    name: str
+    args: tuple[JsonValue, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(repr, self.args))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What came back: the plan receives ``text`` only.
+
+    ``accepted`` says whether the action took effect, ``terminated`` that the world's own episode ended with it,
+    ``truncated`` that the world cut the episode short (a time or step limit of the world itself).
+    """
+
+    text: str
+    accepted: bool = True
+    terminated: bool = False
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The world's own judgement, for the host only; ``score`` lies between 0 and 1."""
+
+    solved: bool
+    score: float
+
+
+@dataclass(frozen=True)
+class ActionSpec:
+    """Name, typed function, documentation and example of an action or a query."""
+
+    name: str
+    function: Callable[..., Any]
+    doc: str
+    example: str = ""
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """The signature as the plan sees it, without ``self``."""
+        full = inspect.signature(self.function, eval_str=True)
+        return full.replace(parameters=list(full.parameters.values())[1:])
+
+    def bind(self, *args: JsonValue, **kwargs: JsonValue) -> Action:
+        """The action that this call means; raises TypeError as a Python call would."""
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return Action(self.name, tuple(bound.arguments.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """Something a world needs from the machine: what was found, or how to get it."""
+
+    name: str
+    found: str | None
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A state to come back to: the actions that led there, and the world's own copy where it has a cheap one."""
+
+    task: Task
+    history: tuple[tuple[Action, Observation], ...]
+    last: Observation
+    native: object = None
+
+
+P = ParamSpec("P")
+W = TypeVar("W")
+_MARK = "_planbook_spec"
+
+
+def action(example: str = "") -> Callable[[Callable[Concatenate[W, P], Observation]], Callable[Concatenate[W, P], Observation]]:
+    """Mark a method as an action. ``example`` is one line: a call and what it returned."""
+
+    def mark(function: Callable[Concatenate[W, P], Observation]) -> Callable[Concatenate[W, P], Observation]:
+        setattr(function, _MARK, ("action", example))
+        return function
+
+    return mark
+
+
+def query(example: str = "") -> Callable[[Callable[Concatenate[W, P], JsonValue]], Callable[Concatenate[W, P], JsonValue]]:
+    """Mark a read-only method: it tells the plan something, is no action, and leaves no step behind."""
+
+    def mark(function: Callable[Concatenate[W, P], JsonValue]) -> Callable[Concatenate[W, P], JsonValue]:
+        setattr(function, _MARK, ("query", example))
+        return function
+
+    return mark
+
+
+class NoOptions(BaseModel):
+    """The options of a world that has none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Environment(ABC):
+    """A world. Subclasses name it, mark actions, and implement ``tasks``, ``begin`` and ``verdict``.
+
+    One instance plays one episode at a time and belongs to one thread.
+    """
+
+    name: ClassVar[str]
+    actions: ClassVar[Mapping[str, ActionSpec]] = {}
+    queries: ClassVar[Mapping[str, ActionSpec]] = {}
+    attributes: ClassVar[Mapping[str, str]] = {}
+    """Read-only attributes of the plan's ``agent``: name to description."""
+    helpers: ClassVar[str] = ""
+    """Plan code that defines the world's bare functions."""
+    types: ClassVar[tuple[str, ...]] = ()
+    splits: ClassVar[tuple[str, ...]] = ()
+    """The first is the default."""
+    action_limit: ClassVar[int] = 50
+    """How many actions a replay allows unless the run says otherwise."""
+    deterministic: ClassVar[bool] = True
+    parallel: ClassVar[bool] = True
+    """Whether instances may work side by side in threads."""
+    Options: ClassVar[type[BaseModel]] = NoOptions
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        specs: dict[str, dict[str, ActionSpec]] = {"action": dict(cls.actions), "query": dict(cls.queries)}
+        for name, member in vars(cls).items():
+            if mark := getattr(member, _MARK, None):
+                kind, example = mark
+                specs[kind][name] = ActionSpec(name, member, inspect.getdoc(member) or "", example)
+        cls.actions, cls.queries = specs["action"], specs["query"]
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        self.options: BaseModel = options if options is not None else self.Options()
+        self.history: list[tuple[Action, Observation]] = []
+        self.task: Task | None = None
+        self._last = Observation("")
+
+    @classmethod
+    @abstractmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """The chosen tasks, in a fixed order. Raises BadSelection or MissingRequirement."""
+
+    @classmethod
+    def requirements(cls) -> Sequence[Requirement]:
+        """What the world needs beyond its Python packages, found or not."""
+        return ()
+
+    @abstractmethod
+    def begin(self, task: Task) -> Observation:
+        """Set the task up from scratch and return the first observation."""
+
+    @abstractmethod
+    def verdict(self) -> Verdict:
+        """The world's judgement of the current state; the plan never sees it."""
+
+    def state(self) -> str:
+        """One line for prompts: where things stand now."""
+        return ""
+
+    def attribute_values(self) -> Mapping[str, JsonValue]:
+        """The current values of ``attributes``."""
+        return {}
+
+    def counts(self, action: Action) -> bool:
+        """Whether the action counts towards the action limit."""
+        return True
+
+    def versions(self) -> Mapping[str, str]:
+        """What a run records beside its figures: engine, grammar, browser, data."""
+        return {}
+
+    def close(self) -> None:
+        """Give back what the world holds; closing twice is harmless."""
+
+    def _save(self) -> object:
+        """A cheap copy of the current state, or None where the world has none."""
+        return None
+
+    def _load(self, native: object) -> None:
+        """Return to a copy made by ``_save`` in the same episode."""
+
+    def reset(self, task: Task) -> Observation:
+        """Begin the task from scratch; the history starts anew."""
+        self.history, self.task = [], task
+        self._last = self.begin(task)
+        return self._last
+
+    @property
+    def ended(self) -> bool:
+        """Whether the world's episode is over."""
+        return self._last.terminated or self._last.truncated
+
+    def act(self, action: Action) -> Observation:
+        """Take one action. Raises EpisodeEnded after the end, UnknownAction for a name the world does not have."""
+        if self.task is None:
+            raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
+        if self.ended:
+            raise EpisodeEnded(f"{self.name}: the episode of {self.task.id} is over; {action} was not taken")
+        if action.name not in self.actions:
+            raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {', '.join(sorted(self.actions))}")
+        self._last = getattr(self, action.name)(*action.args)
+        self.history.append((action, self._last))
+        return self._last
+
+    def snapshot(self) -> Snapshot:
+        """The current state, to come back to with ``restore``."""
+        if self.task is None:
+            raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
+        return Snapshot(self.task, tuple(self.history), self._last, self._save())
+
+    def restore(self, snapshot: Snapshot) -> Observation:
+        """Go back to a snapshot and return its observation.
+
+        Without a native copy the task is reset and its actions are walked again; raises Diverged if one of them is
+        answered differently.
+        """
+        if snapshot.native is not None and snapshot.task == self.task:
+            self._load(snapshot.native)
+            self.history, self._last = list(snapshot.history), snapshot.last
+            return snapshot.last
+        self.reset(snapshot.task)
+        for number, (past, expected) in enumerate(snapshot.history, start=1):
+            if (actual := self.act(past)) != expected:
+                raise Diverged(number, past, expected, actual)
+        return self._last

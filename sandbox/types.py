@@ -1,0 +1,72 @@
+"""The sandbox's vocabulary: what goes into a session, and what comes out of running a cell."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+
+class Limits(BaseModel):
+    """What one cell may use. Every limit is enforced on the host, by ending the worker where it must be."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    wall_seconds: float = Field(default=10.0, gt=0)
+    """Wall clock of the plan itself; it stops while the host works on a call."""
+    cpu_seconds: float = Field(default=10.0, gt=0)
+    memory_mb: int = Field(default=256, ge=16)
+    """Address space that the session may add to an idle worker's."""
+    output_chars: int = Field(default=100_000, ge=0)
+    host_calls: int = Field(default=2_000, ge=0)
+    source_chars: int = Field(default=100_000, ge=0)
+
+
+class FaultKind(StrEnum):
+    """Why a cell did not finish."""
+
+    CHECK = "check"
+    """Refused before running: syntax, policy, unknown names."""
+    RAISED = "raised"
+    """The plan raised an exception."""
+    LIMIT = "limit"
+    """A limit ended the cell, and its worker with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a plan, told so that a model or a person can repair it.
+
+    ``line`` and ``column`` count from 1 and 0, in the cell's own source; ``source`` is that line's text. ``type`` is the
+    exception's class name, the limit's name, or the name of the check.
+    """
+
+    kind: FaultKind
+    type: str
+    message: str
+    line: int | None = None
+    column: int | None = None
+    source: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        where = f"line {self.line}: " if self.line else ""
+        shown = f"\n    {self.source.strip()}" if self.source.strip() else ""
+        hint = f"\n  {self.hint}" if self.hint else ""
+        return f"{where}{self.type}: {self.message}{shown}{hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class CellResult:
+    """What running one cell gave. ``value`` is that of a final expression, as JSON where it can be, else its repr."""
+
+    output: str = ""
+    value: JsonValue = None
+    faults: tuple[Fault, ...] = ()
+    host_calls: int = 0
+    seconds: float = 0.0
+    """Wall clock of the plan itself, without the host's work."""
+
+    @property
+    def fault(self) -> Fault | None:
+        """The first fault, if any."""
+        return self.faults[0] if self.faults else None
