@@ -201,7 +201,10 @@ class Environment(ABC):
 
     @abstractmethod
     def begin(self, task: Task) -> Observation:
-        """Set the task up from scratch and return the first observation."""
+        """Set the task up from scratch and return the first observation.
+
+        A world that learns goal and params only now (a page shows them) sets ``self.task`` to a copy that has them.
+        """
 
     @abstractmethod
     def verdict(self) -> Verdict:
@@ -268,7 +271,7 @@ class Environment(ABC):
         Without a native copy the task is reset and its actions are walked again; raises Diverged if one of them is
         answered differently.
         """
-        if snapshot.native is not None and snapshot.task == self.task:
+        if snapshot.native is not None and self.task is not None and snapshot.task.id == self.task.id:
             self._load(snapshot.native)
             self.history, self._last = list(snapshot.history), snapshot.last
             return snapshot.last
