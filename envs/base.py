@@ -125,7 +125,9 @@ W = TypeVar("W")
 _MARK = "_planbook_spec"
 
 
-def action(example: str = "") -> Callable[[Callable[Concatenate[W, P], Observation]], Callable[Concatenate[W, P], Observation]]:
+def action(
+    example: str = "",
+) -> Callable[[Callable[Concatenate[W, P], Observation]], Callable[Concatenate[W, P], Observation]]:
     """Mark a method as an action. ``example`` is one line: a call and what it returned."""
 
     def mark(function: Callable[Concatenate[W, P], Observation]) -> Callable[Concatenate[W, P], Observation]:
@@ -135,7 +137,9 @@ def action(example: str = "") -> Callable[[Callable[Concatenate[W, P], Observati
     return mark
 
 
-def query(example: str = "") -> Callable[[Callable[Concatenate[W, P], JsonValue]], Callable[Concatenate[W, P], JsonValue]]:
+def query(
+    example: str = "",
+) -> Callable[[Callable[Concatenate[W, P], JsonValue]], Callable[Concatenate[W, P], JsonValue]]:
     """Mark a read-only method: it tells the plan something, is no action, and leaves no step behind."""
 
     def mark(function: Callable[Concatenate[W, P], JsonValue]) -> Callable[Concatenate[W, P], JsonValue]:
