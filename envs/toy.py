@@ -23,7 +23,7 @@ class Toy(Environment):
     types = ("fetch", "fetch_two")
     splits = ("all",)
     action_limit = 30
-    attributes = {"holding": "the thing in hand, or 'nothing'"}  # noqa: RUF012
+    attributes = {"holding": "the thing in hand, or 'nothing'"}
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
