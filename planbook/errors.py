@@ -1,6 +1,7 @@
 """What the command line reports: every error of the layers below ends up as one of these exit codes.
 
 PlanbookError
+├── BadArgument     an option whose value cannot be read
 └── BadRun          a run folder that cannot be read, or does not fit what was asked
 """
 
@@ -15,6 +16,10 @@ OK, BROKEN, BAD_INPUT, MISSING, OUT_OF_BUDGET, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 class PlanbookError(Exception):
     """Base of this package's errors."""
+
+
+class BadArgument(PlanbookError):
+    """An option whose value cannot be read."""
 
 
 class BadRun(PlanbookError):

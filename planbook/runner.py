@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from envs import Environment, EnvsError, MissingRequirement, load_world
 from planbook.lanes import Lane, side_by_side
 from planbook.run import Config, Entry, Run
+from planbook.store import Watch
 from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
 
 DIVERGED = "diverged"
@@ -22,10 +23,17 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
     return endings
 
 
-def run_tasks(run: Run, memory: Memory, on_ending: Callable[[Entry, Ending], None], *, jobs: int = 1) -> bool:
+def run_tasks(
+    run: Run,
+    memory: Memory,
+    on_ending: Callable[[Entry, Ending], None],
+    *,
+    jobs: int = 1,
+    watch: Watch | None = None,
+) -> bool:
     """Play every episode of a run that has no ending yet. Returns False if Ctrl-C stopped it.
 
-    ``on_ending`` is called in this thread, as each episode ends. A run that was stopped or killed is taken up again by
+    ``on_ending`` is called in this thread, as each episode ends; ``watch`` in the episode's own, at each new event. A run that was stopped or killed is taken up again by
     calling this once more: what ended is not played again, and what had begun repeats its recorded part.
     """
     played = recorded_endings(run)
@@ -34,7 +42,7 @@ def run_tasks(run: Run, memory: Memory, on_ending: Callable[[Entry, Ending], Non
     options = world_class.Options.model_validate(run.config.env_options)
 
     def play_one(entry: Entry, lane: Lane) -> Ending:
-        ending = _play_out(run, memory, entry, lane)
+        ending = _play_out(run, memory, entry, lane, watch)
         if ending.outcome is Outcome.BROKEN:
             lane.drop_world()
         return ending
@@ -61,11 +69,11 @@ def play_entry(
     return play(episode, strategy.play, options)
 
 
-def _play_out(run: Run, memory: Memory, entry: Entry, lane: Lane) -> Ending:
+def _play_out(run: Run, memory: Memory, entry: Entry, lane: Lane, watch: Watch | None) -> Ending:
     """Play one episode; where its recorded part cannot be repeated, count that as BROKEN and start over."""
     path, restart = entry.path, 0
     while True:
-        journal = run.store.journal(path)
+        journal = run.store.journal(path, watch)
         if recorded := journal.get(path, "outcome", 0):
             ending = Ending.model_validate(recorded)
         else:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,6 +52,10 @@ EVENT = Table(
     UniqueConstraint("scope", "kind", "n"),
 )
 TEXT = Table("text", METADATA, Column("hash", String(64), primary_key=True), Column("body", Text, nullable=False))
+
+
+Watch = Callable[[EventKind, Body], None]
+"""Told of each new event of an episode, after it is committed."""
 
 
 class Event(NamedTuple):
@@ -116,9 +120,9 @@ class Store:
             for row in connection.execute(query):
                 yield Event(row.scope, row.kind, row.n, _unpacked(json.loads(row.body), connection, texts), row.at)
 
-    def journal(self, path: str) -> "EpisodeJournal":
-        """The journal of one episode: its events so far, and the way to add more."""
-        return EpisodeJournal(self, path)
+    def journal(self, path: str, watch: Watch | None = None) -> "EpisodeJournal":
+        """The journal of one episode: its events so far, and the way to add more, each told to ``watch``."""
+        return EpisodeJournal(self, path, watch)
 
     def close(self) -> None:
         """Close the file; everything is in it already."""
@@ -146,8 +150,8 @@ class Store:
 class EpisodeJournal:
     """One episode's view of the store: what stands there is read once, what is new is written through."""
 
-    def __init__(self, store: Store, path: str) -> None:
-        self._store = store
+    def __init__(self, store: Store, path: str, watch: Watch | None = None) -> None:
+        self._store, self._watch = store, watch
         self._recorded: dict[tuple[str, str, int], Body] = {
             (row.scope, row.kind, row.n): row.body
             for row in store.events(path)
@@ -162,6 +166,8 @@ class EpisodeJournal:
         """Add an event; it is committed when this returns."""
         self._store.put(scope, kind, number, body)
         self._recorded[scope, kind, number] = body
+        if self._watch is not None:
+            self._watch(kind, body)
 
 
 def _sqlite(path: Path) -> Engine:

@@ -15,7 +15,7 @@ from planner.journal import Body, EventKind, Journal, MemoryJournal
 from planner.memory import Memory, NoMemory, Recall
 from planner.play import play
 from planner.procedure import Procedure, is_procedure, parse_procedure, read_procedure
-from planner.strategies import METHODS, Method, Strategy, method
+from planner.strategies import METHODS, GivenCode, Method, Strategy, code_of, method
 from planner.surface import checked_functions, plan_attributes
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Round, Step, Trajectory
 
@@ -33,6 +33,7 @@ __all__ = [
     "Feedback",
     "FeedbackKind",
     "Frame",
+    "GivenCode",
     "Journal",
     "JournalMismatch",
     "Mark",
@@ -52,6 +53,7 @@ __all__ = [
     "UnknownStrategy",
     "WrongMark",
     "checked_functions",
+    "code_of",
     "is_procedure",
     "method",
     "parse_procedure",

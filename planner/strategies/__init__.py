@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 
 from planner.errors import UnknownStrategy
-from planner.strategies.base import Method, NoStrategyOptions, Strategy
-from planner.strategies.procedures import procedures
+from planner.strategies.base import Method, Options, Strategy
+from planner.strategies.code import GivenCode, code_of, given_code, procedures
 
 METHODS: Mapping[str, Method] = {
-    "procedures": Method(procedures, NoStrategyOptions, "stored plan code with parameters; no model"),
+    "code": Method(given_code, GivenCode, "one given plan; no model"),
+    "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
 }
 
 
@@ -18,4 +19,4 @@ def method(name: str) -> Method:
     return METHODS[name]
 
 
-__all__ = ["METHODS", "Method", "NoStrategyOptions", "Strategy", "method"]
+__all__ = ["METHODS", "GivenCode", "Method", "Options", "Strategy", "code_of", "method"]

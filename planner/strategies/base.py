@@ -14,8 +14,8 @@ class Strategy(Protocol):
     def __call__(self, episode: Episode, options: BaseModel) -> None: ...
 
 
-class NoStrategyOptions(BaseModel):
-    """The options of a method that has none."""
+class Options(BaseModel):
+    """The options of a method; this one has none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,5 +25,5 @@ class Method:
     """A strategy with the model of its options and the line that the command line shows."""
 
     play: Strategy
-    options: type[BaseModel]
+    options: type[Options]
     summary: str
