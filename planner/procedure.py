@@ -12,7 +12,7 @@ FORM = """a procedure begins with a docstring: its summary, an empty line, then 
     world: WORLD
     type: TASK TYPE
     source: who or what wrote it
-    uses: HELPER FILE (optional, without .py)"""
+    uses: HELPER FILE, ... (optional, without .py)"""
 
 
 class Procedure(Record):
@@ -70,7 +70,11 @@ def _header(text: str, name: str) -> list[str]:
 
 
 def _helpers(uses: str, name: str, folder: Path | None) -> str:
-    path = (folder / f"{uses}.py") if folder else None
-    if path is None or not uses.isidentifier() or not path.is_file():
-        raise BadProcedure(f"{name}: uses {uses!r}, but there is no helper file {path or uses}")
+    return "\n\n".join(_helper(each.strip(), name, folder) for each in uses.split(","))
+
+
+def _helper(helper: str, name: str, folder: Path | None) -> str:
+    path = (folder / f"{helper}.py") if folder else None
+    if path is None or not helper.isidentifier() or not path.is_file():
+        raise BadProcedure(f"{name}: uses {helper!r}, but there is no helper file {path or helper}")
     return path.read_text(encoding="utf-8")
