@@ -1,0 +1,78 @@
+"""Stand-in, replaced at merge by the language half: plain compile, plain builtins."""
+
+import ast
+import builtins
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+
+from sandbox.worker.clock import Clock
+
+
+@dataclass(frozen=True)
+class Problem:
+    line: int
+    column: int
+    message: str
+    hint: str = ""
+
+
+class PolicyRefused(Exception):
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        super().__init__(problems)
+
+
+@dataclass(frozen=True)
+class CompiledCell:
+    code: CodeType
+    tail: CodeType | None
+
+
+def preload() -> None:
+    import datetime, json, math, re  # noqa: E401, F401, PLC0415
+
+
+def compile_plain(source: str, name: str) -> CompiledCell:
+    tree = ast.parse(source, f"<{name}>")
+    tail = None
+    if tree.body and isinstance(last := tree.body[-1], ast.Expr):
+        tree.body.pop()
+        tail = compile(ast.Expression(last.value), f"<{name}>", "eval")
+    return CompiledCell(compile(tree, f"<{name}>", "exec"), tail)
+
+
+def compile_cell(source: str, name: str) -> CompiledCell:
+    tree = ast.parse(source, f"<{name}>")
+    problems = [
+        Problem(node.lineno, node.col_offset, f"{node.attr} is not allowed")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr.startswith("__")
+    ]
+    if problems:
+        raise PolicyRefused(problems)
+    return compile_plain(source, name)
+
+
+def unguarded_namespace(random: random.Random, clock: Clock, write: Callable[[str], None]) -> dict[str, object]:
+    space = namespace(random, clock, write)
+    space["__builtins__"] = {**vars(builtins), "print": space["__builtins__"]["print"]}  # type: ignore[index]
+    return space
+
+
+def namespace(random: random.Random, clock: Clock, write: Callable[[str], None]) -> dict[str, object]:
+    def show(*values: object, sep: str = " ", end: str = "\n") -> None:
+        write(sep.join(map(str, values)) + end)
+
+    plain = {**vars(builtins), "print": show}
+    del plain["__import__"]
+    import re  # noqa: PLC0415
+    from types import SimpleNamespace  # noqa: PLC0415
+
+    time = SimpleNamespace(time=clock.now, sleep=clock.sleep)
+    return {"__builtins__": plain, "__name__": "plan", "random": random, "time": time, "re": re}
+
+
+def protect(cls: type) -> None:
+    pass

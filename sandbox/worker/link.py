@@ -1,0 +1,96 @@
+"""The worker's end of the channel, as the plan's functions, print and clock use it."""
+
+import builtins
+import socket
+from typing import Any, NoReturn
+
+from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, MAX_STRING, Channel, FrameTooLong
+from sandbox.worker.clock import LogicalClock
+from sandbox.worker.objects import refresh
+from sandbox.worker.values import SCALARS, decode, encode, exact, to_bytes
+
+
+def never() -> NoReturn:
+    """The worker's socket has no time-out."""
+    raise AssertionError("a blocking socket returned early")
+
+
+class Link:
+    """The worker's end of the channel, as the plan's functions use it."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._channel = Channel(sock, send_cap=MAX_FROM_WORKER, receive_cap=MAX_FROM_HOST)
+        self._running = False
+        self.clock = LogicalClock(0, self._sleep)
+        self.objects: dict[str, object] = {}
+
+    def receive(self) -> list[Any]:
+        """The next message of the host."""
+        return decode(self._channel.receive(never).decode())  # type: ignore[no-any-return]
+
+    def send(self, payload: bytes) -> None:
+        """Send one message."""
+        self._channel.send(payload, never)
+
+    def running(self, now: bool) -> None:
+        """Whether a cell runs; only then may plan code speak to the host."""
+        self._running = now
+
+    def write(self, text: str) -> None:
+        """Print: sent at once, so that it is kept whatever becomes of the cell."""
+        if not self._running:
+            return
+        for start in range(0, len(text), MAX_STRING):
+            part = text[start : start + MAX_STRING]
+            self.send(encode(["print", part]).encode("utf-8", "backslashreplace"))
+
+    def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        """Have the host carry out a function. Raises what the host says, or TypeError and ValueError for odd arguments."""
+        if kwargs or not SCALARS.issuperset(map(type, args)):
+            return self._ask(_checked(name, parameters, args, kwargs))
+        try:
+            payload = encode(["call", name, args, kwargs]).encode()
+        except ValueError:
+            payload = _checked(name, parameters, args, kwargs)
+        return self._ask(payload)
+
+    def _sleep(self, seconds: float) -> None:
+        self._ask(encode(["sleep", seconds]).encode())
+
+    def _ask(self, payload: bytes) -> object:
+        if not self._running:
+            raise RuntimeError("no cell is running")
+        try:
+            self.send(payload)
+        except FrameTooLong as error:
+            raise ValueError(f"the arguments are too long: {error}") from None
+        kind, *rest = self.receive()
+        *answer, changed, self.clock.set_to = rest
+        if changed:
+            refresh(self.objects, changed)
+        if kind == "error":
+            raise _exception(*answer)
+        return answer[0]
+
+
+def _checked(name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> bytes:
+    given = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
+    parts = []
+    for parameter, value in [*given, *kwargs.items()]:
+        try:
+            parts.append(exact(value))
+            to_bytes(parts[-1])
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name}(): argument {parameter!r} {error}") from None
+    return to_bytes(["call", name, parts[: len(args)], dict(zip(kwargs, parts[len(args) :], strict=True))])
+
+
+def _exception(kind: str, message: str) -> Exception:
+    """The builtin of that name, where it is an exception that a message makes; else RuntimeError."""
+    known = getattr(builtins, kind, None)
+    if isinstance(known, type) and issubclass(known, Exception) and not issubclass(known, MemoryError):
+        try:
+            return known(message)
+        except TypeError:
+            pass
+    return RuntimeError(message)
