@@ -8,6 +8,7 @@ from sandbox.types import Fault
 
 _OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
 _PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
+_MAX_BLOCKS = 200
 _LATER_CLOSINGS = 20
 """How many further fence lines are tried as the end of a block that is cut short by a fence inside a string."""
 
@@ -29,10 +30,10 @@ class Fenced:
 
 
 def fenced_blocks(lines: list[str]) -> list[Fenced]:
-    """All blocks in order. The last one may be unclosed: it then ends with the text."""
+    """The blocks in order, 200 at most. The last one may be unclosed: it then ends with the text."""
     blocks: list[Fenced] = []
     number = 0
-    while number < len(lines):
+    while number < len(lines) and len(blocks) < _MAX_BLOCKS:
         if opening := _OPENING.match(lines[number]):
             blocks.append(_block(lines, number, *opening.groups()))
             number = blocks[-1].closing

@@ -96,11 +96,10 @@ def _from_bare_text(lines: list[str]) -> ReadReply:
 
 
 def _problem_of(code: str, *, closed: bool) -> Fault | None:
-    tree = parse(code)
-    if isinstance(tree, ast.Module) and not tree.body:
-        return _problem("empty", "the code block holds no statement", "write the plan's code into the block")
-    fault = locate_error(code)
-    if fault is None or closed:
+    if (fault := locate_error(code)) is None:
+        empty = _problem("empty", "the code block holds no statement", "write the plan's code into the block")
+        return None if _has_statement(code) else empty
+    if closed:
         return fault
     return replace(
         fault, hint=f"the reply ended inside its code block: write it whole, shorter if need be. {fault.hint}"
@@ -109,6 +108,11 @@ def _problem_of(code: str, *, closed: bool) -> Fault | None:
 
 def _problem(kind: str, message: str, hint: str) -> Fault:
     return Fault(FaultKind.CHECK, kind, message, hint=hint)
+
+
+def _has_statement(code: str) -> bool:
+    tree = parse(code)
+    return isinstance(tree, ast.Module) and bool(tree.body)
 
 
 def _parses(code: str) -> bool:

@@ -13,6 +13,8 @@ from sandbox.types import Fault, FaultKind, Limits
 FILENAME = "<plan>"
 MAX_CHARS = Limits().source_chars
 """Longer code is not parsed at all: it would not run either."""
+MAX_LINES = 5_000
+"""Lines and semicolons: CPython's compiler takes seconds over tens of thousands of statements."""
 
 # CPython warns of "x is 1" and of "\d" while parsing. A plan's style is no business of the host's standard error.
 warnings.filterwarnings("ignore", category=SyntaxWarning, module=FILENAME)
@@ -21,11 +23,12 @@ warnings.filterwarnings("ignore", category=DeprecationWarning, module=FILENAME)
 _LANGUAGE = Language(tree_sitter_python.language())
 
 _HINTS_BY_CHARACTER = {
-    **dict.fromkeys("‘’‚‛′`´", "write a plain quote: '"),
+    **dict.fromkeys("‘’‚‛′´", "write a plain quote: '"),
     **dict.fromkeys("“”„‟″«»", 'write a plain quote: "'),
     **dict.fromkeys("，；：（）【】。、", "write the plain ASCII sign"),
     **dict.fromkeys("–—−", "write a plain minus: -"),
     "…": "write three dots, or the real code: nothing fills in what is left out",
+    "`": "backquotes stand around the code, not in it",
     "\N{NO-BREAK SPACE}": "write a plain space",
 }
 _HINTS_BY_MESSAGE = (
@@ -45,10 +48,10 @@ _GENERAL_HINT = "explanations belong outside the code, or behind a #"
 
 def parse(code: str) -> ast.Module | Fault:
     """The syntax tree, or what is wrong. Never raises, whatever the text."""
-    if len(code) > MAX_CHARS:
-        return _fault(
-            code, f"the code has {len(code)} characters; {MAX_CHARS} are allowed", None, "write a shorter plan"
-        )
+    lines = code.count("\n") + code.count(";") + 1
+    for count, limit, unit in ((len(code), MAX_CHARS, "characters"), (lines, MAX_LINES, "lines")):
+        if count > limit:
+            return _fault(code, f"the code has {count} {unit}; {limit} are allowed", None, "write a shorter plan")
     try:
         return ast.parse(code, FILENAME)
     except SyntaxError as error:
@@ -116,6 +119,8 @@ def _fault(code: str, message: str, line: int | None, hint: str, column: int | N
 
 
 def _explained(code: str, error: SyntaxError) -> Fault:
+    if "null bytes" in error.msg:
+        return _unreadable(code)
     message, line, column = error.msg, error.lineno or 1, max((error.offset or 1) - 1, 0)
     lines = code_lines(code)
     line = min(line, len(lines))
