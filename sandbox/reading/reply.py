@@ -87,8 +87,8 @@ def _from_fences(lines: list[str], fenced: list[Fenced]) -> ReadReply:
 def _from_bare_text(lines: list[str]) -> ReadReply:
     span = find_code(lines)
     if span is None:
-        problem = _problem("no-code", "the reply holds no Python code", _ONE_BLOCK)
-        return ReadReply("\n".join(lines).strip(), "", "", problem=problem)
+        nothing = _problem("no-code", "the reply holds no Python code", _ONE_BLOCK)
+        return ReadReply("\n".join(lines).strip(), "", "", problem=nothing)
     code = "\n".join(lines[span.start : span.end])
     before, after = "\n".join(lines[: span.start]).strip(), "\n".join(lines[span.end :]).strip()
     problem = _problem_of(code, closed=True)
