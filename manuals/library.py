@@ -10,7 +10,8 @@ from pathlib import Path
 
 from envs import Environment, Task
 from planner import BadProcedure, Procedure, Recall, checked_functions, plan_attributes, read_procedure
-from sandbox.check import bound_names, check_procedure
+from sandbox.check import check_procedure
+from sandbox.reading import bound_names
 
 SHIPPED = Path(__file__).parent
 

@@ -15,7 +15,8 @@ from planbook.commands import read_plan
 from planbook.printing import console
 from planner import checked_functions, is_procedure, parse_procedure, plan_attributes
 from sandbox import Sandbox
-from sandbox.check import bound_names, check, check_procedure
+from sandbox.check import check, check_procedure
+from sandbox.reading import bound_names
 from sandbox.types import Fault
 
 
@@ -28,11 +29,11 @@ def show_worlds(*, as_json: bool) -> int:
     for world in worlds:
         out.print(_world_table(world))
     held = Table(title="sandbox", title_justify="left", show_header=False)
-    for mechanism, state in mechanisms.items():
-        held.add_row(mechanism, state)
+    for mechanism in mechanisms:
+        held.add_row(mechanism.name, "granted" if mechanism.granted else f"not granted: {mechanism.reason}")
     out.print(held)
     if as_json:
-        click.echo(json.dumps({"worlds": {world.name: _facts(world) for world in worlds}, "sandbox": mechanisms}))
+        click.echo(json.dumps({"worlds": {world.name: _facts(world) for world in worlds}, "sandbox": [dataclasses.asdict(each) for each in mechanisms]}))
     return errors.OK
 
 

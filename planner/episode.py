@@ -15,7 +15,8 @@ from planner.memory import Memory, NoMemory, Recall
 from planner.surface import AGENT, TASK, plan_attributes, plan_functions
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Step
 from sandbox import Limits, Sandbox, Session
-from sandbox.check import bound_names, check
+from sandbox.check import check
+from sandbox.reading import bound_names
 
 Functions = Mapping[str, Callable[..., object]]
 OBSERVATION = TypeAdapter(Observation)

@@ -1,5 +1,6 @@
 """What the host accepts from a worker: the shape of every message, and nothing else."""
 
+from types import NoneType
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -11,7 +12,7 @@ ANY = (object,)
 SHAPES: dict[str, tuple[tuple[type, ...], ...]] = {
     "opened": ((dict,),),
     "print": ((str,),),
-    "call": ((str,), (list,), (dict,)),
+    "call": ((int, NoneType), (str,), (list,), (dict,)),
     "sleep": ((int, float),),
     "end": (ANY, (list,)),
 }

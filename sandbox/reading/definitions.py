@@ -5,6 +5,7 @@ import builtins
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sandbox.reading.syntax import code_lines, parse, syntax_tree, walk
 from sandbox.reading.walker import scopes_of
@@ -40,6 +41,13 @@ class Definition:
     constants: tuple[str, ...]
     definitions: tuple[str, ...]
     missing: tuple[str, ...]
+
+
+@lru_cache(maxsize=512)
+def bound_names(code: str) -> frozenset[str]:
+    """The names that a cell defines for the cells after it; none for code that is broken."""
+    tree = parse(code)
+    return frozenset() if isinstance(tree, Fault) else frozenset(scopes_of(tree).module.bindings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 import builtins
 import socket
+import sys
+from types import FrameType
 from typing import Any, NoReturn
 
 from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, MAX_STRING, Channel, FrameTooLong
@@ -23,6 +25,8 @@ class Link:
         self._running = False
         self.clock = LogicalClock(0, self._sleep)
         self.objects: dict[str, object] = {}
+        self.file = ""
+        """The file name of the running cell's code, which no other cell's has."""
 
     def receive(self) -> list[Any]:
         """The next message of the host."""
@@ -46,13 +50,21 @@ class Link:
 
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """Have the host carry out a function. Raises what the host says, or TypeError and ValueError for odd arguments."""
+        line = self._line()
         if kwargs or not SCALARS.issuperset(map(type, args)):
-            return self._ask(_checked(name, parameters, args, kwargs))
+            return self._ask(_checked(line, name, parameters, args, kwargs))
         try:
-            payload = encode(["call", name, args, kwargs]).encode()
+            payload = encode(["call", line, name, args, kwargs]).encode()
         except ValueError:
-            payload = _checked(name, parameters, args, kwargs)
+            payload = _checked(line, name, parameters, args, kwargs)
         return self._ask(payload)
+
+    def _line(self) -> int | None:
+        """The innermost line of the running cell's own source that led to this call."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename != self.file:
+            frame = frame.f_back
+        return None if frame is None else frame.f_lineno
 
     def _sleep(self, seconds: float) -> None:
         self._ask(encode(["sleep", seconds]).encode())
@@ -73,7 +85,7 @@ class Link:
         return answer[0]
 
 
-def _checked(name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> bytes:
+def _checked(line: int | None, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> bytes:
     given = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
     parts = []
     for parameter, value in [*given, *kwargs.items()]:
@@ -82,7 +94,7 @@ def _checked(name: str, parameters: list[str], args: tuple[object, ...], kwargs:
             to_bytes(parts[-1])
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name}(): argument {parameter!r} {error}") from None
-    return to_bytes(["call", name, parts[: len(args)], dict(zip(kwargs, parts[len(args) :], strict=True))])
+    return to_bytes(["call", line, name, parts[: len(args)], dict(zip(kwargs, parts[len(args) :], strict=True))])
 
 
 def _exception(kind: str, message: str) -> Exception:

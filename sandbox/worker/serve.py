@@ -77,8 +77,9 @@ class Cells:
         self._link.clock.set_to = clock
         if changed:
             refresh(self._link.objects, changed)
+        self._link.file = f"{name}#{len(self._earlier)}"
         try:
-            cell = faults.Cell(name, source, self._compile(source, name))
+            cell = faults.Cell(name, source, self._compile(source, self._link.file))
         except REFUSALS as error:
             return to_bytes(["end", None, faults.refused(error, source)])
         self._link.running(True)
