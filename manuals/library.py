@@ -45,9 +45,7 @@ def checked_procedure(procedure: Procedure, world: type[Environment]) -> Procedu
     if procedure.world != world.name:
         raise BadProcedure(f"{procedure.name} is written for world {procedure.world!r}, not {world.name!r}")
     names = bound_names(world.helpers) | bound_names(procedure.helpers)
-    faults = check_procedure(
-        procedure.code, checked_functions(world), attributes=plan_attributes(world), names=names
-    )
+    faults = check_procedure(procedure.code, checked_functions(world), attributes=plan_attributes(world), names=names)
     if faults:
         listed = "\n".join(str(fault) for fault in faults)
         raise BadProcedure(f"{procedure.name} does not pass the check:\n{listed}")

@@ -30,12 +30,16 @@ TASKS = (
 )
 TERMS = (
     click.option("--actions", default=None, type=click.IntRange(min=0), help="Actions an episode may take."),
-    click.option("--limit", "limits", multiple=True, metavar="NAME=VALUE", help="A limit of one plan: wall_seconds=20."),
+    click.option(
+        "--limit", "limits", multiple=True, metavar="NAME=VALUE", help="A limit of one plan: wall_seconds=20."
+    ),
     click.option("--seed", default=0, help="Seed of the plans' random numbers."),
 )
 RUN = (
     click.option("--jobs", default=1, type=click.IntRange(min=1), help="Episodes side by side."),
-    click.option("--out", default=None, type=click.Path(path_type=Path), help="The run's folder; a second time, go on."),
+    click.option(
+        "--out", default=None, type=click.Path(path_type=Path), help="The run's folder; a second time, go on."
+    ),
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
 

@@ -15,7 +15,9 @@ from planbook.run import Run
 
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-LIBRARY = click.option("--library", default=None, type=RUN_FOLDER, help="A folder of procedures; else the shipped ones.")
+LIBRARY = click.option(
+    "--library", default=None, type=RUN_FOLDER, help="A folder of procedures; else the shipped ones."
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -109,5 +111,3 @@ def main() -> None:
         ERRORS.print(f"planbook: {error}", style="red", markup=False, soft_wrap=True)
         code = errors.exit_code(error)
     sys.exit(code)
-
-

@@ -32,5 +32,3 @@ def show(out: Path | None, *, jobs: int, as_json: bool) -> int:
         codes.append(play(config, folder, jobs=jobs, as_json=as_json))
         screen.print()
     return max(codes, default=errors.OK)
-
-

@@ -33,7 +33,14 @@ def show_worlds(*, as_json: bool) -> int:
         held.add_row(mechanism.name, "granted" if mechanism.granted else f"not granted: {mechanism.reason}")
     out.print(held)
     if as_json:
-        click.echo(json.dumps({"worlds": {world.name: _facts(world) for world in worlds}, "sandbox": [dataclasses.asdict(each) for each in mechanisms]}))
+        click.echo(
+            json.dumps(
+                {
+                    "worlds": {world.name: _facts(world) for world in worlds},
+                    "sandbox": [dataclasses.asdict(each) for each in mechanisms],
+                }
+            )
+        )
     return errors.OK
 
 

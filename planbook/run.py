@@ -18,7 +18,16 @@ from planbook.store import Store
 from sandbox import Limits
 
 CONFIG_FILE, STORE_FILE = "run.json", "run.db"
-RECORDED_PACKAGES = ("planbook", "RestrictedPython", "alfworld", "textworld", "miniwob", "selenium", "pydantic", "tree-sitter")
+RECORDED_PACKAGES = (
+    "planbook",
+    "RestrictedPython",
+    "alfworld",
+    "textworld",
+    "miniwob",
+    "selenium",
+    "pydantic",
+    "tree-sitter",
+)
 
 
 class Config(BaseModel):
@@ -69,7 +78,13 @@ class Run:
     """An open run folder."""
 
     def __init__(self, folder: Path, file: RunFile, store: Store) -> None:
-        self.folder, self.config, self.begun, self.versions, self.store = folder, file.config, file.begun, file.versions, store
+        self.folder, self.config, self.begun, self.versions, self.store = (
+            folder,
+            file.config,
+            file.begun,
+            file.versions,
+            store,
+        )
 
     @classmethod
     def create(cls, folder: Path, config: Config, tasks: Sequence[Task]) -> Self:

@@ -106,7 +106,9 @@ class Store:
                 ]
                 self._writer.execute(insert(EVENT), values)
             except IntegrityError as error:
-                raise BadRun(f"{self.path}: an event was written twice: {error.orig}; is the run open elsewhere?") from error
+                raise BadRun(
+                    f"{self.path}: an event was written twice: {error.orig}; is the run open elsewhere?"
+                ) from error
 
     def events(self, scope: str | None = None, kind: EventKind | None = None) -> Iterator[Event]:
         """Events in the order in which they were written: of a scope and those below it, of one kind, or all."""
@@ -190,4 +192,3 @@ def _unpacked(value: Any, connection: Connection, texts: dict[str, str]) -> Any:
             texts[digest] = connection.execute(select(TEXT.c.body).where(TEXT.c.hash == digest)).scalar_one()
         return texts[digest]
     return {key: _unpacked(item, connection, texts) for key, item in value.items()}
-

@@ -186,7 +186,11 @@ class Direct:
         return self.state._replace(at=place), f"You arrive at {self.scene.names[arrived]}. {text}"
 
     def _open(self, receptacle: str) -> Outcome:
-        if not self._here(receptacle) or receptacle not in self.scene.has("openable") or receptacle in self.state.opened:
+        if (
+            not self._here(receptacle)
+            or receptacle not in self.scene.has("openable")
+            or receptacle in self.state.opened
+        ):
             return None
         state = self.state._replace(opened=self.state.opened | {receptacle})
         return state, f"You open the {self.scene.names[receptacle]}. {wording.contents(self.scene, state, receptacle)}"
@@ -232,7 +236,9 @@ class Direct:
     def _use(self, thing: str) -> Outcome:
         if thing not in self.scene.has("toggleable"):
             return None
-        if not any((thing, receptacle) in self.state.inside for receptacle in self.scene.neighbours.get(self.state.at, ())):
+        if not any(
+            (thing, receptacle) in self.state.inside for receptacle in self.scene.neighbours.get(self.state.at, ())
+        ):
             return None
         return self.state._replace(toggled=self.state.toggled | {thing}), f"You turn on the {self.scene.names[thing]}."
 

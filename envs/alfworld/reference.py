@@ -56,7 +56,9 @@ class Reference:
             try:
                 self._environment.load(dict(game.data))
             except Exception as error:
-                raise WorldBroken(f"alfworld: textworld cannot load {game.id}: {type(error).__name__}: {error}") from error
+                raise WorldBroken(
+                    f"alfworld: textworld cannot load {game.id}: {type(error).__name__}: {error}"
+                ) from error
 
     def reset(self) -> Reply:
         """Start from the beginning: another translation."""

@@ -83,7 +83,11 @@ class Scene:
 
 def number_names(entities: set[str]) -> dict[str, str]:
     """The game's names: kind and number, the first id in sorted order gets the highest number."""
-    kinds = {entity: entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "") for entity in entities if "_bar_" in entity}
+    kinds = {
+        entity: entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")
+        for entity in entities
+        if "_bar_" in entity
+    }
     left = Counter(kinds.values())
     names = {}
     for entity in sorted(kinds):
@@ -97,7 +101,9 @@ def read_scene(problem: str) -> Scene:
     text = problem.lower()
     init, goal = text.find("(:init"), text.find("(:goal")
     if init < 0 or goal < init:
-        raise WorldBroken("alfworld: the game's pddl_problem has no (:init ...) followed by (:goal ...); the file is damaged")
+        raise WorldBroken(
+            "alfworld: the game's pddl_problem has no (:init ...) followed by (:goal ...); the file is damaged"
+        )
     facts: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for predicate, arguments in _FACT.findall(text, init, goal):
         facts[predicate].add(tuple(arguments.split()))
@@ -105,7 +111,9 @@ def read_scene(problem: str) -> Scene:
 
 
 def _scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> Scene:
-    entities = {argument for name, found in facts.items() if name != "cancontain" for fact in found for argument in fact}
+    entities = {
+        argument for name, found in facts.items() if name != "cancontain" for fact in found for argument in fact
+    }
     conditions = tuple(Literal(name, tuple(rest.split())) for name, rest in _FACT.findall(_NOT_EQUAL.sub("", goal)))
     return Scene(
         names=number_names(entities),

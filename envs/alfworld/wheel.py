@@ -70,7 +70,9 @@ def facts() -> Facts:
     """What alfworld's constants say."""
     constants = _assigned(wheel_text("gen/constants.py"))
     movable = frozenset(constants["MOVABLE_RECEPTACLES"])
-    holds = {kind: tuple(sorted(inner)) for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items() if kind not in movable}
+    holds = {
+        kind: tuple(sorted(inner)) for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items() if kind not in movable
+    }
     table = holds.pop("TableTop")
     return Facts(
         holds=holds | dict.fromkeys(_TABLES, table),

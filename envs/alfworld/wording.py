@@ -52,7 +52,9 @@ def around(scene: Scene, state: State) -> str:
     if not here:
         return f"{_ROOM}nothing."
     floor = [thing for thing, where in sorted(state.lying) if where == state.at]
-    beside = [f"a {scene.names[thing]}" for thing in floor for receptacle in here if (thing, receptacle) in state.removed]
+    beside = [
+        f"a {scene.names[thing]}" for thing in floor for receptacle in here if (thing, receptacle) in state.removed
+    ]
     facing = listed([scene.names[receptacle] for receptacle in here])
     return f"You are facing the {facing}. Next to it, you see {listed(beside)}."
 

@@ -11,7 +11,7 @@ from planner.episode import Episode
 class Strategy(Protocol):
     """Plays one episode. Returning means giving up; EpisodeOver, raised by the verbs, must pass through."""
 
-    def __call__(self, episode: Episode, options: BaseModel) -> None: ...
+    def __call__(self, episode: Episode, options: BaseModel, /) -> None: ...
 
 
 class Options(BaseModel):

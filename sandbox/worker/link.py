@@ -85,7 +85,9 @@ class Link:
         return answer[0]
 
 
-def _checked(line: int | None, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> bytes:
+def _checked(
+    line: int | None, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]
+) -> bytes:
     given = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
     parts = []
     for parameter, value in [*given, *kwargs.items()]:

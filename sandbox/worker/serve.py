@@ -77,11 +77,11 @@ class Cells:
         self._link.clock.set_to = clock
         if changed:
             refresh(self._link.objects, changed)
-        self._link.file = f"{name}#{len(self._earlier)}"
         try:
-            cell = faults.Cell(name, source, self._compile(source, self._link.file))
+            cell = faults.Cell(name, source, self._compile(source, f"{name}#{len(self._earlier)}"))
         except REFUSALS as error:
             return to_bytes(["end", None, faults.refused(error, source)])
+        self._link.file = cell.compiled.code.co_filename
         self._link.running(True)
         try:
             return self._execute(cell)

@@ -38,7 +38,9 @@ def sandbox() -> Iterator[Sandbox]:
         yield shared
 
 
-def episode(sandbox: Sandbox, world: Toy | None = None, journal: MemoryJournal | None = None, **terms: object) -> Episode:
+def episode(
+    sandbox: Sandbox, world: Toy | None = None, journal: MemoryJournal | None = None, **terms: object
+) -> Episode:
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
     given = Terms(**{"actions": 30, **terms})  # type: ignore[arg-type]
     return Episode(task, world or Toy(), sandbox, journal if journal is not None else MemoryJournal(), terms=given)
@@ -101,7 +103,9 @@ def test_attributes_follow_the_world(sandbox: Sandbox) -> None:
 
 
 def test_actions_run_out(sandbox: Sandbox) -> None:
-    ending = play(episode(sandbox, actions=2), lambda playing, _: void(playing.run("while True: agent.open('box_1')")), Options())
+    ending = play(
+        episode(sandbox, actions=2), lambda playing, _: void(playing.run("while True: agent.open('box_1')")), Options()
+    )
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.OUT_OF_BUDGET, "out_of_budget", 2)
 
 
