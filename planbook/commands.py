@@ -83,7 +83,7 @@ def show_summary(summary: Summary, title: str, *, as_json: bool) -> None:
     out = console(as_json)
     out.print(summary_table(summary, title))
     for line in failure_lines(summary):
-        out.print(line)
+        out.print(line, markup=False, soft_wrap=True)
     out.print(f"{summary.seconds:.1f} s; everything is in {summary.run}", soft_wrap=True)
     if as_json:
         click.echo(summary.model_dump_json())

@@ -24,7 +24,7 @@ def show_worlds(*, as_json: bool) -> int:
     """Worlds with their splits, task types and requirements, and the mechanisms that hold the sandbox."""
     worlds = [load_world(name) for name in sorted(known_worlds())]
     with Sandbox() as sandbox:
-        mechanisms = sandbox.mechanisms()
+        mechanisms = list(sandbox.mechanisms().values())
     out = console(as_json)
     for world in worlds:
         out.print(_world_table(world))

@@ -11,6 +11,7 @@ from planbook.statistics import wilson
 from planbook.summary import Summary
 from planner import Body, Cell, Ending, EventKind, Step
 
+SHOWN_BROKEN = 3
 ERRORS = Console(stderr=True, highlight=False)
 
 
@@ -47,10 +48,14 @@ def summary_table(summary: Summary, title: str) -> Table:
 
 
 def failure_lines(summary: Summary) -> Iterable[str]:
-    """The failures by cause, and the spread over repeats, a line each."""
+    """The failures by cause, some of what broke, and the spread over repeats."""
     if summary.failures:
         causes = ", ".join(f"{cause} {count}" for cause, count in summary.failures.items())
         yield f"Not solved, by cause: {causes}."
+    for task_id, message in list(summary.broken_messages.items())[:SHOWN_BROKEN]:
+        yield f"Broken: {task_id}: {message}"
+    if (more := summary.broken - SHOWN_BROKEN) > 0:
+        yield f"... and {more} more."
     if summary.spread is not None:
         counts = ", ".join(map(str, summary.solved_by_repeat))
         yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."

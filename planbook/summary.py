@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean, stdev
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from planbook.run import Entry
 from planner import Ending, Outcome
@@ -27,6 +27,8 @@ class Summary(BaseModel):
     tokens: int = 0
     seconds: float
     run: str
+    broken_messages: dict[str, str] = Field(default_factory=dict)
+    """Task id to what went wrong, for the episodes that failed through no fault of a plan."""
 
     @property
     def broken(self) -> int:
@@ -57,6 +59,7 @@ def summarise(entries: Sequence[Entry], endings: Mapping[int, Ending], seconds: 
         solved_by_repeat=tuple(_solved(e for entry, e in ended if entry.repeat == number) for number in range(repeats)),
         seconds=round(seconds, 3),
         run=run,
+        broken_messages={entry.task.id: e.message for entry, e in ended if e.outcome is Outcome.BROKEN},
     )
 
 

@@ -27,9 +27,7 @@ HOMES = {
 
 # Kitchenware and bottles stand in cabinets, small flat things lie in drawers; the other of the two is hardly worth opening.
 IN_CABINETS = "bowl box cup glassbottle kettle mug pan plate plunger pot vase winebottle".split()
-IN_DRAWERS = (
-    "butterknife cellphone creditcard fork keychain knife pen pencil remotecontrol spatula spoon watch".split()
-)
+IN_DRAWERS = "butterknife cellphone creditcard fork keychain knife pen pencil remotecontrol spatula spoon watch".split()
 
 
 def kind_of(name):
