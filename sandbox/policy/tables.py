@@ -105,6 +105,8 @@ HOOKS = {
     "KW_ONLY": "_KW_ONLY_",
 }
 """What rewritten code calls. Plans can neither read nor bind these names, nor any other ``_x_``."""
+MARKS = frozenset({"ClassVar", "InitVar", "KW_ONLY"})
+"""Annotations that dataclasses act on."""
 PLAIN_ANNOTATIONS = frozenset("int str float bool bytes complex list dict set frozenset tuple object".split())
 """Annotations that are kept as they are in classes; all others are replaced by a value without meaning."""
 

@@ -10,7 +10,7 @@ import ast
 from sandbox.policy.imports import ImportPolicy
 from sandbox.policy.patterns import PatternPolicy
 from sandbox.policy.rules import ATTRIBUTE, CALL, NAME, STATEMENT, harmless_template, is_dunder, may_read, may_write
-from sandbox.policy.tables import HOOKS, NAME_HINTS, PLAIN_ANNOTATIONS, RUNTIME_ATTRIBUTES, STATEMENT_HINTS
+from sandbox.policy.tables import HOOKS, MARKS, NAME_HINTS, PLAIN_ANNOTATIONS, RUNTIME_ATTRIBUTES, STATEMENT_HINTS
 
 BY_NAME = frozenset({"getattr", "setattr", "delattr"})
 """Builtins whose second argument names an attribute."""
@@ -139,7 +139,7 @@ def _stripped(annotation: ast.expr) -> ast.expr:
     """A harmless value instead of an annotation; the marks that dataclasses look for stay."""
     head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
     name = head.attr if isinstance(head, ast.Attribute) else getattr(head, "id", None)
-    if name in HOOKS:
+    if name in MARKS:
         return ast.copy_location(ast.Name(HOOKS[name], ast.Load()), annotation)
     if name in PLAIN_ANNOTATIONS and isinstance(annotation, ast.Name):
         return annotation
