@@ -1,0 +1,111 @@
+"""From source to faults, or to compiled code. Sizes are measured first: nothing here recurses into an unmeasured tree."""
+
+import ast
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import CodeType
+
+from sandbox.policy.rules import SYNTAX, Problem
+from sandbox.policy.tables import MAX_DEPTH, MAX_NODES, MAX_SOURCE
+from sandbox.policy.transformer import PlanPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledCell:
+    """``code`` runs all but a final expression, ``tail`` evaluates that, where there is one."""
+
+    code: CodeType
+    tail: CodeType | None
+
+
+class PolicyRefused(Exception):
+    """The source breaks the policy or does not parse; ``problems`` lists every fault found."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = list(problems)
+        super().__init__("; ".join(f"line {p.line}: {p.message}" for p in self.problems))
+
+
+def check(source: str) -> list[Problem]:
+    """Every fault of the source, in the order of its lines. Never raises."""
+    try:
+        _compile(source, "plan", all_faults=True)
+    except PolicyRefused as refused:
+        return sorted(refused.problems, key=lambda problem: (problem.line, problem.column))
+    return []
+
+
+def compile_cell(source: str, name: str) -> CompiledCell:
+    """Compile under the policy. ``name`` is what tracebacks call the file. Raises PolicyRefused."""
+    return _compile(source, name, all_faults=False)
+
+
+def compile_plain(source: str, name: str) -> CompiledCell:
+    """Compile without any policy. Raises what Python's own compiler raises."""
+    return _split(ast.parse(source, name), name)
+
+
+def _compile(source: str, name: str, *, all_faults: bool) -> CompiledCell:
+    if len(source) > MAX_SOURCE:
+        raise PolicyRefused([_whole(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _transformed(source, name, all_faults)
+    except SyntaxError as error:
+        column = max((error.offset or 1) - 1, 0)
+        raise PolicyRefused([Problem(error.lineno or 1, column, SYNTAX, error.msg or "invalid syntax")]) from None
+    except UnicodeError:
+        raise PolicyRefused([_whole("a character that is half of a pair (a lone surrogate)")]) from None
+    except (RecursionError, MemoryError):
+        raise PolicyRefused([_whole("nested too deeply")]) from None
+    except ValueError as error:
+        raise PolicyRefused([_whole(str(error))]) from None
+
+
+def _whole(message: str) -> Problem:
+    """A fault of the source as a whole."""
+    return Problem(1, 0, SYNTAX, message, "write it as shorter, simpler steps" if "NUL" not in message else "")
+
+
+def _transformed(source: str, name: str, all_faults: bool) -> CompiledCell:
+    tree = ast.parse(source, name)
+    _measure(tree)
+    problems = list(_misplaced(tree, name)) if all_faults else []
+    policy = PlanPolicy()
+    policy.visit(tree)
+    problems += policy.problems
+    if problems:
+        raise PolicyRefused(problems)
+    return _split(tree, name)
+
+
+def _measure(tree: ast.Module) -> None:
+    """Refuse trees too large to be walked by recursion, here or in CPython's compiler."""
+    level: list[ast.AST] = [tree]
+    nodes = depth = 0
+    while level:
+        nodes, depth = nodes + len(level), depth + 1
+        if nodes > MAX_NODES:
+            raise PolicyRefused([_whole(f"more than {MAX_NODES:,} names and operations; split the code up")])
+        if depth > MAX_DEPTH:
+            line, column = getattr(level[0], "lineno", 1), getattr(level[0], "col_offset", 0)
+            raise PolicyRefused([Problem(line, column, SYNTAX, f"nested more than {MAX_DEPTH} levels deep")])
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+
+
+def _misplaced(tree: ast.Module, name: str) -> Iterator[Problem]:
+    """What only the compiler finds, such as a return outside a function; told beside the policy's own faults."""
+    try:
+        compile(tree, name, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        yield Problem(error.lineno or 1, max((error.offset or 1) - 1, 0), SYNTAX, error.msg)
+
+
+def _split(tree: ast.Module, name: str) -> CompiledCell:
+    tail = None
+    if tree.body and isinstance(last := tree.body[-1], ast.Expr):
+        tree.body.pop()
+        tail = compile(ast.Expression(last.value), name, "eval", dont_inherit=True)
+    return CompiledCell(compile(tree, name, "exec", dont_inherit=True), tail)

@@ -1,0 +1,90 @@
+"""One-line rules over names, and the form a fault takes."""
+
+import _string
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sandbox.policy.tables import (
+    ATTRIBUTE_HINT,
+    ATTRIBUTE_HINTS,
+    HIDDEN_ATTRIBUTES,
+    READABLE_ATTRIBUTES,
+    RUNTIME_ATTRIBUTES,
+    SUNDERS,
+)
+
+SYNTAX = "SyntaxError"
+NAME = "ForbiddenName"
+ATTRIBUTE = "ForbiddenAttribute"
+IMPORT = "ForbiddenImport"
+STATEMENT = "ForbiddenStatement"
+CALL = "ForbiddenCall"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault of a source. ``line`` counts from 1, ``column`` from 0; ``name`` says which rule was broken."""
+
+    line: int
+    column: int
+    name: str
+    message: str
+    hint: str = ""
+
+
+def is_dunder(name: str) -> bool:
+    """Whether Python itself gives the name a meaning, as in ``__init__``."""
+    return name.startswith("__") and name.endswith("__") and len(name) > 4
+
+
+def is_hidden(name: str) -> bool:
+    """Whether no plan may use the attribute, whatever its object: frames, code, and the sandbox's own ``_x_``."""
+    if not name.startswith("_"):
+        return name in HIDDEN_ATTRIBUTES
+    if not name.strip("_"):
+        return False
+    return name in HIDDEN_ATTRIBUTES or (name.endswith("_") and name not in SUNDERS)
+
+
+def may_read(name: str) -> bool:
+    """Whether a plan may read the attribute, directly or through the run-time guard."""
+    return name in READABLE_ATTRIBUTES or not is_hidden(name)
+
+
+def may_write(name: str) -> bool:
+    """Whether a plan may set or delete the attribute, if its object may be written."""
+    return not is_hidden(name)
+
+
+def is_plain(name: str) -> bool:
+    """Whether reading the attribute is harmless on every object."""
+    return not is_hidden(name) and name not in RUNTIME_ATTRIBUTES
+
+
+def attribute_hint(name: str) -> str:
+    """What to write instead of the attribute."""
+    return ATTRIBUTE_HINTS.get(name, ATTRIBUTE_HINT)
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """A suggestion in words, or nothing."""
+    found = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"did you mean `{found[0]}`?" if found else ""
+
+
+def template_attributes(template: str) -> Iterator[str]:
+    """The attributes that ``template.format(...)`` would look up, nested fields included.
+
+    Raises ValueError where ``str.format`` itself would.
+    """
+    for _, field, spec, _ in _string.formatter_parser(template):
+        if field is not None:
+            yield from (str(part) for is_attribute, part in _string.formatter_field_name_split(field)[1] if is_attribute)
+        if spec:
+            yield from template_attributes(spec)
+
+
+def harmless_template(template: str) -> bool:
+    """Whether formatting the template can't reach anything a plan may not read. Raises ValueError as above."""
+    return "." not in template or all(map(is_plain, template_attributes(template)))

@@ -1,0 +1,146 @@
+"""The policy over the whole syntax tree.
+
+RestrictedPython's transformer refuses what it does not know; we keep that and its list of frame and code attributes, and
+give back what plans really write. Names are constants, so nearly all is decided here; what only the running program
+knows is rewritten into a call of one of ``tables.HOOKS``. Lines never move.
+"""
+
+import ast
+
+from sandbox.policy.imports import ImportPolicy
+from sandbox.policy.patterns import PatternPolicy
+from sandbox.policy.rules import ATTRIBUTE, CALL, NAME, STATEMENT, harmless_template, is_dunder, may_read, may_write
+from sandbox.policy.tables import HOOKS, MARKS, NAME_HINTS, PLAIN_ANNOTATIONS, RUNTIME_ATTRIBUTES, STATEMENT_HINTS
+
+BY_NAME = frozenset({"getattr", "setattr", "delattr"})
+"""Builtins whose second argument names an attribute."""
+
+
+class PlanPolicy(ImportPolicy, PatternPolicy):
+    """Visit a module once; then ``problems`` holds its faults, and the tree is ready to be compiled."""
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:  # noqa: N802
+        """The whole tree; what needs all names known is settled at the end."""
+        node = self.node_contents_visit(node)
+        for name in self.missing:
+            if name.id not in self.bound:
+                self.refuse(name, NAME, f"`{name.id}` is not available in plans", NAME_HINTS[name.id])
+        self.check_members()
+        return node
+
+    def _allowed(self, node: ast.AST) -> ast.AST:
+        return self.node_contents_visit(node)
+
+    visit_Subscript = _allowed  # noqa: N815  (nothing a plan is handed has items that could be set, but containers)
+    visit_Assign = _allowed  # noqa: N815  (unpacking iterates, and iteration needs no guard)
+    visit_With = _allowed  # noqa: N815
+    visit_Lambda = _allowed  # noqa: N815
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+        """Decide by the name; a store also asks the write guard about the object."""
+        if isinstance(node.ctx, ast.Load):
+            return self._read(self.node_contents_visit(node))
+        if not may_write(node.attr):
+            self.refuse_attribute(node, "set", node.attr)
+        node.value = self.hook("write", node.value, self.visit(node.value))
+        return node
+
+    def _read(self, node: ast.Attribute) -> ast.AST:
+        if node.attr in ("__class__", "__dict__"):
+            return self.hook(node.attr, node, node.value)
+        if not may_read(node.attr):
+            self.refuse_attribute(node, "read", node.attr)
+            return node
+        if isinstance(node.value, ast.Name):
+            self.members.append(node)
+        if (node.attr in RUNTIME_ATTRIBUTES and not _formats_harmlessly(node)) or is_dunder(node.attr):
+            return self.hook("attribute", node, node.value, ast.copy_location(ast.Constant(node.attr), node))
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:  # noqa: N802
+        """Python evaluates object and index once by itself; the old value of an attribute is read without the guard."""
+        if isinstance(node.target, ast.Attribute) and (name := node.target.attr) in RUNTIME_ATTRIBUTES:
+            hint = f"write it out: x.{name} = x.{name} + ..."
+            self.refuse(node, ATTRIBUTE, f"the attribute `{name}` can't be updated in place", hint)
+        return self.node_contents_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
+        """Keep that there is an annotation (dataclasses count them), not what it says."""
+        node.annotation = ast.copy_location(_stripped(node.annotation), node.annotation)
+        node.target = self.visit(node.target)
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return node
+
+    def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
+        """Iteration needs no guard."""
+        if getattr(node, "is_async", 0):
+            self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
+        return self.node_contents_visit(node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:  # noqa: N802
+        """Check the name that the exception is given."""
+        self.check_name(node, node.name)
+        return self.node_contents_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        """Refuse early what the run-time guards would refuse; star-args need no guard."""
+        for keyword in node.keywords:
+            if keyword.arg is not None and is_dunder(keyword.arg):
+                self.refuse(keyword, NAME, f"the argument name `{keyword.arg}` is not available", "choose a plain name")
+        if isinstance(node.func, ast.Name):
+            self._check_builtin(node, node.func.id)
+        return self.node_contents_visit(node)
+
+    def _check_builtin(self, node: ast.Call, name: str) -> None:
+        if name == "print" and any(keyword.arg == "file" for keyword in node.keywords):
+            self.refuse(node, CALL, "print takes no file= in plans", "leave file= out: what is printed is the output")
+        elif name == "type" and len(node.args) > 1:
+            self.refuse(node, CALL, "type() takes one argument in plans", "write a class statement")
+        elif name in BY_NAME and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
+            allowed, attribute = (may_read if name == "getattr" else may_write), node.args[1].value
+            if isinstance(attribute, str) and not allowed(attribute):
+                self.refuse_attribute(node, name, attribute)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+        """Check the name, drop the annotation."""
+        self.check_name(node, node.name, allow_magic_methods=True)
+        node.returns = None
+        return self.node_contents_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        """Check the name, drop the annotation."""
+        self.check_name(node, node.arg)
+        node.annotation = None
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+        """Check the name; refuse metaclasses and other keywords."""
+        self.check_name(node, node.name)
+        for keyword in node.keywords:
+            what = f"`{keyword.arg}=`" if keyword.arg else "`**`"
+            hint = "define what you need in the class body or in a base class"
+            self.refuse(keyword.value, STATEMENT, f"class statements take no {what} in plans", hint)
+        return self.node_contents_visit(node)
+
+
+def _formats_harmlessly(node: ast.Attribute) -> bool:
+    """Whether this is ``.format`` of a literal that reaches nothing: then it needs no guard."""
+    template = getattr(node.value, "value", None)
+    if node.attr not in ("format", "format_map") or not isinstance(template, str):
+        return False
+    try:
+        return isinstance(node.value, ast.Constant) and harmless_template(template)
+    except ValueError:
+        return True
+
+
+def _stripped(annotation: ast.expr) -> ast.expr:
+    """A harmless value instead of an annotation; the marks that dataclasses look for stay."""
+    head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    name = head.attr if isinstance(head, ast.Attribute) else getattr(head, "id", None)
+    if name in MARKS:
+        return ast.copy_location(ast.Name(HOOKS[name], ast.Load()), annotation)
+    if name in PLAIN_ANNOTATIONS and isinstance(annotation, ast.Name):
+        return annotation
+    return ast.Constant(None)

@@ -1,0 +1,57 @@
+"""The builtins of a plan: the harmless ones as they are, guards in place of the others."""
+
+import builtins
+import dataclasses
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sandbox.policy.tables import HOOKS
+from sandbox.worker import guards
+
+_AS_THEY_ARE = """abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float
+format frozenset hash hex id int isinstance issubclass iter len list map max min next object oct ord pow property range repr
+reversed round set slice sorted staticmethod str sum super tuple zip Ellipsis NotImplemented""".split()
+
+
+def _exceptions() -> Mapping[str, type[BaseException]]:
+    return {
+        name: member
+        for name, member in vars(builtins).items()
+        if isinstance(member, type) and issubclass(member, BaseException)
+    }
+
+
+FIXED: dict[str, Any] = {
+    **{name: getattr(builtins, name) for name in _AS_THEY_ARE},
+    **_exceptions(),
+    "__build_class__": guards.build_class,
+    "__debug__": True,
+    "delattr": guards.guarded_delattr,
+    "dir": guards.guarded_dir,
+    "setattr": guards.guarded_setattr,
+    "type": guards.PlanType,
+    "vars": guards.own_dict,
+    HOOKS["write"]: guards.write,
+    HOOKS["__class__"]: guards.type_of,
+    HOOKS["__dict__"]: guards.own_dict,
+    HOOKS["ClassVar"]: typing.ClassVar,
+    HOOKS["InitVar"]: dataclasses.InitVar,
+    HOOKS["KW_ONLY"]: dataclasses.KW_ONLY,
+}
+"""The same for every session."""
+
+
+def printer(write: Callable[[str], None]) -> Callable[..., None]:
+    """A ``print`` that hands its text to ``write``."""
+
+    def print(*values: object, sep: str | None = None, end: str | None = None, file: None = None, flush: bool = False) -> None:
+        """Print the values, as Python's own print does."""
+        for name, text in (("sep", sep), ("end", end)):
+            if text is not None and not isinstance(text, str):
+                raise TypeError(f"{name} must be None or a string, not {type(text).__name__}")
+        if file is not None:
+            raise TypeError("print takes no file= in plans: what is printed is the cell's output")
+        write((" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end))
+
+    return print

@@ -1,0 +1,132 @@
+"""Modules as plans see them: objects of listed names, with nothing of the real module behind them."""
+
+import importlib
+import time as real_time
+import types
+from collections.abc import Callable, Mapping
+from functools import partial
+from random import Random
+from typing import Any, NoReturn
+
+from sandbox.policy.tables import MODULES
+from sandbox.worker import stand_ins
+from sandbox.worker.clock import Clock
+from sandbox.worker.guards import Attributes
+
+PER_SESSION = frozenset({"operator", "random", "time"})
+"""Modules that hold a session's clock, random numbers or guards."""
+_INTERNAL = frozenset({"_strptime", "copyreg"})
+"""What C code imports on behalf of the plan that calls it; it then takes the module from sys.modules by itself."""
+
+
+class Facade(types.ModuleType):
+    """A module of chosen names that can't be changed."""
+
+    def __init__(self, name: str, members: Mapping[str, object]) -> None:
+        super().__init__(name)
+        vars(self).update(members)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"module {self.__name__!r} is read-only")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"module {self.__name__!r} is read-only")
+
+
+def _fixed(name: str) -> Facade:
+    """The facade of a module that all sessions share: our stand-ins first, then the real module's own."""
+    ours = stand_ins.MODULES.get(name, {})
+    real = None if MODULES[name] <= ours.keys() else importlib.import_module(name)
+    return Facade(name, {member: ours[member] if member in ours else getattr(real, member) for member in MODULES[name]})
+
+
+def _all_fixed() -> dict[str, Facade]:
+    made = {name: _fixed(name) for name in sorted(MODULES, reverse=True) if name not in PER_SESSION | {"collections"}}
+    submodule = {"abc": made["collections.abc"]}
+    real = importlib.import_module("collections")
+    ours = stand_ins.MODULES["collections"] | submodule
+    made["collections"] = Facade("collections", {n: ours.get(n) or getattr(real, n) for n in MODULES["collections"]})
+    return made
+
+
+FIXED = _all_fixed()
+
+
+def _of_random(random: Random, _clock: Clock, _attributes: Attributes) -> dict[str, object]:
+    members: dict[str, object] = {name: getattr(random, name) for name in MODULES["random"] - {"Random", "seed"}}
+
+    def new(seed: Any = None) -> Random:
+        return Random(random.getrandbits(64) if seed is None else seed)
+
+    def seed(a: Any = None, version: int = 2) -> None:
+        random.seed(random.getrandbits(64) if a is None else a, version)
+
+    return members | {"Random": new, "seed": seed}
+
+
+def _of_time(_random: Random, clock: Clock, _attributes: Attributes) -> dict[str, object]:
+    def at(convert: Callable[[float], Any]) -> Callable[..., Any]:
+        return lambda seconds=None: convert(clock.now() if seconds is None else seconds)
+
+    def strftime(format: str, t: Any = None) -> str:
+        return real_time.strftime(format, real_time.gmtime(clock.now()) if t is None else t)
+
+    def strptime(string: str, format: str = "%a %b %d %H:%M:%S %Y") -> real_time.struct_time:
+        return real_time.strptime(string, format)
+
+    def nanoseconds() -> int:
+        return int(clock.now() * 1e9)
+
+    def text(t: Any = None) -> str:
+        return real_time.asctime(real_time.gmtime(clock.now()) if t is None else t)
+
+    seconds = dict.fromkeys(("time", "monotonic", "perf_counter", "process_time"), clock.now)
+    nanos = dict.fromkeys(("time_ns", "monotonic_ns", "perf_counter_ns"), nanoseconds)
+    return {
+        **seconds,
+        **nanos,
+        "asctime": text,
+        "ctime": at(lambda moment: real_time.asctime(real_time.gmtime(moment))),
+        "gmtime": at(real_time.gmtime),
+        "localtime": at(real_time.gmtime),
+        "mktime": stand_ins.utc_seconds,
+        "sleep": clock.sleep,
+        "strftime": strftime,
+        "strptime": strptime,
+        "struct_time": real_time.struct_time,
+    }
+
+
+def _of_operator(_random: Random, _clock: Clock, attributes: Attributes) -> dict[str, object]:
+    import operator  # noqa: PLC0415
+
+    return {name: getattr(operator, name) for name in MODULES["operator"] - {"attrgetter", "methodcaller"}} | {
+        "attrgetter": partial(stand_ins.attrgetter, attributes.getattr),
+        "methodcaller": partial(stand_ins.methodcaller, attributes.getattr),
+    }
+
+
+_MAKERS = {"operator": _of_operator, "random": _of_random, "time": _of_time}
+
+
+def importer(random: Random, clock: Clock, attributes: Attributes) -> Callable[..., object]:
+    """The session's ``__import__``; its own facades are made when they are first asked for."""
+    made: dict[str, Facade] = {}
+
+    def load(name: str) -> Facade | None:
+        if name in _MAKERS and name not in made:
+            made[name] = Facade(name, _MAKERS[name](random, clock, attributes))
+        return made.get(name) or FIXED.get(name)
+
+    def __import__(name: str, globals: object = None, locals: object = None, fromlist: Any = (), level: int = 0) -> object:
+        facade = load(name)
+        if name in _INTERNAL:
+            return None
+        if facade is None or level:
+            raise ImportError(f"there is no module {name!r} in plans", name=name)
+        for member in fromlist or ():
+            if member not in MODULES[name]:
+                raise ImportError(f"cannot import name {member!r} from {name!r}", name=name)
+        return facade if fromlist else load(name.partition(".")[0])
+
+    return __import__

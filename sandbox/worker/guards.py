@@ -1,0 +1,237 @@
+"""What the policy could not decide when it compiled: attributes by computed name, writes, types, formatting."""
+
+import types
+from collections.abc import Callable
+from datetime import UTC, date, datetime, tzinfo
+from functools import partial
+from typing import Any, NoReturn
+
+from sandbox.policy.rules import (
+    attribute_hint,
+    harmless_template,
+    is_plain,
+    may_read,
+    may_write,
+    template_attributes,
+)
+from sandbox.worker.clock import Clock
+
+PLAN_NAME = "".join(("__main", "__"))
+"""The plan's ``__name__``. Classes and functions are the plan's own if theirs is this very object: no other string, however
+equal, is it, and plans can assign neither ``__name__`` nor ``__module__``."""
+_HIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, types.CellType)
+_protected: set[type] = set()
+
+
+class Forbidden(AttributeError):
+    """A plan reached for an attribute that no plan may use."""
+
+
+def protect(cls: type) -> None:
+    """Make the instances of a class read-only, not copyable and closed to ``type()``.
+
+    Its own attributes must have names that the policy hides (``_x_``), or that plans may see. Raises ValueError if not.
+    """
+    shown = [name for name in dir(cls) if name.startswith("_") and is_plain(name)]
+    settable = [name for name in ("__setitem__", "__delitem__") if hasattr(cls, name)]
+    if shown or settable:
+        raise ValueError(f"{cls.__name__} shows plans {', '.join(shown + settable)}; call attributes _x_, drop the others")
+    _protected.add(cls)
+
+
+def is_host(value: object) -> bool:
+    """Whether the value is the host's or a module: neither may be made anew or changed."""
+    return type(value) in _protected or isinstance(value, types.ModuleType)
+
+
+def is_own_class(cls: object) -> bool:
+    """Whether a plan made the class."""
+    return isinstance(cls, type) and type.__getattribute__(cls, "__module__") is PLAN_NAME
+
+
+def is_own_function(value: object) -> bool:
+    """Whether a plan made the function."""
+    return type(value) is types.FunctionType and value.__globals__.get("__name__") is PLAN_NAME
+
+
+def _name_of(name: object) -> str:
+    if type(name) is not str:
+        raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
+    return name
+
+
+def _refuse(name: str, verb: str = "read") -> NoReturn:
+    raise Forbidden(f"plans may not {verb} the attribute `{name}`: {attribute_hint(name)}", name=name)
+
+
+def write(target: Any) -> Any:
+    """The object itself, if its attributes may be set: it is an instance, a class or a function of the plan's own."""
+    if type(target).__module__ is PLAN_NAME or is_own_class(target) or is_own_function(target):
+        return target
+    if isinstance(target, type):
+        raise TypeError(f"cannot set attributes of the class '{target.__name__}': it is not the plan's own")
+    if is_host(target):
+        raise AttributeError(f"{target!r} is read-only")
+    if hasattr(target, "__dict__") and not isinstance(target, BaseException):
+        raise AttributeError(f"'{type(target).__name__}' object is read-only in plans")
+    return target  # an exception, or a value without room for attributes: Python's own message says so
+
+
+def guarded_setattr(target: object, name: str, value: object) -> None:
+    """``setattr`` under the policy."""
+    if not may_write(_name_of(name)):
+        _refuse(name, "set")
+    setattr(write(target), name, value)
+
+
+def guarded_delattr(target: object, name: str) -> None:
+    """``delattr`` under the policy."""
+    if not may_write(_name_of(name)):
+        _refuse(name, "delete")
+    delattr(write(target), name)
+
+
+def object_setattr(target: object, name: str, value: object) -> None:
+    """``object.__setattr__`` under the policy: how a frozen dataclass sets its own fields."""
+    if not may_write(_name_of(name)):
+        _refuse(name, "set")
+    object.__setattr__(write(target), name, value)
+
+
+def own_dict(target: object) -> dict[str, object]:
+    """``vars(x)``, for instances of the plan's own classes."""
+    if type(target).__module__ is not PLAN_NAME or isinstance(target, type):
+        raise TypeError("vars() takes an object of one of the plan's own classes")
+    return vars(target)
+
+
+def guarded_dir(target: object) -> list[str]:
+    """``dir(x)``, without the names that plans can't use."""
+    return [name for name in dir(target) if may_read(name)]
+
+
+class TypeMeta(type):
+    """Makes ``type`` in plans what it is for one argument, and in isinstance, and no more."""
+
+    def __call__(cls, *args: object) -> Any:
+        """``type(x)``; making classes by calling is refused."""
+        if len(args) != 1:
+            raise TypeError("type() takes one argument in plans; write a class statement")
+        return type_of(args[0])
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, type)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, type)
+
+    def __repr__(cls) -> str:
+        return repr(type)
+
+
+class PlanType(metaclass=TypeMeta):
+    """Plans know it as ``type``."""
+
+
+PlanType.__name__ = PlanType.__qualname__ = "type"
+
+
+def type_of(value: object) -> Any:
+    """The type of a value, unless it opens the host's insides; the type of a class is always the plans' own ``type``."""
+    cls = type(value)
+    if issubclass(cls, type):
+        return PlanType
+    if cls in _protected or issubclass(cls, _HIDDEN_TYPES):
+        raise TypeError(f"the type of {value!r} is not available in plans")
+    return cls
+
+
+def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
+    """What a class statement calls. Refuses bases that would make a metaclass or open a host object."""
+    if keywords:
+        raise TypeError("class statements take no keywords in plans")
+    for base in bases:
+        if isinstance(base, type) and (base is PlanType or issubclass(base, type) or base in _protected):
+            raise TypeError(f"{base!r} cannot be a base class in plans")
+    made: type = _BUILD_CLASS(body, name, *bases)
+    for slot, member in vars(made).items() if isinstance(made, type) else ():
+        if type(member) is types.MemberDescriptorType and not may_write(slot):
+            _refuse(slot, "set")
+    return made
+
+
+_BUILD_CLASS = __build_class__  # type: ignore[name-defined]  # noqa: F821
+
+
+def _format(template: Any, *args: object, **kwargs: object) -> str:
+    """``str.format`` whose fields reach only harmless attributes."""
+    if not harmless_template(template):
+        _refuse(next(name for name in template_attributes(template) if not is_plain(name)))
+    return str.format(template, *args, **kwargs)
+
+
+def _format_map(template: Any, mapping: Any) -> str:
+    if not harmless_template(template):
+        _refuse(next(name for name in template_attributes(template) if not is_plain(name)))
+    return str.format_map(template, mapping)
+
+
+class Attributes:
+    """Reads attributes by name for one session: its clock stands in for the real one."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def getattr(self, target: Any, name: str, *default: object) -> Any:
+        """``getattr`` under the policy. What is forbidden raises even where there is a default."""
+        if not may_read(_name_of(name)):
+            if name in ("__class__", "__dict__"):
+                return (type_of if name == "__class__" else own_dict)(target)
+            _refuse(name)
+        if is_plain(name):
+            return getattr(target, name, *default)
+        return self._special(target, name, getattr(target, name, *default))
+
+    def hasattr(self, target: object, name: str) -> bool:
+        """``hasattr`` under the policy: what is forbidden is not there."""
+        return may_read(_name_of(name)) and hasattr(target, name)
+
+    def _special(self, target: Any, name: str, found: Any) -> Any:
+        """What stands in for an attribute that is dangerous on some objects."""
+        if name == "__setattr__":
+            return object_setattr if target is object else _refuse(name)
+        if name == "__new__" and isinstance(target, type) and issubclass(target, (type, PlanType)):
+            _refuse(name)
+        if name in ("__init__", "__call__", "__setitem__") and is_host(target):
+            return found if name == "__call__" else _refuse(name)
+        if name == "obj" and isinstance(target, BaseException):
+            _refuse(name)
+        owner = getattr(found, "__self__", None)
+        if name == "register" and isinstance(owner, type) and not is_own_class(owner):
+            _refuse(name)
+        if name in ("format", "format_map"):
+            return self._formatter(found, owner, _format if name == "format" else _format_map)
+        if isinstance(owner, type) and issubclass(owner, date) and isinstance(found, types.BuiltinFunctionType):
+            return partial(getattr(self, f"_{name}"), owner)
+        return found
+
+    @staticmethod
+    def _formatter(found: Any, owner: object, safe: Callable[..., str]) -> Any:
+        if found is str.format or found is str.format_map:
+            return safe
+        if isinstance(found, types.BuiltinFunctionType) and isinstance(owner, str):
+            return partial(safe, owner)
+        return found
+
+    def _now(self, cls: type[datetime], tz: tzinfo | None = None) -> datetime:
+        moment = cls.fromtimestamp(self._clock.now(), tz or UTC)
+        return moment if tz else moment.replace(tzinfo=None)
+
+    def _utcnow(self, cls: type[datetime]) -> datetime:
+        return self._now(cls)
+
+    def _today(self, cls: type[date]) -> date:
+        moment = datetime.fromtimestamp(self._clock.now(), UTC).replace(tzinfo=None)
+        if issubclass(cls, datetime):
+            return self._now(cls)
+        return cls(moment.year, moment.month, moment.day)
