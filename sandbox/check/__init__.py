@@ -15,14 +15,10 @@ from sandbox.check.names import check_names
 from sandbox.check.procedure import check_solve
 from sandbox.check.report import Report
 from sandbox.check.usage import Usage
+from sandbox.policy import check as check_policy
 from sandbox.reading.syntax import code_lines, compile_error, parse, too_deep
 from sandbox.reading.walker import scopes_of
 from sandbox.types import Fault, FaultKind
-
-try:
-    from sandbox.policy import check as check_policy  # type: ignore[import-not-found]
-except ImportError:
-    check_policy = None
 
 __all__ = ["check", "check_procedure"]
 
@@ -92,8 +88,6 @@ def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
 
 def _policy_faults(source: str) -> list[Fault]:
     """What the sandbox's language policy refuses."""
-    if check_policy is None:
-        return []
     lines = code_lines(source)
     return [
         Fault(
