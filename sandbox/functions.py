@@ -17,6 +17,8 @@ Function = Callable[..., object]
 MAX_INT = 1 << 63
 PLAIN = {str, int, float, bool, None, type(None), object, Any, inspect.Parameter.empty, JsonValue}
 """Annotations whose strict check means the same for parsed JSON as for Python values."""
+EXACT = {str, int, bool}
+"""A value of exactly this type needs no further check; pydantic is asked only to say what is wrong."""
 UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
 VARIADIC = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
@@ -144,11 +146,12 @@ class Check:
             raise BadFunction(f"parameter {name!r}: {annotation!r} cannot be checked: {error}") from error
         self._adapter = adapter
         self._plain = _plain(annotation)
+        self._exact = annotation if annotation in EXACT else None
 
     def __call__(self, function: str, value: JsonValue) -> Any:
         try:
             reasonable(value)
-            if self._adapter is None:
+            if self._adapter is None or type(value) is self._exact:
                 return value
             if self._plain:
                 return self._adapter.validator.validate_python(value, strict=True)
