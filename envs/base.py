@@ -125,21 +125,28 @@ W = TypeVar("W")
 _MARK = "_planbook_spec"
 
 
-def action(example: str = "") -> Callable[[Callable[Concatenate[W, P], Observation]], Callable[Concatenate[W, P], Observation]]:
-    """Mark a method as an action. ``example`` is one line: a call and what it returned."""
+def action(
+    example: str = "", name: str = ""
+) -> Callable[[Callable[Concatenate[W, P], Observation]], Callable[Concatenate[W, P], Observation]]:
+    """Mark a method as an action. ``example`` is one line: a call and what it returned.
+
+    ``name`` is needed only where the method cannot bear the action's name (``close`` is the world's own).
+    """
 
     def mark(function: Callable[Concatenate[W, P], Observation]) -> Callable[Concatenate[W, P], Observation]:
-        setattr(function, _MARK, ("action", example))
+        setattr(function, _MARK, ("action", example, name))
         return function
 
     return mark
 
 
-def query(example: str = "") -> Callable[[Callable[Concatenate[W, P], JsonValue]], Callable[Concatenate[W, P], JsonValue]]:
+def query(
+    example: str = "",
+) -> Callable[[Callable[Concatenate[W, P], JsonValue]], Callable[Concatenate[W, P], JsonValue]]:
     """Mark a read-only method: it tells the plan something, is no action, and leaves no step behind."""
 
     def mark(function: Callable[Concatenate[W, P], JsonValue]) -> Callable[Concatenate[W, P], JsonValue]:
-        setattr(function, _MARK, ("query", example))
+        setattr(function, _MARK, ("query", example, ""))
         return function
 
     return mark
@@ -177,9 +184,10 @@ class Environment(ABC):
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         specs: dict[str, dict[str, ActionSpec]] = {"action": dict(cls.actions), "query": dict(cls.queries)}
-        for name, member in vars(cls).items():
+        for attribute, member in vars(cls).items():
             if mark := getattr(member, _MARK, None):
-                kind, example = mark
+                kind, example, named = mark
+                name = named or attribute
                 specs[kind][name] = ActionSpec(name, member, inspect.getdoc(member) or "", example)
         cls.actions, cls.queries = specs["action"], specs["query"]
 
@@ -255,7 +263,7 @@ class Environment(ABC):
             raise EpisodeEnded(f"{self.name}: the episode of {self.task.id} is over; {action} was not taken")
         if action.name not in self.actions:
             raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {', '.join(sorted(self.actions))}")
-        self._last = getattr(self, action.name)(*action.args)
+        self._last = self.actions[action.name].function(self, *action.args)
         self.history.append((action, self._last))
         return self._last
 

@@ -48,7 +48,7 @@ class Answers:
         if message[0] == "sleep":
             self._clock += int(message[1] * SECOND)
             return _message("answer", None, None, self._clock)
-        name, args, kwargs = message[1:]
+        _, name, args, kwargs = message[1:]
         if name not in self._specs:
             raise HostileFrame(f"a call of {name!r}, which the session does not have")
         return self._call(self._specs[name], args, kwargs)

@@ -25,7 +25,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class FinishedCell:
-    """All that is needed to run a cell again in another worker: what the host sent, and what it had shown by the end."""
+    """What it takes to run a cell again in another worker: what the host sent, and what it had shown by the end."""
 
     name: str
     start: bytes
@@ -44,6 +44,8 @@ class Conversation:
         self._worker, self._limits, self._answer = worker, limits, answer
         self.exchanges: list[Exchange] = []
         self.calls = 0
+        self.line: int | None = None
+        """The plan line of the call that is being carried out."""
         self._printed: list[str] = []
         self._chars = 0
         self._slept = 0.0
@@ -98,6 +100,7 @@ class Conversation:
             if self.calls >= self._limits.host_calls:
                 raise LimitReached("host_calls")
             self.calls += 1
+            self.line = message[1]
             return
         if message[1] < 0:
             raise messages.HostileFrame("a sleep of negative length")

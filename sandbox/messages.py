@@ -1,5 +1,6 @@
 """What the host accepts from a worker: the shape of every message, and nothing else."""
 
+from types import NoneType
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -7,11 +8,11 @@ from pydantic_core import from_json
 
 from sandbox.types import Fault
 
-JSON_TYPES = (str, int, float, bool, type(None), list, dict)
+JSON_TYPES = (str, int, float, bool, NoneType, list, dict)
 SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
     "opened": frozenset({(str, dict)}),
     "print": frozenset({(str, str)}),
-    "call": frozenset({(str, str, list, dict)}),
+    "call": frozenset((str, line, str, list, dict) for line in (int, NoneType)),
     "sleep": frozenset({(str, int), (str, float)}),
     "end": frozenset((str, value, list) for value in JSON_TYPES),
 }

@@ -6,7 +6,7 @@ what it checks is in ``sandbox/messages.py``.
 From the host                                       From the worker
 ["open", settings]                                  ["opened", {mechanism: "" or why not}]
 ["run", source, name, attributes, clock]            ["print", text]
-["answer", value, attributes, clock]                ["call", function, arguments, keyword arguments]
+["answer", value, attributes, clock]                ["call", line, function, arguments, keyword arguments]
 ["error", type, message, attributes, clock]         ["sleep", seconds]
                                                     ["end", value, faults]
 

@@ -38,6 +38,11 @@ class Session:
         """What the cell that runs now, or ran last, has printed so far."""
         return self._current.output if self._current is not None else ""
 
+    @property
+    def line(self) -> int | None:
+        """The plan line of the call that a host function is carrying out; None where no line of the cell led to it."""
+        return self._current.line if self._current is not None else None
+
     def run(self, code: str, name: str = "cell") -> CellResult:
         """Run a cell. What is wrong with the plan is in the result.
 
@@ -158,7 +163,8 @@ class Rerun:
         try:
             Conversation(worker, patient, self._answer).hold(self._cell.start)
         except LimitReached as reached:
-            raise RebuildDiverged(f"{self._title}: run again, it did not finish: {limit_fault(reached.name, patient)}")
+            fault = limit_fault(reached.name, patient)
+            raise RebuildDiverged(f"{self._title}: run again, it did not finish: {fault.message}") from reached
         except (ChannelClosed, FrameTooLong, HostileFrame) as error:
             raise RebuildDiverged(f"{self._title}: run again, it ended its worker: {error}") from error
         if self._next < len(self._cell.exchanges):

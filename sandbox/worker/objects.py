@@ -10,12 +10,15 @@ class HostFunction:
     """A function that the host carries out; a value like any other, so it can be mapped, wrapped and passed on."""
 
     __slots__ = ("__name__", "_call")
+    __name__: str
+    _call: Call
 
     def __init__(self, name: str, call: Call) -> None:
         object.__setattr__(self, "__name__", name)
         object.__setattr__(self, "_call", call)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
+        """Ask the host."""
         return self._call(args, kwargs)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

@@ -78,14 +78,14 @@ class Cells:
         if changed:
             refresh(self._link.objects, changed)
         try:
-            cell = faults.Cell(name, source, self._compile(source, name))
+            cell = faults.Cell(name, source, self._compile(source, f"{name}#{len(self._earlier)}"))
         except REFUSALS as error:
             return to_bytes(["end", None, faults.refused(error, source)])
-        self._link.running(True)
+        self._link.running(cell.compiled.code.co_filename)
         try:
             return self._execute(cell)
         finally:
-            self._link.running(False)
+            self._link.running(None)
             self._earlier.append(cell)
 
     def _execute(self, cell: faults.Cell) -> bytes:
