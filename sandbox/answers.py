@@ -32,18 +32,22 @@ class Answers:
 
     def __init__(self, specs: Mapping[str, FunctionSpec], attributes: Attributes | None) -> None:
         self._specs, self._attributes = specs, attributes
-        self._last = b""
-        self.seen = Seen(EPOCH, {})
+        self._clock, self._shown, self._last = EPOCH, dict[str, JsonValue](), b""
+
+    @property
+    def seen(self) -> Seen:
+        """What the plan has been shown by now."""
+        return Seen(self._clock, self._shown)
 
     def run(self, source: str, name: str) -> bytes:
         """The message that starts a cell."""
-        return _message("run", source, name, self.changed(), self.seen.clock)
+        return _message("run", source, name, self.changed(), self._clock)
 
     def answer(self, message: list[Any]) -> bytes:
         """Answer a "call" or "sleep". Raises HostileFrame, BadAnswer, and what functions raise beyond Exception."""
         if message[0] == "sleep":
-            self._pass(int(message[1] * SECOND))
-            return _message("answer", None, None, self.seen.clock)
+            self._clock += int(message[1] * SECOND)
+            return _message("answer", None, None, self._clock)
         _, name, args, kwargs = message[1:]
         if name not in self._specs:
             raise HostileFrame(f"a call of {name!r}, which the session does not have")
@@ -57,36 +61,33 @@ class Answers:
         if encoded == self._last:
             return None
         self._last = encoded
-        now, before = from_json(encoded), self.seen.attributes
-        self.seen = Seen(self.seen.clock, now)
+        now, before = from_json(encoded), self._shown
+        self._shown = now
         return {name: value for name, value in now.items() if name not in before or before[name] != value}
 
     def return_to(self, seen: Seen) -> None:
         """Take up where a plan has seen no more than this."""
-        self.seen, self._last = seen, b""
+        self._clock, self._shown, self._last = seen.clock, dict(seen.attributes), b""
 
     def _call(self, spec: FunctionSpec, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> bytes:
         try:
             checked, named = spec.check(args, kwargs)
         except (TypeError, ValueError) as error:
             return self._error(error)
-        self._pass(SECOND)
+        self._clock += SECOND
         try:
             value = spec.function(*checked, **named)
         except SandboxError:
             raise
         except Exception as error:
             return self._error(error)
-        return _message("answer", value, self.changed(), self.seen.clock, of=spec.name)
+        return _message("answer", value, self.changed(), self._clock, of=spec.name)
 
     def _error(self, error: Exception) -> bytes:
         one_text = len(error.args) == 1 and isinstance(error.args[0], str)
         text = (error.args[0] if one_text else str(error))[:MAX_MESSAGE]
         plain = text.encode("utf-8", "backslashreplace").decode()
-        return _message("error", type(error).__name__, plain, self.changed(), self.seen.clock)
-
-    def _pass(self, microseconds: int) -> None:
-        self.seen = Seen(self.seen.clock + microseconds, self.seen.attributes)
+        return _message("error", type(error).__name__, plain, self.changed(), self._clock)
 
 
 def _message(*parts: object, of: str = "the session") -> bytes:

@@ -25,7 +25,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class FinishedCell:
-    """All that is needed to run a cell again in another worker: what the host sent, and what it had shown by the end."""
+    """What it takes to run a cell again in another worker: what the host sent, and what it had shown by the end."""
 
     name: str
     start: bytes

@@ -17,8 +17,10 @@ Function = Callable[..., object]
 MAX_INT = 1 << 63
 PLAIN = {str, int, float, bool, None, type(None), object, Any, inspect.Parameter.empty, JsonValue}
 """Annotations whose strict check means the same for parsed JSON as for Python values."""
+EXACT = {str, int, bool}
+"""A value of exactly this type needs no further check; pydantic is asked only to say what is wrong."""
 UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
-VARIADIC = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+VARIADIC: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class Arguments:
             bound.arguments[name] = self._checked(spec.name, name, value)
         return bound.args, bound.kwargs
 
-    def _checked(self, function: str, name: str, value: Any) -> Any:
+    def _checked(self, function: str, name: str, value: Any) -> object:  # noqa: ANN401 - what bind() makes of JSON
         check, kind = self._checks[name], self._signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
             return tuple(check(function, item) for item in value)
@@ -134,7 +136,7 @@ def _arguments(signature: inspect.Signature) -> Arguments:
 class Check:
     """The strict check of one parameter."""
 
-    def __init__(self, name: str, annotation: Any) -> None:
+    def __init__(self, name: str, annotation: Any) -> None:  # noqa: ANN401 - annotations are any object
         self._name = name
         if isinstance(annotation, str):
             raise BadFunction(f"parameter {name!r}: the annotation {annotation!r} is text; give its type")
@@ -144,11 +146,13 @@ class Check:
             raise BadFunction(f"parameter {name!r}: {annotation!r} cannot be checked: {error}") from error
         self._adapter = adapter
         self._plain = _plain(annotation)
+        self._exact = annotation if annotation in EXACT else None
 
-    def __call__(self, function: str, value: JsonValue) -> Any:
+    def __call__(self, function: str, value: JsonValue) -> object:
+        """The value as the function gets it. Raises TypeError or ValueError."""
         try:
             reasonable(value)
-            if self._adapter is None:
+            if self._adapter is None or type(value) is self._exact:
                 return value
             if self._plain:
                 return self._adapter.validator.validate_python(value, strict=True)
@@ -160,7 +164,7 @@ class Check:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 
 
-def _plain(annotation: Any) -> bool:
+def _plain(annotation: object) -> bool:
     if annotation in PLAIN or get_origin(annotation) is Literal:
         return True
     return get_origin(annotation) is not tuple and bool(get_args(annotation)) and all(map(_plain, get_args(annotation)))

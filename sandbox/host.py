@@ -20,6 +20,7 @@ from sandbox.zygote import Zygote
 
 OPEN_SECONDS = 30.0
 NO_VALUES: Mapping[str, JsonValue] = {}
+DEFAULT_LIMITS = Limits()
 
 
 class Sandbox:
@@ -52,14 +53,15 @@ class Sandbox:
         *,
         values: Mapping[str, JsonValue] = NO_VALUES,
         attributes: Attributes | None = None,
-        limits: Limits = Limits(),
+        limits: Limits = DEFAULT_LIMITS,
         seed: str | int = 0,
     ) -> Session:
         """Open a session.
 
         ``functions`` by the names that plans call them by: dotted ones become methods of an object that the plan sees.
-        ``attributes`` gives those objects' read-only attributes, as they are now, by dotted name. ``values`` are further
-        names; a dict becomes a record (``task.goal``). ``seed`` is that of the plan's ``random``. Raises BadFunction.
+        ``attributes`` gives those objects' read-only attributes, as they are now, by dotted name. ``values`` are
+        further names; a dict becomes a record (``task.goal``). ``seed`` is that of the plan's ``random``. Raises
+        BadFunction.
         """
         if self._closed:
             raise SandboxClosed("the sandbox is closed")

@@ -23,7 +23,7 @@ def message(
     limits: Limits,
     seed: str | int,
 ) -> bytes:
-    """The "open" message. Raises BadFunction for names that clash or cannot be offered, and for values that are not JSON."""
+    """The "open" message. Raises BadFunction for bad names, names that clash, values that are not JSON."""
     _check_names(specs, values, attributes)
     settings = {
         "functions": {name: spec.parameters() for name, spec in specs.items()},

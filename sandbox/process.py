@@ -6,6 +6,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, Channel
 
@@ -42,10 +43,8 @@ class Worker:
         """End the process, whatever it does, and give its descriptors back. Killing twice is harmless."""
         if self._pidfd < 0:
             return
-        try:
+        with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         os.close(self._pidfd)
         self._pidfd = -1
         self._sock.close()

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from sandbox.errors import WorkerFailed
 from sandbox.session import Session
@@ -38,7 +37,7 @@ def _echo(text: str, times: int = 1) -> str:
     return text * times
 
 
-def _fail(code: str, expected: Any, result: CellResult) -> None:
+def _fail(code: str, expected: object, result: CellResult) -> None:
     raise WorkerFailed(
-        f"the worker fails its self-test under Python {sys.version}: {code!r} should give {expected!r}, but gave {result}"
+        f"the worker fails its self-test under Python {sys.version}: {code!r} should give {expected!r}, not {result}"
     )

@@ -163,7 +163,8 @@ class Rerun:
         try:
             Conversation(worker, patient, self._answer).hold(self._cell.start)
         except LimitReached as reached:
-            raise RebuildDiverged(f"{self._title}: run again, it did not finish: {limit_fault(reached.name, patient)}")
+            fault = limit_fault(reached.name, patient)
+            raise RebuildDiverged(f"{self._title}: run again, it did not finish: {fault.message}") from reached
         except (ChannelClosed, FrameTooLong, HostileFrame) as error:
             raise RebuildDiverged(f"{self._title}: run again, it ended its worker: {error}") from error
         if self._next < len(self._cell.exchanges):

@@ -76,14 +76,15 @@ def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping
 
 def _report(
     kind: str,
-    type: str,
+    fault_type: str,
     message: str,
     line: int | None = None,
     column: int | None = None,
     source: str = "",
     hint: str = "",
 ) -> Report:
-    return dict(kind=kind, type=type, message=message, line=line, column=column, source=source, hint=hint)
+    place: Report = {"line": line, "column": column, "source": source}
+    return {"kind": kind, "type": fault_type, "message": message, **place, "hint": hint}
 
 
 def _at(lines: list[str], number: int | None) -> str:

@@ -22,11 +22,9 @@ class Link:
 
     def __init__(self, sock: socket.socket) -> None:
         self._channel = Channel(sock, send_cap=MAX_FROM_WORKER, receive_cap=MAX_FROM_HOST)
-        self._running = False
+        self._file: str | None = None
         self.clock = LogicalClock(0, self._sleep)
         self.objects: dict[str, object] = {}
-        self.file = ""
-        """The file name of the running cell's code, which no other cell's has."""
 
     def receive(self) -> list[Any]:
         """The next message of the host."""
@@ -36,20 +34,20 @@ class Link:
         """Send one message."""
         self._channel.send(payload, never)
 
-    def running(self, now: bool) -> None:
-        """Whether a cell runs; only then may plan code speak to the host."""
-        self._running = now
+    def running(self, file: str | None) -> None:
+        """The file name of the code of the cell that runs, or None; only while one runs may plan code speak."""
+        self._file = file
 
     def write(self, text: str) -> None:
         """Print: sent at once, so that it is kept whatever becomes of the cell."""
-        if not self._running:
+        if self._file is None:
             return
         for start in range(0, len(text), MAX_STRING):
             part = text[start : start + MAX_STRING]
             self.send(encode(["print", part]).encode("utf-8", "backslashreplace"))
 
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """Have the host carry out a function. Raises what the host says, or TypeError and ValueError for odd arguments."""
+        """Have the host carry out a function. Raises what it says, or TypeError or ValueError for odd arguments."""
         line = self._line()
         if kwargs or not SCALARS.issuperset(map(type, args)):
             return self._ask(_checked(line, name, parameters, args, kwargs))
@@ -62,7 +60,7 @@ class Link:
     def _line(self) -> int | None:
         """The innermost line of the running cell's own source that led to this call."""
         frame: FrameType | None = sys._getframe(2)
-        while frame is not None and frame.f_code.co_filename != self.file:
+        while frame is not None and frame.f_code.co_filename != self._file:
             frame = frame.f_back
         return None if frame is None else frame.f_lineno
 
@@ -70,7 +68,7 @@ class Link:
         self._ask(encode(["sleep", seconds]).encode())
 
     def _ask(self, payload: bytes) -> object:
-        if not self._running:
+        if self._file is None:
             raise RuntimeError("no cell is running")
         try:
             self.send(payload)

@@ -64,7 +64,7 @@ def undumpable() -> None:
 
 
 def landlock() -> None:
-    """Deny every access to files, to TCP ports and (where the kernel knows it) to other processes' sockets and signals."""
+    """Deny every access to files and TCP ports and, where the kernel knows it, to outside sockets and signals."""
     syscall = seccomp.LIBC.syscall
     abi = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
     files = (1 << LANDLOCK_FILES.get(abi, 16)) - 1

@@ -1,4 +1,7 @@
-"""What a plan sees of the host: plain functions, objects with functions and read-only attributes, records."""
+"""What a plan sees of the host: plain functions, objects with functions and read-only attributes, records.
+
+Attributes called ``_x_`` are hidden from plans by the language layer.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import NoReturn
@@ -9,14 +12,17 @@ Call = Callable[[tuple[object, ...], dict[str, object]], object]
 class HostFunction:
     """A function that the host carries out; a value like any other, so it can be mapped, wrapped and passed on."""
 
-    __slots__ = ("__name__", "_call")
+    __slots__ = ("__name__", "_call_")
+    __name__: str
+    _call_: Call
 
     def __init__(self, name: str, call: Call) -> None:
         object.__setattr__(self, "__name__", name)
-        object.__setattr__(self, "_call", call)
+        object.__setattr__(self, "_call_", call)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        return self._call(args, kwargs)
+        """Ask the host."""
+        return self._call_(args, kwargs)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{self.__name__} is read-only")
@@ -28,28 +34,28 @@ class HostFunction:
 class ReadOnly:
     """An object whose attributes only the host sets."""
 
-    __slots__ = ("__dict__", "_name")
-    _name: str
+    __slots__ = ("__dict__", "_title_")
+    _title_: str
 
     def __init__(self, name: str, members: Mapping[str, object]) -> None:
-        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_title_", name)
         vars(self).update(members)
 
     def __getattr__(self, name: str) -> NoReturn:
         """Python comes here only for what is missing."""
-        raise AttributeError(f"{self._name} has no attribute {name!r}", name=name, obj=self)
+        raise AttributeError(f"{self._title_} has no attribute {name!r}", name=name, obj=self)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{self._name}.{name} cannot be set: {self._name} is read-only")
+        raise AttributeError(f"{self._title_}.{name} cannot be set: {self._title_} is read-only")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{self._name}.{name} cannot be deleted: {self._name} is read-only")
+        raise AttributeError(f"{self._title_}.{name} cannot be deleted: {self._title_} is read-only")
 
     def __dir__(self) -> list[str]:
         return sorted(vars(self))
 
     def __repr__(self) -> str:
-        return f"<{self._name}: {', '.join(dir(self))}>"
+        return f"<{self._title_}: {', '.join(dir(self))}>"
 
 
 class HostObject(ReadOnly):

@@ -83,7 +83,7 @@ def instructions(machine: str) -> list[tuple[int, int, int, int]]:
 def prepare() -> Program:
     """The filter for this machine, ready to install."""
     parts = instructions(platform.machine())
-    return Program(len(parts), (Instruction * len(parts))(*parts))
+    return Program(len(parts), (Instruction * len(parts))(*(Instruction(*part) for part in parts)))
 
 
 def install(program: Program) -> None:

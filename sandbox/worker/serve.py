@@ -81,12 +81,11 @@ class Cells:
             cell = faults.Cell(name, source, self._compile(source, f"{name}#{len(self._earlier)}"))
         except REFUSALS as error:
             return to_bytes(["end", None, faults.refused(error, source)])
-        self._link.file = cell.compiled.code.co_filename
-        self._link.running(True)
+        self._link.running(cell.compiled.code.co_filename)
         try:
             return self._execute(cell)
         finally:
-            self._link.running(False)
+            self._link.running(None)
             self._earlier.append(cell)
 
     def _execute(self, cell: faults.Cell) -> bytes:

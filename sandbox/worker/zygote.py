@@ -1,8 +1,9 @@
-"""The process that workers are forked from: started once per sandbox, with an empty environment and nothing of the host.
+"""The process that workers are forked from: started once per sandbox, its environment empty, nothing of the host in it.
 
-It imports what plans need, gives up what the kernel takes back once, and then forks a worker for each byte that comes
-in on its control socket. The answer carries the worker's number, and, as descriptors, the host's end of the worker's
-channel and a pidfd. It ends when the control socket closes or the host dies.
+It imports what plans need, gives up once what workers inherit as given up, and then forks a worker for each byte that
+comes in on its control socket. The answer carries the worker's number and, as descriptors, the host's end of the
+worker's channel and a pidfd. It ends when the control socket closes or the host dies: it watches the host by a pidfd,
+since the kernel's parent-death signal comes already when the thread that started it ends.
 """
 
 import json
@@ -13,8 +14,7 @@ import socket
 import sys
 import traceback
 import warnings
-from collections.abc import Mapping
-from typing import NoReturn
+from typing import NoReturn, TypedDict
 
 from sandbox.worker import lockdown, seccomp, serve
 
@@ -22,14 +22,27 @@ CHANNEL = 3
 """A worker's only descriptor beside 0, 1 and 2."""
 
 
-def main(config: Mapping[str, object]) -> None:
-    """Serve until the host is gone. ``config``: host (its process number), control (a descriptor), confined, guarded, path (more to import from)."""
-    control = socket.socket(fileno=config["control"])  # type: ignore[call-overload]
+class Config(TypedDict):
+    """What the host passes on the command line."""
+
+    host: int
+    """Its process number."""
+    control: int
+    """The control socket's descriptor."""
+    confined: bool
+    guarded: bool
+    path: list[str]
+    """Where else to import from: what the host has beyond the interpreter's own."""
+
+
+def main(config: Config) -> None:
+    """Serve until the host is gone."""
+    control = socket.socket(fileno=config["control"])
     try:
         host = os.pidfd_open(_parent(config["host"]))
         _quiet()
-        sys.path.extend(config["path"])  # type: ignore[arg-type]
-        nature, granted = _settle(confined=bool(config["confined"]), guarded=bool(config["guarded"]))
+        sys.path.extend(config["path"])
+        nature, granted = _settle(confined=config["confined"], guarded=config["guarded"])
     except Exception:
         control.send(json.dumps({"failed": traceback.format_exc()}).encode())
         return
@@ -37,7 +50,7 @@ def main(config: Mapping[str, object]) -> None:
     _fork_on_request(control, host, nature)
 
 
-def _parent(expected: object) -> int:
+def _parent(expected: int) -> int:
     parent = os.getppid()
     if parent != expected:
         raise ProcessLookupError("the host is gone")
@@ -50,7 +63,7 @@ def _quiet() -> None:
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
     os.close(null)
-    sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]
+    sys.stdin = sys.stdout = sys.stderr = None
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
