@@ -1,7 +1,8 @@
 """What a command prints for people: tables and progress, on standard error where JSON takes standard output."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -12,12 +13,20 @@ from planbook.summary import Summary
 from planner import Body, Cell, Ending, EventKind, Step
 
 SHOWN_BROKEN = 3
-ERRORS = Console(stderr=True, highlight=False)
+PLAIN_WIDTH = 110
+"""Columns where the output is no terminal."""
+
+
+def _width(stream: TextIO) -> int | None:
+    return None if stream.isatty() else PLAIN_WIDTH
+
+
+ERRORS = Console(stderr=True, highlight=False, width=_width(sys.stderr))
 
 
 def console(json: bool) -> Console:
     """Where tables go: standard output, or standard error when JSON ends standard output."""
-    return ERRORS if json else Console(highlight=False)
+    return ERRORS if json else Console(highlight=False, width=_width(sys.stdout))
 
 
 def progress() -> Progress:
@@ -37,7 +46,7 @@ def progress() -> Progress:
 def summary_table(summary: Summary, title: str) -> Table:
     """Success by task type with the Wilson interval, and the mean number of actions."""
     table = Table(title=title, title_justify="left")
-    table.add_column("task type")
+    table.add_column("task type", no_wrap=True)
     for column in ("solved", "tasks", "%", "95 % interval", "mean actions"):
         table.add_column(column, justify="right")
     for kind, (solved, tasks) in summary.by_type.items():

@@ -11,7 +11,8 @@ def boxes_in(observation):
 def fetch(agent, thing, boxes):
     """Open boxes until one holds the thing, and put the thing on the table."""
     for box in boxes:
-        if thing in agent.open(box):
+        inside = agent.open(box).partition("you see ")[2]
+        if thing in inside:
             agent.take(thing, box)
             agent.put(thing)
             return
