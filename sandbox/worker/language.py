@@ -14,6 +14,7 @@ from sandbox.worker.clock import Clock
 class Problem:
     line: int
     column: int
+    name: str
     message: str
     hint: str = ""
 
@@ -46,7 +47,7 @@ def compile_plain(source: str, name: str) -> CompiledCell:
 def compile_cell(source: str, name: str) -> CompiledCell:
     tree = ast.parse(source, f"<{name}>")
     problems = [
-        Problem(node.lineno, node.col_offset, f"{node.attr} is not allowed")
+        Problem(node.lineno, node.col_offset, "attribute", f"{node.attr} is not allowed")
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr.startswith("__")
     ]
@@ -57,7 +58,12 @@ def compile_cell(source: str, name: str) -> CompiledCell:
 
 def unguarded_namespace(random: random.Random, clock: Clock, write: Callable[[str], None]) -> dict[str, object]:
     space = namespace(random, clock, write)
-    space["__builtins__"] = {**vars(builtins), "print": space["__builtins__"]["print"]}  # type: ignore[index]
+    ours = space["__builtins__"]["__import__"]  # type: ignore[index]
+
+    def load(name: str, *args: object) -> object:
+        return (ours if name in ("random", "time") else builtins.__import__)(name, *args)  # type: ignore[arg-type]
+
+    space["__builtins__"] = {**vars(builtins), "print": space["__builtins__"]["print"], "__import__": load}  # type: ignore[index]
     return space
 
 
@@ -66,12 +72,17 @@ def namespace(random: random.Random, clock: Clock, write: Callable[[str], None])
         write(sep.join(map(str, values)) + end)
 
     plain = {**vars(builtins), "print": show}
-    del plain["__import__"]
-    import re  # noqa: PLC0415
-    from types import SimpleNamespace  # noqa: PLC0415
+    import re
+    from types import SimpleNamespace
 
-    time = SimpleNamespace(time=clock.now, sleep=clock.sleep)
-    return {"__builtins__": plain, "__name__": "plan", "random": random, "time": time, "re": re}
+    modules = {"random": random, "time": SimpleNamespace(time=clock.now, sleep=clock.sleep), "re": re}
+
+    def load(name: str, *args: object) -> object:
+        if name not in modules:
+            raise ImportError(name)
+        return modules[name]
+
+    return {"__builtins__": {**plain, "__import__": load}, "__name__": "plan"}
 
 
 def protect(cls: type) -> None:
