@@ -112,7 +112,7 @@ def _hint(error: BaseException, names: Mapping[str, object]) -> str:
         known = [name for name in dir(error.obj) if not name.startswith("_")]
         return _near(error.name, known)
     if isinstance(error, NameError) and isinstance(error.name, str):
-        return _near(error.name, [*names, *dir(builtins)])
+        return _near(error.name, list(names)) or _near(error.name, dir(builtins))
     return ""
 
 
