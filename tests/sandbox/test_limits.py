@@ -3,9 +3,10 @@
 import os
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -184,17 +185,29 @@ def test_a_plan_that_takes_over_the_channel_gains_nothing(unguarded: Sandbox, co
 
 @contextmanager
 def fake(*frames: bytes) -> Iterator[tuple[Session, "subprocess.Popen[bytes]", list[object]]]:
-    """A session whose worker has said all it will ever say; the process it must be able to end is a real one."""
+    """A session whose worker says this once it is asked to run a cell, and never listens again.
+
+    The process that the session must be able to end is a real one.
+    """
     called: list[object] = []
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(["sleep", "60"])
+
+
+    def speak() -> None:
+        theirs.recv(1 << 16)
+        with suppress(BrokenPipeError):
+            theirs.sendall(b"".join(frames))
+
+    speaker = threading.Thread(target=speak)
     with theirs, process:
-        theirs.sendall(b"".join(frames))
+        speaker.start()
         worker = Worker(ours, os.pidfd_open(process.pid), process.pid)
         answers = Answers(specs({"f": called.append}), None)
         with Session(lambda: worker, answers, Limits(wall_seconds=0.5)) as session:
             yield session, process, called
         process.kill()
+        speaker.join()
 
 
 def frame(payload: bytes) -> bytes:
@@ -251,8 +264,13 @@ def test_a_frame_after_the_end_is_not_an_answer_to_the_next_cell() -> None:
         assert "before it was asked" in fault.message
 
 
-def test_a_worker_that_is_gone_is_told_apart() -> None:
-    with fake() as (session, process, _):
-        process.kill()
-        process.wait()
-        assert session.run("1").fault is not None
+def test_a_worker_that_dies_between_two_cells_is_replaced(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        assert session._worker is not None
+        pid = session._worker._pid
+        assert session.run("1").value == 1
+        os.kill(pid, 9)
+        fault = session.run("1").fault
+        assert fault is not None
+        assert fault.type == "crashed"
+        assert session.run("1").value == 1
