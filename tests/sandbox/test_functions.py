@@ -83,7 +83,9 @@ def test_partials_lambdas_and_callables_have_signatures_too() -> None:
     assert spec(len).check([[1]], {}) == ([[1]], {})
 
 
-@pytest.mark.parametrize("name", ["", "a.b.c", "a.", ".b", "1a", "class", "agent.class", "_a", "agent._b", "a b", "a\n"])
+@pytest.mark.parametrize(
+    "name", ["", "a.b.c", "a.", ".b", "1a", "class", "agent.class", "_a", "agent._b", "a b", "a\n"]
+)
 def test_names_that_plans_cannot_use_are_refused(name: str) -> None:
     with pytest.raises(BadFunction, match="cannot be offered"):
         FunctionSpec.of(name, len)
@@ -164,7 +166,9 @@ REFUSED: list[tuple[object, JsonValue, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("annotation", "given", "kind", "message"), REFUSED)
-def test_what_does_not_fit_is_refused_by_name(annotation: object, given: JsonValue, kind: type[Exception], message: str) -> None:
+def test_what_does_not_fit_is_refused_by_name(
+    annotation: object, given: JsonValue, kind: type[Exception], message: str
+) -> None:
     for args, kwargs in [([given], {}), ([], {"x": given})]:
         with pytest.raises(kind) as caught:
             typed(annotation).check(args, kwargs)
@@ -187,7 +191,9 @@ def test_every_kind_of_parameter_is_checked() -> None:
 def test_a_call_that_does_not_bind_shows_the_signature() -> None:
     with pytest.raises(TypeError) as caught:
         spec(World().go_to, "agent.go_to").check([], {"plce": "a"})
-    assert str(caught.value).startswith("agent.go_to(): missing a required argument: 'place'; it is agent.go_to(place: str")
+    assert str(caught.value).startswith(
+        "agent.go_to(): missing a required argument: 'place'; it is agent.go_to(place: str"
+    )
 
 
 def accepts(function: Callable[..., object], args: list[JsonValue], kwargs: dict[str, JsonValue]) -> bool:

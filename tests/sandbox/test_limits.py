@@ -16,9 +16,7 @@ from sandbox.opening import specs
 from sandbox.process import Worker
 from sandbox.protocol import pack
 
-SMALL = Limits(
-    wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20, source_chars=10_000
-)
+SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20, source_chars=10_000)
 SHORT = Limits(wall_seconds=0.5, memory_mb=64)
 BUSY = Limits(wall_seconds=30, cpu_seconds=0.3)
 
@@ -168,7 +166,7 @@ def test_a_worker_that_crashes_is_a_limit(unguarded: Sandbox) -> None:
     [
         ("send(pack(b'[', 10))", "not JSON"),
         ("send(b'\\xff\\xff\\xff\\xff')", "a frame of 4294967295 bytes; at most 1048576"),
-        ("send(pack(b'[\"call\",1,\"nothing\",[],{}]', 99))", "'nothing', which the session does not have"),
+        ('send(pack(b\'["call",1,"nothing",[],{}]\', 99))', "'nothing', which the session does not have"),
         ("send(pack(b'[\"opened\",{}]', 99))", "'opened' out of turn"),
     ],
 )
@@ -192,7 +190,6 @@ def fake(*frames: bytes) -> Iterator[tuple[Session, "subprocess.Popen[bytes]", l
     called: list[object] = []
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(["sleep", "60"])
-
 
     def speak() -> None:
         theirs.recv(1 << 16)

@@ -123,7 +123,9 @@ def test_every_mechanism_is_named() -> None:
 
 def test_a_required_mechanism_may_only_be_missing_by_name() -> None:
     found = read({"seccomp": "Function not implemented", "no_new_privs": "", "rlimits": "", "landlock": "ENOSYS"})
-    with pytest.raises(MissingMechanism, match=r"seccomp is not granted here: Function not.*allow_missing=\('seccomp',\)"):
+    with pytest.raises(
+        MissingMechanism, match=r"seccomp is not granted here: Function not.*allow_missing=\('seccomp',\)"
+    ):
         demand(found, ())
     demand(found, ("seccomp",))
     with pytest.raises(ValueError, match="landlock"):
@@ -246,7 +248,11 @@ def test_the_filter_allows_the_table_and_nothing_else(machine: str) -> None:
             assert verdict(machine, number | 0x40000000) == seccomp.DENY
             assert verdict(machine, number, architecture=0x40000003) == seccomp.KILL
         if number in guarded:
-            assert [verdict(machine, number, third) for third in (3, 4, 7)] == [seccomp.ALLOW, seccomp.DENY, seccomp.DENY]
+            assert [verdict(machine, number, third) for third in (3, 4, 7)] == [
+                seccomp.ALLOW,
+                seccomp.DENY,
+                seccomp.DENY,
+            ]
 
 
 def test_an_unknown_machine_is_refused() -> None:

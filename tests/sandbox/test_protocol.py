@@ -155,6 +155,13 @@ def test_no_bytes_make_the_host_raise_anything_else(payload: bytes) -> None:
 def test_faults_are_read_strictly() -> None:
     report = {"kind": "raised", "type": "E", "message": "m", "line": 2, "column": None, "source": "s", "hint": "h"}
     assert messages.faults([report]) == (Fault(FaultKind.RAISED, "E", "m", 2, None, "s", "h"),)
-    for bad in [1, {}, {**report, "kind": "odd"}, {**report, "line": "x"}, {**report, "type": 1}, {**report, "message": None}]:
+    for bad in [
+        1,
+        {},
+        {**report, "kind": "odd"},
+        {**report, "line": "x"},
+        {**report, "type": 1},
+        {**report, "message": None},
+    ]:
         with pytest.raises(messages.HostileFrame):
             messages.faults([bad])

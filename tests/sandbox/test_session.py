@@ -120,7 +120,12 @@ def test_defaults_are_the_functions_own(sandbox: Sandbox) -> None:
         return [a, b, c]
 
     with sandbox.session({"f": f}) as session:
-        assert session.run("[f(1), f(1, 5), f(1, c=6), f(b=7, a=8)]").value == [[1, 2, 3], [1, 5, 3], [1, 2, 6], [8, 7, 3]]
+        assert session.run("[f(1), f(1, 5), f(1, c=6), f(b=7, a=8)]").value == [
+            [1, 2, 3],
+            [1, 5, 3],
+            [1, 2, 6],
+            [8, 7, 3],
+        ]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +142,11 @@ def test_defaults_are_the_functions_own(sandbox: Sandbox) -> None:
         ("f('\\ud800')", "ValueError", "f(): argument 'place' must be text without lone surrogates"),
         ("f('x' * 100_001)", "ValueError", "at most 100000"),
         ("f('x' * 2_000_000)", "ValueError", "the arguments are too long"),
-        ("a = []\na.append(a)\nf(a)", "ValueError", "f(): argument 'place' lists and dicts may be nested at most 32 deep"),
+        (
+            "a = []\na.append(a)\nf(a)",
+            "ValueError",
+            "f(): argument 'place' lists and dicts may be nested at most 32 deep",
+        ),
         ("f(10 ** 30)", "ValueError", "64 bits"),
     ],
 )
@@ -207,7 +216,10 @@ def test_an_answer_that_is_not_json_is_the_hosts_own_error(sandbox: Sandbox) -> 
     ],
 )
 def test_names_that_clash_and_values_that_are_not_json_are_refused(
-    sandbox: Sandbox, functions: Mapping[str, Callable[..., object]], values: dict[str, JsonValue], attributes: dict[str, JsonValue]
+    sandbox: Sandbox,
+    functions: Mapping[str, Callable[..., object]],
+    values: dict[str, JsonValue],
+    attributes: dict[str, JsonValue],
 ) -> None:
     with pytest.raises(BadFunction):
         sandbox.session(functions, values=values, attributes=lambda: attributes)
@@ -249,7 +261,12 @@ def test_attributes_are_refreshed_when_a_function_raises(sandbox: Sandbox) -> No
 def test_values_are_records_and_fresh_objects(sandbox: Sandbox) -> None:
     values: dict[str, JsonValue] = {"task": {"goal": "g", "params": {"object": "mug"}}, "places": ["a", "b"]}
     with sandbox.session({}, values=values) as session:
-        assert session.run("[task.goal, task['goal'], task.params['object'], len(places)]").value == ["g", "g", "mug", 2]
+        assert session.run("[task.goal, task['goal'], task.params['object'], len(places)]").value == [
+            "g",
+            "g",
+            "mug",
+            2,
+        ]
         assert session.run("task.params['object'] = 'cup'\nplaces.append('c')").fault is None
         for change in ("task.goal = 'h'", "del task.goal", "task['goal'] = 'h'", "task.new = 1"):
             assert session.run(change).fault is not None, change
@@ -265,7 +282,9 @@ def test_values_are_records_and_fresh_objects(sandbox: Sandbox) -> None:
 def test_time_is_logical_and_the_hosts(sandbox: Sandbox) -> None:
     with sandbox.session({"act": echo}) as session:
         began = time.monotonic()
-        result = session.run("import time\na = time.time()\nb = time.time()\nact()\nc = time.time()\ntime.sleep(5)\n[a, b, c, time.time()]")
+        result = session.run(
+            "import time\na = time.time()\nb = time.time()\nact()\nc = time.time()\ntime.sleep(5)\n[a, b, c, time.time()]"
+        )
         assert time.monotonic() - began < 2
         assert result.fault is None
         assert isinstance(result.value, list)
