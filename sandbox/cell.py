@@ -65,6 +65,8 @@ class Conversation:
 
     def hold(self, start: bytes) -> list[Any]:
         """Send the "run" message and see to everything until the "end" message, which is returned."""
+        if not self._worker.quiet():
+            raise messages.HostileFrame("it spoke before it was asked")
         self._worker.send(start, self._look)
         while True:
             payload = self._worker.receive(self._look)

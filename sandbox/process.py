@@ -32,6 +32,10 @@ class Worker:
         """The next message; ``waiting`` is called after each slice of waiting. Raises as Channel.receive."""
         return self._channel.receive(waiting)
 
+    def quiet(self) -> bool:
+        """Whether the worker has said nothing that was not received yet."""
+        return self._channel.quiet()
+
     def cpu_seconds(self) -> float:
         """Processor time used so far, all of the process; infinite once it is gone."""
         try:

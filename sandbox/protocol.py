@@ -16,7 +16,7 @@ one "end".
 """
 
 from collections.abc import Callable
-from socket import socket
+from socket import MSG_DONTWAIT, MSG_PEEK, socket
 
 MAX_FROM_WORKER = 1 << 20
 """Bytes of JSON in a frame of the worker: parsed, it stays below some 30 MB."""
@@ -81,6 +81,15 @@ class Channel:
                 raise ChannelClosed("end of stream")
             self._buffer += chunk
         return payload
+
+    def quiet(self) -> bool:
+        """Whether nothing has come in that was not received yet."""
+        try:
+            return not self._buffer and not self._sock.recv(1, MSG_PEEK | MSG_DONTWAIT)
+        except BlockingIOError:
+            return True
+        except OSError as error:
+            raise ChannelClosed(str(error)) from error
 
     def _next(self) -> bytes | None:
         buffer = self._buffer

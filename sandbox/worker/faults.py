@@ -49,7 +49,7 @@ def refused(error: Exception, source: str) -> list[Report]:
     if isinstance(error, language.PolicyRefused):
         lines = source.splitlines()
         return [
-            _report("check", "policy", p.message, p.line, p.column, _at(lines, p.line), p.hint) for p in error.problems
+            _report("check", p.name, p.message, p.line, p.column, _at(lines, p.line), p.hint) for p in error.problems
         ]
     if isinstance(error, SyntaxError):
         column = None if error.offset is None else max(error.offset - 1, 0)
@@ -112,7 +112,7 @@ def _hint(error: BaseException, names: Mapping[str, object]) -> str:
         known = [name for name in dir(error.obj) if not name.startswith("_")]
         return _near(error.name, known)
     if isinstance(error, NameError) and isinstance(error.name, str):
-        return _near(error.name, [*names, *dir(builtins)])
+        return _near(error.name, list(names)) or _near(error.name, dir(builtins))
     return ""
 
 

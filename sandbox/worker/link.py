@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, MAX_STRING, Channel, FrameTooLong
 from sandbox.worker.clock import LogicalClock
 from sandbox.worker.objects import refresh
-from sandbox.worker.values import SCALARS, decode, encode, exact, to_bytes
+from sandbox.worker.values import SCALARS, decode, encode, exact, printable, to_bytes
 
 
 def never() -> NoReturn:
@@ -44,7 +44,11 @@ class Link:
             return
         for start in range(0, len(text), MAX_STRING):
             part = text[start : start + MAX_STRING]
-            self.send(encode(["print", part]).encode("utf-8", "backslashreplace"))
+            try:
+                payload = encode(["print", part]).encode()
+            except UnicodeEncodeError:
+                payload = to_bytes(["print", printable(part)])
+            self.send(payload)
 
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """Have the host carry out a function. Raises what it says, or TypeError or ValueError for odd arguments."""

@@ -62,5 +62,9 @@ def text_of(value: object, how: Callable[[object], str]) -> str:
         raise
     except BaseException as error:
         return f"<{type(value).__name__} whose text could not be made: {type(error).__name__}>"
-    cut = text[:MAX_REPR] + ("..." if len(text) > MAX_REPR else "")
-    return cut.encode("utf-8", "backslashreplace").decode()
+    return printable(text[:MAX_REPR] + ("..." if len(text) > MAX_REPR else ""))
+
+
+def printable(text: str) -> str:
+    """The text with lone surrogates spelt out."""
+    return text.encode("utf-8", "backslashreplace").decode()
