@@ -125,26 +125,35 @@ class PlanEnumMeta(enum.EnumMeta):
             _identifier(member if isinstance(member, str) else member[0])
         return super().__call__(_identifier(value), members, module=PLAN_NAME, **options)
 
+    def __instancecheck__(cls, instance: object) -> bool:
+        return super().__instancecheck__(instance) or isinstance(instance, _REAL.get(cls, ()))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return super().__subclasscheck__(subclass) or issubclass(subclass, _REAL.get(cls, ()))
+
 
 class Enum(enum.Enum, metaclass=PlanEnumMeta):
     """enum.Enum."""
 
 
-class IntEnum(enum.IntEnum, Enum, metaclass=PlanEnumMeta):
+class IntEnum(enum.IntEnum, metaclass=PlanEnumMeta):
     """enum.IntEnum."""
 
 
-class StrEnum(enum.StrEnum, Enum, metaclass=PlanEnumMeta):
+class StrEnum(enum.StrEnum, metaclass=PlanEnumMeta):
     """enum.StrEnum."""
 
 
-class Flag(enum.Flag, Enum, metaclass=PlanEnumMeta):
+class Flag(enum.Flag, metaclass=PlanEnumMeta):
     """enum.Flag."""
 
 
-class IntFlag(enum.IntFlag, Flag, metaclass=PlanEnumMeta):
+class IntFlag(enum.IntFlag, metaclass=PlanEnumMeta):
     """enum.IntFlag."""
 
+
+_REAL = {Enum: enum.Enum, Flag: enum.Flag}
+"""Each of ours derives from its real counterpart only, and is told to include the others that count as one."""
 
 MODULES: dict[str, dict[str, Any]] = {
     "abc": {"abstractmethod": abstractmethod},
