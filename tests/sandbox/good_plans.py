@@ -9,7 +9,7 @@ def _plan(name: str, code: str) -> None:
 
 _plan(
     "find object",
-    '''
+    """
 # Search the receptacles for the object that is wanted
 def find_object(agent, recep_to_check, object_name):
     for receptacle in recep_to_check:
@@ -35,7 +35,7 @@ observation = agent.go_to("toilet_1")
 if "closed" in observation:
     observation = agent.open("toilet_1")
 observation = agent.put_in_or_on(bottle, "toilet_1")
-''',
+""",
 )
 _plan(
     "two objects",
@@ -73,7 +73,7 @@ assert "heat" in observation and mug in observation, f"Error in [Step 4]: cannot
 )
 _plan(
     "search engine",
-    '''
+    """
 # [Step 1] Fill in the box
 textbox_xpath = "//*[@id='search-text']"
 agent.click_xpath(textbox_xpath)
@@ -81,7 +81,7 @@ agent.type("Jerald")
 # [Step 2] Search
 html = agent.click_xpath("//*[@id='search']")
 print(html)
-''',
+""",
 )
 _plan(
     "next page",
