@@ -1,12 +1,17 @@
 """What a plan may call and read, taken from the functions that a session is given."""
 
 import inspect
+import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 Kind = inspect._ParameterKind
 NO_DEFAULT = inspect.Parameter.empty
+
+_KNOWN: WeakKeyDictionary[types.FunctionType, dict[bool, "tuple[Parameter, ...] | None"]] = WeakKeyDictionary()
+"""Parameters by function, and by whether it is bound: reading a signature costs more than a cached check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +35,14 @@ class Function:
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
         """Read the signature of a callable; annotations are evaluated where they can be."""
-        try:
-            signature = _signature(function)
-        except (TypeError, ValueError):
-            return cls(name, None)
-        return cls(name, tuple(map(_parameter, signature.parameters.values())))
+        plain = getattr(function, "__func__", function)  # a method is another object at every access
+        if not isinstance(plain, types.FunctionType):
+            return cls(name, _parameters(function))
+        known = _KNOWN.setdefault(plain, {})
+        bound = plain is not function
+        if bound not in known:
+            known[bound] = _parameters(function)
+        return cls(name, known[bound])
 
     def __str__(self) -> str:
         shown = ", ".join(parameter.text for parameter in self.parameters or ())
@@ -79,11 +87,14 @@ class Api:
         return frozenset(name.partition(".")[0] for name in (*self.by_name, *self.attributes))
 
 
-def _signature(function: Callable[..., object]) -> inspect.Signature:
+def _parameters(function: Callable[..., object]) -> tuple[Parameter, ...] | None:
     try:
-        return inspect.signature(function, eval_str=True)
+        signature = inspect.signature(function, eval_str=True)
     except NameError:  # an annotation that only a type checker can see
-        return inspect.signature(function)
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    return tuple(map(_parameter, signature.parameters.values()))
 
 
 def _parameter(parameter: inspect.Parameter) -> Parameter:

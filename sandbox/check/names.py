@@ -28,6 +28,9 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
 
 def _check_order(use: Use, scope: Scope, report: Report) -> None:
     name, bindings = use.node.id, scope.bindings[use.node.id]
+    first = bindings[0]
+    if ANY_TIME < first.order < use.order and first.last is None and name not in scope.deletions:
+        return  # the plain case, first: a check should cost little
     if scope.kind is ScopeKind.CLASS or any(binding.order == ANY_TIME for binding in bindings):
         return
     if all(binding.last is not None for binding in bindings):
@@ -61,9 +64,9 @@ def _order_hint(name: str, scope: Scope) -> str:
 
 def _hint(name: str, use: Use, scopes: Scopes, api: Api) -> str:
     """What the plan may have meant: a member of an object, a name in sight, a text without quotes."""
-    for function in api.by_name:
-        if function.endswith(f".{name}"):
-            return f"did you mean {function}?"
+    members = {path.rpartition(".")[2]: path for path in (*api.by_name, *api.attributes) if "." in path}
+    if name in members:
+        return f"did you mean {members[name]}?"
     in_sight = set(api.roots | api.names | BUILTINS)
     here: Scope | None = use.scope
     while here is not None:
@@ -71,8 +74,8 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api) -> str:
         here = here.parent
     if near := closest(name, in_sight):
         return f"did you mean {near}?"
-    if near := closest(name, [path.rpartition(".")[2] for path in api.by_name]):
-        return f"did you mean {next(path for path in api.by_name if path.rpartition('.')[2] == near)}?"
+    if near := closest(name, members):
+        return f"did you mean {members[near]}?"
     if any(name in scope.bindings for scope in _function_scopes(scopes)):
         return f"{name} is a variable of a function and ends with it: let the function return it"
     return f'define it first; if it is meant as text, write "{name}"'

@@ -25,8 +25,10 @@ class Usage:
         if not isinstance(node, ast.Name) or depth > _ALIAS_DEPTH:
             return None
         home, _ = self.scopes.find(node.id, scope)
+        if (home is None or home.kind is ScopeKind.MODULE) and node.id in self.api.roots:
+            return node.id  # a plan that rebinds it is refused, so it still is what was given
         if home is None:
-            return node.id if node.id in self.api.roots else None
+            return None
         binding = _only_binding(node.id, home)
         if binding is None or (home.kind is ScopeKind.MODULE and node.id in self.api.names):
             return None
