@@ -86,7 +86,9 @@ def _choices(kind: str, room: Room, facts: wheel.Facts) -> list[tuple[str, str]]
     if kind == "look_at_obj":
         return [(thing, LAMP) for thing in things] if room.objects(LAMP) else []
     if change := _CHANGES.get(kind):
-        things = [thing for thing in things if thing in facts.able[_ABILITIES[change]] and room.of_kind(_MACHINES[change])]
+        things = [
+            thing for thing in things if thing in facts.able[_ABILITIES[change]] and room.of_kind(_MACHINES[change])
+        ]
     targets = sorted({kind_of(receptacle) for receptacle in room.places})
     return [(thing, target) for thing in things for target in targets if thing in facts.holds[target]]
 

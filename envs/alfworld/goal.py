@@ -46,7 +46,9 @@ class Goal:
         elif len(arguments) == 1:
             self._limit(arguments[0], scene.has(name))
         else:
-            raise WorldBroken(f"alfworld: the direct engine cannot judge the goal condition {name}; choose the engine 'textworld'")
+            raise WorldBroken(
+                f"alfworld: the direct engine cannot judge the goal condition {name}; choose the engine 'textworld'"
+            )
 
     def _limit(self, variable: str, allowed: frozenset[str]) -> None:
         self._domains[variable] = self._domains.get(variable, allowed) & allowed

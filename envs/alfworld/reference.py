@@ -30,9 +30,9 @@ def _environment() -> Any:  # noqa: ANN401 - textworld has no types
     if _IDLE:
         return _IDLE.pop()
     try:
-        import textworld  # noqa: PLC0415 - seconds to import, and only this engine needs it
-        from alfworld.agents.environment.alfred_tw_env import AlfredDemangler  # noqa: PLC0415
-        from textworld.envs.pddl import PddlEnv  # noqa: PLC0415
+        import textworld
+        from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
+        from textworld.envs.pddl import PddlEnv
     except ImportError as error:
         raise MissingRequirement(
             f"alfworld: the engine 'textworld' cannot be imported ({error}); pip install alfworld 'textworld[pddl]'"
@@ -56,7 +56,9 @@ class Reference:
             try:
                 self._environment.load(dict(game.data))
             except Exception as error:
-                raise WorldBroken(f"alfworld: textworld cannot load {game.id}: {type(error).__name__}: {error}") from error
+                raise WorldBroken(
+                    f"alfworld: textworld cannot load {game.id}: {type(error).__name__}: {error}"
+                ) from error
 
     def reset(self) -> Reply:
         """Start from the beginning: another translation."""

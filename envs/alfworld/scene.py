@@ -13,6 +13,7 @@ _NOT_EQUAL = re.compile(r"\(not \(= (\S+) (\S+)\)\)")
 
 Pairs = frozenset[tuple[str, str]]
 Names = frozenset[str]
+_NONE: Names = frozenset()
 
 
 class State(NamedTuple):
@@ -76,14 +77,23 @@ class Scene:
             found[self.places[receptacle]].append(receptacle)
         return {location: tuple(there) for location, there in found.items()}
 
+    @cached_property
+    def ways(self) -> tuple[tuple[str, str], ...]:
+        """The commands that lead to receptacles, each with the location that it leads to."""
+        return tuple((f"go to {self.names[receptacle]}", place) for receptacle, place in self.places.items())
+
     def has(self, predicate: str) -> Names:
         """The entities marked with a unary predicate."""
-        return self.marked.get(predicate, frozenset())
+        return self.marked.get(predicate, _NONE)
 
 
 def number_names(entities: set[str]) -> dict[str, str]:
     """The game's names: kind and number, the first id in sorted order gets the highest number."""
-    kinds = {entity: entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "") for entity in entities if "_bar_" in entity}
+    kinds = {
+        entity: entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")
+        for entity in entities
+        if "_bar_" in entity
+    }
     left = Counter(kinds.values())
     names = {}
     for entity in sorted(kinds):
@@ -97,7 +107,9 @@ def read_scene(problem: str) -> Scene:
     text = problem.lower()
     init, goal = text.find("(:init"), text.find("(:goal")
     if init < 0 or goal < init:
-        raise WorldBroken("alfworld: the game's pddl_problem has no (:init ...) followed by (:goal ...); the file is damaged")
+        raise WorldBroken(
+            "alfworld: the game's pddl_problem has no (:init ...) followed by (:goal ...); the file is damaged"
+        )
     facts: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for predicate, arguments in _FACT.findall(text, init, goal):
         facts[predicate].add(tuple(arguments.split()))
@@ -105,7 +117,9 @@ def read_scene(problem: str) -> Scene:
 
 
 def _scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> Scene:
-    entities = {argument for name, found in facts.items() if name != "cancontain" for fact in found for argument in fact}
+    entities = {
+        argument for name, found in facts.items() if name != "cancontain" for fact in found for argument in fact
+    }
     conditions = tuple(Literal(name, tuple(rest.split())) for name, rest in _FACT.findall(_NOT_EQUAL.sub("", goal)))
     return Scene(
         names=number_names(entities),
@@ -132,8 +146,10 @@ def _start(facts: dict[str, set[tuple[str, ...]]]) -> State:
     def having(name: str) -> Names:
         return frozenset(first for first, *_ in facts.get(name, ()))
 
+    if not (at := _pairs(facts, "atlocation")):
+        raise WorldBroken("alfworld: the game's pddl_problem does not say where the agent is; the file is damaged")
     return State(
-        at=next(location for _, location in _pairs(facts, "atlocation")),
+        at=min(at)[1],
         holding=None,
         inside=_pairs(facts, "inreceptacle"),
         lying=_pairs(facts, "objectatlocation"),

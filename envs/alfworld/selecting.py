@@ -44,12 +44,16 @@ def _in_turn(lists: Iterable[Sequence[str]]) -> Iterator[str]:
 def _by_id(task_id: str, splits: Sequence[str]) -> Task:
     split, _, rest = task_id.partition("/")
     if split not in splits or "/" not in rest:
-        raise BadSelection(f"alfworld: {task_id!r} is no task id: one reads SPLIT/..., with SPLIT one of {', '.join(splits)}")
+        raise BadSelection(
+            f"alfworld: {task_id!r} is no task id: one reads SPLIT/..., with SPLIT one of {', '.join(splits)}"
+        )
     if split != generated.SPLIT:
         return _task(task_id, split, games.type_of(task_id), games.peek(task_id)[0])
     kind, _, seed = rest.partition("/")
     if kind not in TYPES or not seed.isdecimal():
-        raise BadSelection(f"alfworld: {task_id!r} is no generated task: one reads generated/TYPE/SEED, TYPE one of {', '.join(TYPES)}")
+        raise BadSelection(
+            f"alfworld: {task_id!r} is no generated task: one reads generated/TYPE/SEED, TYPE one of {', '.join(TYPES)}"
+        )
     return _made(kind, int(seed))
 
 

@@ -3,7 +3,7 @@
 import ast
 import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,9 @@ def facts() -> Facts:
     """What alfworld's constants say."""
     constants = _assigned(wheel_text("gen/constants.py"))
     movable = frozenset(constants["MOVABLE_RECEPTACLES"])
-    holds = {kind: tuple(sorted(inner)) for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items() if kind not in movable}
+    holds = {
+        kind: tuple(sorted(inner)) for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items() if kind not in movable
+    }
     table = holds.pop("TableTop")
     return Facts(
         holds=holds | dict.fromkeys(_TABLES, table),
@@ -98,7 +100,7 @@ def grammar() -> str:
     return wheel_text("data/alfred.twl2")
 
 
-@lru_cache(maxsize=None)
+@cache
 def floor_plan(number: int) -> Plan:
     """One of the 120 floor plans."""
     name = f"FloorPlan{number}"
