@@ -13,7 +13,17 @@ from envs.alfworld.goals import TYPES
 from envs.alfworld.reference import Reference
 from envs.alfworld.search import find_plan
 
-MALFORMED = ("", "fly", "go to", "go to desk 99", "GO TO DESK 1", "go  to desk 1", "take mug 1", "put mug 1 on desk 1", "use")
+MALFORMED = (
+    "",
+    "fly",
+    "go to",
+    "go to desk 99",
+    "GO TO DESK 1",
+    "go  to desk 1",
+    "take mug 1",
+    "put mug 1 on desk 1",
+    "use",
+)
 WITHOUT_EFFECT = ("look", "inventory", "help", "  look  ")
 ON_DISK = bool(os.environ.get("ALFWORLD_DATA")) and (games.data_root() / games.DATA_FOLDER / "valid_seen").is_dir()
 needs_data = pytest.mark.skipif(not ON_DISK, reason="ALFWORLD_DATA does not hold the split valid_seen")

@@ -99,7 +99,9 @@ def test_a_game_without_its_problem_breaks_the_world(data: Path) -> None:
     content = json.loads(path.read_text())
     (task,) = Alfworld.tasks(Selection(ids=(task_id,)))
     for problem in (None, "(define (problem p))", "(:init (a b)) (:goal (and))"):
-        path.write_text(json.dumps({**content, "pddl_problem": problem} if problem else {"grammar": content["grammar"]}))
+        path.write_text(
+            json.dumps({**content, "pddl_problem": problem} if problem else {"grammar": content["grammar"]})
+        )
         with pytest.raises(WorldBroken, match="damaged"):
             Alfworld().reset(task)
 
@@ -114,7 +116,9 @@ def test_requirements_say_what_is_there_and_how_to_get_the_rest(data: Path) -> N
 
 def test_selections_of_generated_games_need_no_data(data: Path) -> None:
     tasks = Alfworld.tasks(Selection(split="generated", types=("look_at_obj", "pick_two_obj"), seeds=(3, 5)))
-    assert [task.id for task in tasks] == [f"generated/{kind}/{seed}" for seed in (3, 5) for kind in ("look_at_obj", "pick_two_obj")]
+    assert [task.id for task in tasks] == [
+        f"generated/{kind}/{seed}" for seed in (3, 5) for kind in ("look_at_obj", "pick_two_obj")
+    ]
     assert [task.seed for task in tasks] == [3, 3, 5, 5]
     assert Alfworld.tasks(Selection(ids=(tasks[2].id,))) == [tasks[2]]
     assert len(Alfworld.tasks(Selection(split="generated", limit=8))) == 8

@@ -12,7 +12,6 @@ from envs.alfworld.direct import Direct
 from envs.alfworld.goals import TYPES, params_of
 from envs.alfworld.search import Wanted, find_plan
 
-
 DIGEST = """
 import hashlib, json
 from envs.alfworld import generated

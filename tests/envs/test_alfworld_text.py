@@ -112,10 +112,15 @@ def test_there_are_six_types() -> None:
 
 
 def test_objects_are_found_by_whole_name_in_order(get_object_with_id: Callable[[str, str], list[str]]) -> None:
-    seen = "On countertop_1, you see pancake_1, pan_12, dishpan_1, pan_2, and pan_12. You are at pan_7 and holding pan_8."
+    seen = (
+        "On countertop_1, you see pancake_1, pan_12, dishpan_1, pan_2, and pan_12. You are at pan_7 and holding pan_8."
+    )
     assert get_object_with_id(seen, "pan") == ["pan_12", "pan_2"]
     assert get_object_with_id(seen, "Pan ") == ["pan_12", "pan_2"]
     assert get_object_with_id(seen, "pan_2") == ["pan_2"]
     assert get_object_with_id(seen, "cake") == []
-    assert get_object_with_id("You open cabinet_1. In cabinet_1, you see (cup_1), 'cup_3'.", "cup") == ["cup_1", "cup_3"]
+    assert get_object_with_id("You open cabinet_1. In cabinet_1, you see (cup_1), 'cup_3'.", "cup") == [
+        "cup_1",
+        "cup_3",
+    ]
     assert get_object_with_id("Nothing happens.", "cup") == []

@@ -58,7 +58,7 @@ def world() -> Alfworld:
 
 
 def test_the_actions_are_the_papers_and_three_to_look(world: Alfworld) -> None:
-    paper = "go_to open close take_from put_in_or_on use clean_with heat_with cool_with".split()
+    paper = ["go_to", "open", "close", "take_from", "put_in_or_on", "use", "clean_with", "heat_with", "cool_with"]
     assert list(world.actions) == [*paper, "look", "inventory", "examine"]
     assert str(world.actions["take_from"].signature).startswith("(object: str, receptacle: str)")
     assert all(spec.doc and spec.example.startswith(name) for name, spec in world.actions.items())
