@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import pytest
 
@@ -22,7 +23,7 @@ def task_of(kind: str, seed: int) -> Task:
 def as_action(command: str) -> Action:
     """A command of the game as the action that means it."""
     words = command.split()
-    things = [f"{kind}_{number}" for kind, number in zip(words, words[1:], strict=False) if number.isdigit()]
+    things = [f"{kind}_{number}" for kind, number in pairwise(words) if number.isdigit()]
     names = {
         "go": "go_to",
         "take": "take_from",
