@@ -1,4 +1,7 @@
-"""How a game words things. All known games share one set of rules, in two dialects; the direct engine plays no other."""
+"""How a game words things.
+
+All known games share one set of rules, in two dialects; the direct engine plays no other.
+"""
 
 import hashlib
 import re
@@ -25,12 +28,30 @@ _KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c708
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Where games differ. ``cleaners`` are the kinds of receptacles in which objects are cleaned."""
+    """Where games differ: words, whether there is ``help``, and what one can clean in."""
 
     puts: bool
+    """Objects are put in/on receptacles (before 0.4), not moved to them."""
     arrives_at_location: bool
+    """``go to`` names the location, not the receptacle."""
     helps: bool
-    cleaners: frozenset[str]
+    machines: dict[str, frozenset[str]]
+    """Treatment (``heat``) to the kinds of receptacles that do it."""
+
+    @property
+    def put(self) -> str:
+        """The verb for putting things down."""
+        return "put" if self.puts else "move"
+
+    @property
+    def not_put(self) -> str:
+        """The other dialect's verb."""
+        return "move" if self.puts else "put"
+
+    @property
+    def to(self) -> str:
+        """The word between the thing and where it goes."""
+        return "in/on" if self.puts else "to"
 
 
 def _digest(text: str) -> str:
@@ -61,7 +82,11 @@ def _read(domain: str, grammar: str) -> Dialect | None:
         puts="put {o} in/on {r}" in grammar,
         arrives_at_location="{lend.name}" in grammar,
         helps="\naction help {" in grammar,
-        cleaners=frozenset({"sinkbasintype"} | ({"sinktype"} if _SINK in _COMMENT.sub("", domain) else set())),
+        machines={
+            "heat": frozenset({"microwavetype"}),
+            "cool": frozenset({"fridgetype"}),
+            "clean": frozenset({"sinkbasintype", *(["sinktype"] if _SINK in _COMMENT.sub("", domain) else [])}),
+        },
     )
 
 

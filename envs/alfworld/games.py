@@ -78,7 +78,7 @@ def peek(game_id: str) -> tuple[str, bool]:
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             task = _TASK.search(text)
-            goal = task.group(1).decode() if task else None
+            goal = task.group(1).decode().strip().removesuffix(".") if task else None
             mark = text.rfind(b'"solvable"')
             solvable = mark < 0 or _SOLVABLE.match(text, mark) is not None
     except (OSError, ValueError) as error:

@@ -46,4 +46,4 @@ def params_of(goal: str) -> dict[str, JsonValue]:
 
 def paper_goal(goal: str) -> str:
     """The game's goal sentence in the paper's words."""
-    return goal.strip().removesuffix(".").replace("put a clean ", "put a cleaned ")
+    return goal.replace("put a clean ", "put a cleaned ")

@@ -30,9 +30,9 @@ def _environment() -> Any:  # noqa: ANN401 - textworld has no types
     if _IDLE:
         return _IDLE.pop()
     try:
-        import textworld  # noqa: PLC0415 - seconds to import, and only this engine needs it
-        from alfworld.agents.environment.alfred_tw_env import AlfredDemangler  # noqa: PLC0415
-        from textworld.envs.pddl import PddlEnv  # noqa: PLC0415
+        import textworld
+        from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
+        from textworld.envs.pddl import PddlEnv
     except ImportError as error:
         raise MissingRequirement(
             f"alfworld: the engine 'textworld' cannot be imported ({error}); pip install alfworld 'textworld[pddl]'"

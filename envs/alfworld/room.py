@@ -49,7 +49,7 @@ def furnish(plan: Plan, facts: Facts, rng: Random) -> Room:
             room.places[receptacle] = _location(*pose)
     for kind in plan.kinds:
         if kind in facts.holds and not room.of_kind(kind):
-            room.places[_named(kind, rng)] = _location(*(round(rng.uniform(-5, 5) * 4) / 4 for _ in "xy"), 90.0, 7.0)
+            room.places[_named(kind, rng)] = _location(rng.uniform(-5, 5), rng.uniform(-5, 5), 90, 7)
     for kind in plan.kinds:
         strew(room, kind, rng.choice(_COUNTS), facts, rng)
     return room

@@ -13,6 +13,7 @@ _NOT_EQUAL = re.compile(r"\(not \(= (\S+) (\S+)\)\)")
 
 Pairs = frozenset[tuple[str, str]]
 Names = frozenset[str]
+_NONE: Names = frozenset()
 
 
 class State(NamedTuple):
@@ -76,9 +77,14 @@ class Scene:
             found[self.places[receptacle]].append(receptacle)
         return {location: tuple(there) for location, there in found.items()}
 
+    @cached_property
+    def ways(self) -> tuple[tuple[str, str], ...]:
+        """The commands that lead to receptacles, each with the location that it leads to."""
+        return tuple((f"go to {self.names[receptacle]}", place) for receptacle, place in self.places.items())
+
     def has(self, predicate: str) -> Names:
         """The entities marked with a unary predicate."""
-        return self.marked.get(predicate, frozenset())
+        return self.marked.get(predicate, _NONE)
 
 
 def number_names(entities: set[str]) -> dict[str, str]:
@@ -140,8 +146,10 @@ def _start(facts: dict[str, set[tuple[str, ...]]]) -> State:
     def having(name: str) -> Names:
         return frozenset(first for first, *_ in facts.get(name, ()))
 
+    if not (at := _pairs(facts, "atlocation")):
+        raise WorldBroken("alfworld: the game's pddl_problem does not say where the agent is; the file is damaged")
     return State(
-        at=next(location for _, location in _pairs(facts, "atlocation")),
+        at=min(at)[1],
         holding=None,
         inside=_pairs(facts, "inreceptacle"),
         lying=_pairs(facts, "objectatlocation"),

@@ -1,4 +1,7 @@
-"""Proof that a game can be won: a search with full knowledge of the game, by no means how a plan without it would go."""
+"""Proof that a game can be won: a search with full knowledge of the game.
+
+It is not how a plan goes about it, which has to look for things; so it can judge games that plans are tested on.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +25,7 @@ class Wanted:
     count: int = 1
 
 
-class _DeadEnd(Exception):
+class _RefusedError(Exception):
     """The choice at hand does not lead to the goal."""
 
 
@@ -35,7 +38,7 @@ def find_plan(engine: Direct, wanted: Wanted) -> list[str] | None:
         walk = _Walk(engine)
         try:
             walk.fulfil(wanted, things, places)
-        except _DeadEnd:
+        except _RefusedError:
             continue
         finally:
             engine.reset()
@@ -55,7 +58,7 @@ def _choices(engine: Direct, wanted: Wanted) -> Iterator[tuple[tuple[str, ...], 
 
 
 class _Walk:
-    """One way through a game from its start. Raises _DeadEnd at the first refused command."""
+    """One way through a game from its start. Raises _RefusedError at the first refused command."""
 
     def __init__(self, engine: Direct) -> None:
         self._engine = engine
@@ -75,12 +78,13 @@ class _Walk:
                 self._do(f"use {names[places[-1]]}")
             else:
                 self._reach(places[-1], open_up=True)
-                self._do(f"move {names[thing]} to {names[places[-1]]}")
+                dialect = self._engine.dialect
+                self._do(f"{dialect.put} {names[thing]} {dialect.to} {names[places[-1]]}")
 
     def _holder(self, thing: str) -> str:
         holders = sorted(where for what, where in self._engine.state.inside if what == thing)
         if not holders:
-            raise _DeadEnd
+            raise _RefusedError
         return holders[0]
 
     def _fetch(self, thing: str) -> None:
@@ -98,6 +102,6 @@ class _Walk:
     def _do(self, command: str) -> None:
         reply = self._engine.step(command)
         if reply.text == NOTHING:
-            raise _DeadEnd
+            raise _RefusedError
         self.commands.append(command)
         self.won = reply.won

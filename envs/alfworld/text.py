@@ -1,4 +1,4 @@
-"""From the game's words to the paper's: ids ``desk_1``, no articles, and the sentences that plans are written against."""
+"""From the game's words to the paper's: ids ``desk_1``, no articles, the sentences that plans are written against."""
 
 import re
 
@@ -25,7 +25,7 @@ HELPERS = '''
 def get_object_with_id(observation, object_name):
     """The ids of all objects of that name in an observation, in order: get_object_with_id(observation, "mug").
 
-    "pan" does not find "pancake_1". What the agent stands at and holds (the observation's last sentence) does not count.
+    "pan" does not find "pancake_1". The observation's last sentence (where the agent is, what it holds) does not count.
     """
     seen = observation.split(" You are at ")[0]
     for mark in ".,:;()[]'\\"":

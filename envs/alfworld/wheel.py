@@ -3,7 +3,7 @@
 import ast
 import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ def grammar() -> str:
     return wheel_text("data/alfred.twl2")
 
 
-@lru_cache(maxsize=None)
+@cache
 def floor_plan(number: int) -> Plan:
     """One of the 120 floor plans."""
     name = f"FloorPlan{number}"

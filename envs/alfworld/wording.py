@@ -42,19 +42,20 @@ def contents(scene: Scene, state: State, receptacle: str) -> str:
     openable = receptacle in scene.has("openable")
     if openable and receptacle not in state.opened:
         return f"The {name} is closed."
-    seen = listed([f"a {scene.names[thing]}" for thing, where in sorted(state.inside) if where == receptacle])
+    there = [thing for thing, where in state.inside if where == receptacle]
+    seen = listed([f"a {scene.names[thing]}" for thing in sorted(there)])
     return f"The {name} is open. In it, you see {seen}." if openable else f"On the {name}, you see {seen}."
 
 
 def around(scene: Scene, state: State) -> str:
-    """What looking around shows: what one stands before. In the middle of the room the game shows nothing, but at first."""
+    """What looking around shows: what one stands before. In the middle of the room the game shows nothing."""
     here = scene.neighbours.get(state.at, ())
     if not here:
         return f"{_ROOM}nothing."
-    floor = [thing for thing, where in sorted(state.lying) if where == state.at]
-    beside = [
-        f"a {scene.names[thing]}" for thing in floor for receptacle in here if (thing, receptacle) in state.removed
-    ]
+    lying = sorted(
+        thing for thing, receptacle in state.removed if receptacle in here and (thing, state.at) in state.lying
+    )
+    beside = [f"a {scene.names[thing]}" for thing in lying]
     facing = listed([scene.names[receptacle] for receptacle in here])
     return f"You are facing the {facing}. Next to it, you see {listed(beside)}."
 

@@ -57,7 +57,7 @@ class Alfworld(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """The chosen games, taken in turn from each type (all of them too, so that a limit cuts the same list short)."""
+        """The chosen games, taken in turn from each type; a limit cuts the same list short."""
         return selecting.select(selection, cls.splits)
 
     @classmethod
@@ -155,7 +155,7 @@ class Alfworld(Environment):
         return self._told(self._send("close {}", receptacle))
 
     @action("take_from('soapbar_1', 'towelholder_1') -> You take soapbar_1 from towelholder_1.")
-    def take_from(self, object: str, receptacle: str) -> Observation:  # noqa: A002 - the paper's name
+    def take_from(self, object: str, receptacle: str) -> Observation:
         """Take an object from a receptacle, with empty hands."""
         reply = self._send("take {} from {}", object, receptacle)
         if reply.text != NOTHING:
@@ -163,7 +163,7 @@ class Alfworld(Environment):
         return self._told(reply)
 
     @action("put_in_or_on('soapbar_1', 'cabinet_1') -> You put soapbar_1 in/on cabinet_1.")
-    def put_in_or_on(self, object: str, receptacle: str) -> Observation:  # noqa: A002
+    def put_in_or_on(self, object: str, receptacle: str) -> Observation:
         """Put the object that the agent holds in or on a receptacle; a closed one must be opened first."""
         reply = self._send("put {} in/on {}" if self._puts else "move {} to {}", object, receptacle)
         if reply.text != NOTHING:
@@ -171,22 +171,22 @@ class Alfworld(Environment):
         return self._told(reply)
 
     @action("use('desklamp_1') -> You turn on desklamp_1.")
-    def use(self, object: str) -> Observation:  # noqa: A002
+    def use(self, object: str) -> Observation:
         """Turn on a lamp that stands at the agent's location."""
         return self._told(self._send("use {}", object))
 
     @action("clean_with('soapbar_1', 'sinkbasin_1') -> You clean soapbar_1 using sinkbasin_1.")
-    def clean_with(self, object: str, receptacle: str) -> Observation:  # noqa: A002
+    def clean_with(self, object: str, receptacle: str) -> Observation:
         """Clean the object that the agent holds, at a sink."""
         return self._told(self._send("clean {} with {}", object, receptacle))
 
     @action("heat_with('tomato_1', 'microwave_1') -> You heat tomato_1 using microwave_1.")
-    def heat_with(self, object: str, receptacle: str) -> Observation:  # noqa: A002
+    def heat_with(self, object: str, receptacle: str) -> Observation:
         """Heat the object that the agent holds, at a microwave."""
         return self._told(self._send("heat {} with {}", object, receptacle))
 
     @action("cool_with('pan_2', 'fridge_1') -> You cool pan_2 using fridge_1.")
-    def cool_with(self, object: str, receptacle: str) -> Observation:  # noqa: A002
+    def cool_with(self, object: str, receptacle: str) -> Observation:
         """Cool the object that the agent holds, at a fridge."""
         return self._told(self._send("cool {} with {}", object, receptacle))
 
