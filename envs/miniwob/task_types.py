@@ -70,6 +70,9 @@ NO_FEEDBACK = (
     "use-spinner",
 )
 
+RELOADED = ("search-engine", "use-autocomplete", "use-spinner")
+"""Types whose page keeps traces of the last episode, so that it is loaded anew for each."""
+
 SPLITS: Mapping[str, tuple[str, ...]] = {
     "all": FEEDBACK + NO_FEEDBACK,
     "feedback": FEEDBACK,

@@ -75,7 +75,7 @@ class Miniwob(Environment):
         """Start the page with the task's seed."""
         try:
             tab = self._ready_tab()
-            picture = tab.begin(task_types.page(task.type), task.seed, fresh=False)
+            picture = tab.begin(task_types.page(task.type), task.seed, fresh=task.type in task_types.RELOADED)
         except WorldBroken:
             self._drop_tab()
             raise
