@@ -16,7 +16,7 @@ from envs.miniwob.devtools import Answer, Command, ScriptError
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 CORNER = (639.0, 479.0)
-"""Where the mouse waits before an episode: beside the page."""
+"""Where the mouse goes before an episode: beside the page, so that nothing lies under it and what was open closes."""
 LONGEST_EPISODE = 2_000_000_000
 """Milliseconds; about the longest timer a browser has."""
 DATA_MODE = "train"
@@ -73,7 +73,7 @@ class Tab:
         if fresh or url != self._url:
             self._load(url)
         self._episode = next(self._numbers)
-        self._connection.call("Input.dispatchMouseEvent", **_mouse("mouseMoved", *CORNER))
+        self._connection.call_all(_click(*CORNER))  # a click: a move alone waits for the next frame
         picture = self._ask("begin", self._episode, seed, DATA_MODE, LONGEST_EPISODE)
         return _picture(picture)
 
