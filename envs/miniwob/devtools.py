@@ -30,6 +30,7 @@ class Connection:
     def __init__(self, url: str, patience: float = 30.0) -> None:
         """``patience`` is in seconds: a browser that is silent for longer is taken for dead."""
         self._numbers = count(1)
+        self._lost = ""
         try:
             self._socket = websocket.create_connection(
                 url, timeout=patience, suppress_origin=True, skip_utf8_validation=True, enable_multithread=False
@@ -43,6 +44,8 @@ class Connection:
 
     def call_all(self, commands: Sequence[Command]) -> list[Answer]:
         """Send all, then wait for all: the browser works on them in this order."""
+        if self._lost:
+            raise WorldBroken(self._lost)
         numbers = [next(self._numbers) for _ in commands]
         try:
             for number, (method, parameters) in zip(numbers, commands, strict=True):
@@ -77,7 +80,8 @@ class Connection:
         while wanted:
             message = json.loads(self._socket.recv())
             if message.get("method") in DEAD:
-                raise WorldBroken(f"the tab is gone: {message['method']}")
+                self._lost = f"the tab is gone: {message['method']}"
+                raise WorldBroken(self._lost)
             if (number := message.get("id")) in wanted:
                 wanted.discard(number)
                 answers[number] = message

@@ -72,13 +72,14 @@ class Miniwob(Environment):
         return cls._task(type_name, int(seed))
 
     def begin(self, task: Task) -> Observation:
-        """Start the page with the task's seed."""
+        """Start the page with the task's seed; a tab that died since the last episode is replaced."""
+        used = self._tab is not None
         try:
-            tab = self._ready_tab()
-            picture = tab.begin(task_types.page(task.type), task.seed, fresh=task.type in task_types.RELOADED)
+            picture = self._begin(task)
         except WorldBroken:
-            self._drop_tab()
-            raise
+            if not used:
+                raise
+            picture = self._begin(task)
         goal_params = task_types.params(task.type, picture.goal, picture.fields)
         self.task = task.model_copy(update={"goal": picture.goal, "params": goal_params})
         return self._observe(picture)
@@ -165,10 +166,14 @@ class Miniwob(Environment):
             self._drop_tab()
             raise
 
-    def _ready_tab(self) -> Tab:
-        if self._tab is None:
-            self._tab = Tab(chromium.shared())
-        return self._tab
+    def _begin(self, task: Task) -> Picture:
+        try:
+            if self._tab is None:
+                self._tab = Tab(chromium.shared())
+            return self._tab.begin(task_types.page(task.type), task.seed, fresh=task.type in task_types.RELOADED)
+        except WorldBroken:
+            self._drop_tab()
+            raise
 
     def _drop_tab(self) -> None:
         if self._tab is not None:
