@@ -22,6 +22,10 @@ REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
     "or name them in MINIWOB_CHROME_BINARY and MINIWOB_CHROMEDRIVER"
 )
+NO_SANDBOX = (
+    "If the message is about a sandbox, this machine grants no user namespaces: install Debian's chromium-sandbox, "
+    "or run as root, where Chromium runs without one."
+)
 PROGRAMS = (
     ("chromium", "MINIWOB_CHROME_BINARY", ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")),
     ("chromedriver", "MINIWOB_CHROMEDRIVER", ("chromedriver",)),
@@ -90,7 +94,9 @@ def start_selenium(profile: str) -> webdriver.Chrome:
     try:
         return webdriver.Chrome(options=options, service=service)
     except WebDriverException as error:
-        raise WorldBroken(f"Chromium ({chromium}) did not start: {error.msg}") from error
+        raise WorldBroken(
+            f"Chromium ({chromium}) did not start: {error.msg}. {NO_SANDBOX if os.geteuid() else ''}".strip()
+        ) from error
 
 
 class Browser:
