@@ -157,7 +157,7 @@
   const spot = (xpath, element) => {
     const direct = aim(element);
     if (direct) return direct;
-    element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+    element.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
     const scrolled = aim(element);
     if (scrolled) return scrolled;
     const box = boxOf(element);
@@ -245,8 +245,24 @@
   // --- Episodes.
   let episode = 0;
 
+  const kept = []; // images stay in memory as long as something holds them
+
+  // Icons that come from style sheets, some only under the mouse, have no size until they are there: loaded at first
+  // use, they would move things away from a click that is on its way.
+  const loadIcons = async () => {
+    const inline = [...document.querySelectorAll("style")].map((style) => style.textContent).join("\n");
+    const urls = new Set([...inline.matchAll(/url\(["']?([^"')]+)["']?\)/g)].map((match) => match[1]));
+    for (const url of urls) {
+      const icon = new Image();
+      icon.src = url;
+      kept.push(icon);
+    }
+    await Promise.all(kept.map((icon) => icon.decode().catch(() => null)));
+  };
+
   const loaded = async () => {
     while (document.readyState !== "complete" || !core.cover_div) await new Promise((done) => realSetTimeout(done, 1));
+    if (!kept.length) await loadIcons();
   };
 
   const begin = async (number, seed, mode, longest) => {

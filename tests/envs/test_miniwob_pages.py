@@ -135,6 +135,14 @@ def test_a_list_of_several_takes_and_gives_back(world: Miniwob) -> None:
     assert [number for number in (1, 2, 3) if "selected" in attributes(world, f"//option[{number}]")] == [2]
 
 
+def test_icons_are_there_before_the_first_click(world: Miniwob) -> None:
+    for seed in range(3):
+        world.close()  # a tab that has not seen the page
+        start(world, f"social-media/{seed}")
+        act(world, "click_xpath", "(//*[@class='more'])[last()]")
+        assert "Share via DM" in texts(world, "//ul[not(contains(@class, 'hide'))]/li")
+
+
 def test_find_describes_elements_and_names_each(world: Miniwob) -> None:
     start(world, "click-test-2/1")
     found = world.find("//button")
