@@ -20,10 +20,6 @@ DEAD = ("Inspector.targetCrashed", "Inspector.detached")
 """Events after which no answer will come."""
 
 
-class ScriptError(Exception):
-    """A script that ran in the page raised; the message is JavaScript's."""
-
-
 class Connection:
     """Sends commands and reads their answers. Belongs to one thread at a time."""
 
@@ -59,12 +55,13 @@ class Connection:
         return [answers[number].get("result", {}) for number in numbers]
 
     def evaluate(self, expression: str, *, milliseconds: int = 20_000) -> JsonValue:
-        """The value of a JavaScript expression, a promise awaited. Raises ScriptError."""
+        """The value of a JavaScript expression, a promise awaited. Raises WorldBroken if it raised."""
         answer = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=milliseconds
         )
         if problem := answer.get("exceptionDetails"):
-            raise ScriptError(problem.get("exception", {}).get("description") or problem.get("text", "unknown"))
+            reason = problem.get("exception", {}).get("description") or problem.get("text", "unknown")
+            raise WorldBroken(f"a script of ours failed in the page: {reason}")
         value: JsonValue = answer["result"].get("value")
         return value
 

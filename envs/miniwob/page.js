@@ -62,9 +62,10 @@
     return children().map((child) => child.outerHTML).join("\n");
   };
 
-  const picture = (moved) => {
-    const over = moved || episode === 0;
-    return { html: html(), done: over || WOB_DONE_GLOBAL, reward: over ? 0 : WOB_RAW_REWARD_GLOBAL, ready: WOB_TASK_READY };
+  // A page that the plan has left, or loaded anew, is over: the episode's number is gone with it.
+  const picture = (left) => {
+    const over = left || episode === 0;
+    return { html: html(), done: over || WOB_DONE_GLOBAL, reward: over ? 0 : WOB_RAW_REWARD_GLOBAL };
   };
 
   const nodes = (xpath) => {
@@ -112,7 +113,12 @@
 
   const find = (xpath) => {
     mirror();
-    return nodes(xpath).slice(0, MOST_FOUND).map(describe);
+    try {
+      return nodes(xpath).slice(0, MOST_FOUND).map(describe);
+    } catch (error) {
+      if (error instanceof DOMException) return []; // not a valid XPath
+      throw error;
+    }
   };
 
   // --- Aiming. The centre of the element's first box comes first, as in Selenium; then points around it, since a person
@@ -233,9 +239,8 @@
   const scroll = (xpath, dy) =>
     guarded(() => {
       let box = visible(xpath);
-      const before = (element) => element.scrollTop;
       for (; box; box = box.parentElement) {
-        const top = before(box);
+        const top = box.scrollTop;
         box.scrollTop = top + dy;
         if (box.scrollTop !== top) return {};
       }

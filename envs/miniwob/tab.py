@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from envs.errors import WorldBroken
 from envs.miniwob import chromium, keys
-from envs.miniwob.devtools import Answer, Command, ScriptError
+from envs.miniwob.devtools import Answer, Command
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 CORNER = (639.0, 479.0)
@@ -83,10 +83,7 @@ class Tab:
 
     def find(self, xpath: str) -> JsonValue:
         """The description of what an xpath matches; an invalid one matches nothing."""
-        try:
-            return self._call("find", xpath)
-        except ScriptError:
-            return []
+        return self._call("find", xpath)
 
     def click(self, xpath: str) -> Picture:
         """Click on the part of the element that shows."""

@@ -238,6 +238,20 @@ def test_two_worlds_share_one_browser(world: Miniwob) -> None:
     other.close()
 
 
+def test_a_page_that_is_left_is_over_and_comes_back(world: Miniwob) -> None:
+    start(world, "click-test/1")
+    tab = world._tab
+    assert tab is not None
+    tab._connection.evaluate("location.reload()")
+    while tab._connection.evaluate("document.readyState") != "complete":
+        pass
+    assert act(world, "press_key", "tab").terminated
+    assert not world.verdict().solved
+    start(world, "click-test/1")
+    assert act(world, "click_xpath", "//button").terminated
+    assert world.verdict().solved
+
+
 def test_partial_credit_is_not_success(world: Miniwob) -> None:
     for seed in range(20):
         start(world, f"click-checkboxes-large/{seed}")
