@@ -1,0 +1,12 @@
+"""Expand the section that holds the link of the goal, and click on the link.
+
+world: miniwob
+type: click-collapsible-2
+source: written by hand
+"""
+
+
+def solve(agent, task):
+    link = f"//span[@class='alink'][text()='{task.params['target']}']"
+    agent.click_xpath(f"//h3[following-sibling::div[1]{link}]")  # the HTML has the text of closed sections too
+    agent.click_xpath(f"//div[@aria-hidden='false']{link}")
