@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -99,6 +99,13 @@ class ActionSpec:
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return Action(self.name, tuple(bound.arguments.values()))
+
+
+class Offered(NamedTuple):
+    """What a world's plans may call, by name."""
+
+    actions: Mapping[str, ActionSpec]
+    queries: Mapping[str, ActionSpec]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +200,7 @@ class Environment(ABC):
 
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: BaseModel = options if options is not None else self.Options()
+        self.offer = self.offered(self.options)
         self.history: list[tuple[Action, Observation]] = []
         self.task: Task | None = None
         self._last = Observation("")
@@ -201,6 +209,11 @@ class Environment(ABC):
     @abstractmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """The chosen tasks, in a fixed order. Raises BadSelection or MissingRequirement."""
+
+    @classmethod
+    def offered(cls, options: BaseModel | None = None) -> Offered:
+        """The actions and queries under these options; unless a world says otherwise, all it has."""
+        return Offered(cls.actions, cls.queries)
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -261,8 +274,9 @@ class Environment(ABC):
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
         if self.ended:
             raise EpisodeEnded(f"{self.name}: the episode of {self.task.id} is over; {action} was not taken")
-        if action.name not in self.actions:
-            raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {', '.join(sorted(self.actions))}")
+        if action.name not in self.offer.actions:
+            known = ", ".join(sorted(self.offer.actions))
+            raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {known}")
         self._last = self.actions[action.name].function(self, *action.args)
         self.history.append((action, self._last))
         return self._last

@@ -1,6 +1,6 @@
 """What every world's ``tasks`` does with a selection: check the names, take the types in turn."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import TypeVar
 
@@ -24,9 +24,8 @@ def chosen_split(selection: Selection, known: Sequence[str], world: str) -> str:
     return selection.split or known[0]
 
 
-def in_turn(groups: Mapping[str, Iterable[T]], limit: int | None) -> list[T]:
+def in_turn(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:
     """The first ``limit`` items, one of each group in turn, so that a small selection still covers every type."""
-    missing = object()
-    rounds: Iterator[tuple[object, ...]] = zip_longest(*groups.values(), fillvalue=missing)
-    items = (item for item in chain.from_iterable(rounds) if item is not missing)
-    return list(islice(items, limit))  # type: ignore[arg-type]
+    end = object()
+    items = chain.from_iterable(zip_longest(*groups, fillvalue=end))
+    return islice((item for item in items if item is not end), limit)

@@ -39,10 +39,8 @@ class Toy(Environment):
             return [cls._task_of(task_id) for task_id in selection.ids]
         chosen_split(selection, cls.splits, cls.name)
         seeds = selection.seeds or DEFAULT_SEEDS
-        groups = {
-            kind: [cls._task(kind, seed) for seed in seeds] for kind in chosen_types(selection, cls.types, cls.name)
-        }
-        return in_turn(groups, selection.limit)
+        types = chosen_types(selection, cls.types, cls.name)
+        return list(in_turn(([cls._task(kind, seed) for seed in seeds] for kind in types), selection.limit))
 
     @classmethod
     def _task_of(cls, task_id: str) -> Task:

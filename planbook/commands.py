@@ -64,7 +64,8 @@ def play_run(run: Run, *, jobs: int, as_json: bool, watch: Watch | None = None) 
 
 
 def _play_with_progress(run: Run, title: str, jobs: int, watch: Watch | None) -> bool:
-    memory = ProcedureLibrary(load_world(run.config.env), Path(run.config.library) if run.config.library else SHIPPED)
+    world, folder = load_world(run.config.env), Path(run.config.library) if run.config.library else SHIPPED
+    memory = ProcedureLibrary(world, folder, world.Options.model_validate(run.config.env_options))
     already = recorded_endings(run).values()
     solved = sum(ending.outcome.solved for ending in already)
     with progress() as bar:
@@ -91,18 +92,18 @@ def show_summary(summary: Summary, title: str, *, as_json: bool) -> None:
 
 def execute_plan(plan: Path, asked: Asked, out: Path | None, *, jobs: int, as_json: bool) -> int:
     """Run one plan file, or one procedure, on the chosen tasks; its steps are printed as they happen."""
-    given = given_plan(plan, asked.world())
+    given = given_plan(plan, asked.world(), asked.world_options())
     config = asked.config("code", given.model_dump(mode="json"))
     return play(config, out, jobs=jobs, as_json=as_json, watch=Live(console(as_json)))
 
 
-def given_plan(plan: Path, world: type[Environment]) -> GivenCode:
+def given_plan(plan: Path, world: type[Environment], options: BaseModel) -> GivenCode:
     """The code of a plan file; a procedure is checked and called. Raises BadArgument, BadProcedure."""
     text = read_plan(plan)
     if not is_procedure(text):
         return GivenCode(code=text, source=plan.name)
     procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
-    return code_of(checked_procedure(procedure, world))
+    return code_of(checked_procedure(procedure, world, options))
 
 
 def read_plan(plan: Path) -> str:

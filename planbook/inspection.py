@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import click
+from pydantic import BaseModel
 from rich.table import Table
 
 from envs import Environment, Selection, known_worlds, load_world
@@ -72,7 +73,7 @@ def check_plan(plan: Path, asked: Asked, *, as_json: bool) -> int:
     world = asked.world()
     if asked.ids:
         world.tasks(Selection(ids=asked.ids), asked.world_options())
-    faults = _faults(plan, world)
+    faults = _faults(plan, world, asked.world_options())
     out = console(as_json)
     for fault in faults:
         out.print(f"{plan}:{fault.line or 1}: {fault}", markup=False, soft_wrap=True)
@@ -82,9 +83,10 @@ def check_plan(plan: Path, asked: Asked, *, as_json: bool) -> int:
     return errors.BAD_INPUT if faults else errors.OK
 
 
-def _faults(plan: Path, world: type[Environment]) -> list[Fault]:
+def _faults(plan: Path, world: type[Environment], options: BaseModel) -> list[Fault]:
     text = read_plan(plan)
-    functions, attributes, names = checked_functions(world), plan_attributes(world), bound_names(world.helpers)
+    functions, attributes = checked_functions(world, options), plan_attributes(world)
+    names = bound_names(world.helpers)
     if not is_procedure(text):
         return check(text, functions, attributes=attributes, names=names | {"task"})
     procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")

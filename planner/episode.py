@@ -81,7 +81,7 @@ class Episode:
         self._sandbox, self._journal, self._memory, self._stopped = sandbox, journal, memory or NoMemory(), stopped
         self._frames: list[Frame] = []
         self._numbers: Counter[str] = Counter()
-        self._functions = plan_functions(type(world), self._act, self._query)
+        self._functions = plan_functions(world.offer, self._act, self._query)
 
     # The verbs.
 

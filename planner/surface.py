@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from inspect import Signature
 from typing import Protocol
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
-from envs import ActionSpec, Environment
+from envs import ActionSpec, Environment, Offered
 
 AGENT = "agent"
 TASK = "task"
@@ -31,10 +31,10 @@ class PlanFunction:
         return self._call(self._spec, args, kwargs)
 
 
-def plan_functions(world: type[Environment], act: Call, ask: Call) -> dict[str, Callable[..., object]]:
+def plan_functions(offer: Offered, act: Call, ask: Call) -> dict[str, Callable[..., object]]:
     """The functions of a world's plans, by dotted name; ``act`` carries out actions, ``ask`` queries."""
-    actions = {f"{AGENT}.{name}": PlanFunction(spec, act) for name, spec in world.actions.items()}
-    queries = {f"{AGENT}.{name}": PlanFunction(spec, ask) for name, spec in world.queries.items()}
+    actions = {f"{AGENT}.{name}": PlanFunction(spec, act) for name, spec in offer.actions.items()}
+    queries = {f"{AGENT}.{name}": PlanFunction(spec, ask) for name, spec in offer.queries.items()}
     return {**actions, **queries}
 
 
@@ -43,9 +43,9 @@ def plan_attributes(world: type[Environment]) -> tuple[str, ...]:
     return tuple(f"{AGENT}.{name}" for name in world.attributes)
 
 
-def checked_functions(world: type[Environment]) -> dict[str, Callable[..., object]]:
+def checked_functions(world: type[Environment], options: BaseModel | None = None) -> dict[str, Callable[..., object]]:
     """The functions for a static check alone: they have signatures, and cannot be called."""
-    return plan_functions(world, _not_callable, _not_callable)
+    return plan_functions(world.offered(options), _not_callable, _not_callable)
 
 
 def _not_callable(spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:

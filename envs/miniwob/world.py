@@ -5,10 +5,11 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from envs.base import Environment, Observation, Requirement, Selection, Task, Verdict, action, query
+from envs.base import Environment, Observation, Offered, Requirement, Selection, Task, Verdict, action, query
 from envs.errors import BadSelection, EpisodeEnded, WorldBroken
 from envs.miniwob import chromium, keys, task_types
 from envs.miniwob.tab import Picture, Tab
+from envs.selection import chosen_split, chosen_types, in_turn
 
 PAPER_ACTIONS = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
@@ -35,24 +36,23 @@ class Miniwob(Environment):
         super().__init__(options)
         self._tab: Tab | None = None
         self._picture: Picture | None = None
-        if isinstance(self.options, Options) and self.options.paper_actions:
-            allowed = {name: spec for name, spec in self.actions.items() if name in PAPER_ACTIONS}
-            vars(self).update(actions=allowed, queries={})  # of this instance: the class has them all
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Type by type, seed by seed, the types in turn. Seeds are 0 to 4 unless the selection names them."""
         if selection.ids:
             return [cls._task_of(name) for name in selection.ids]
-        split = selection.split or cls.splits[0]
-        if split not in task_types.SPLITS:
-            raise BadSelection(f"miniwob has no split {split!r}; it has {', '.join(cls.splits)}")
-        known = task_types.SPLITS[split]
-        if unknown := [name for name in selection.types if name not in known]:
-            raise BadSelection(f"miniwob's split {split!r} has no type {', '.join(unknown)}; it has {', '.join(known)}")
-        chosen = [name for name in known if not selection.types or name in selection.types]
+        split = chosen_split(selection, cls.splits, cls.name)
+        chosen = chosen_types(selection, task_types.SPLITS[split], f"{cls.name}'s split {split}")
         seeds = selection.seeds or DEFAULT_SEEDS
-        return [cls._task(name, seed) for seed in seeds for name in chosen][: selection.limit]
+        return list(in_turn(([cls._task(name, seed) for seed in seeds] for name in chosen), selection.limit))
+
+    @classmethod
+    def offered(cls, options: BaseModel | None = None) -> Offered:
+        """Everything, or what the papers' agents had."""
+        if not (isinstance(options, Options) and options.paper_actions):
+            return super().offered(options)
+        return Offered({name: spec for name, spec in cls.actions.items() if name in PAPER_ACTIONS}, {})
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -93,7 +93,7 @@ class Miniwob(Environment):
 
     def versions(self) -> Mapping[str, str]:
         """Browser, Selenium, MiniWoB++, and which sentences the pages use."""
-        return chromium.versions() | {"data_mode": "train", "paper_actions": str(self.queries == {}).lower()}
+        return chromium.versions() | {"data_mode": "train", "paper_actions": str(not self.offer.queries).lower()}
 
     def close(self) -> None:
         """Close the tab; the browser stays for the others, until the process ends."""
