@@ -236,8 +236,9 @@ def test_calls_bind_as_python_binds_them(
 def test_arguments_are_checked_or_refused_and_nothing_else(annotation: object, value: JsonValue) -> None:
     try:
         (checked,), _ = typed(annotation).check([value], {})
-    except (TypeError, ValueError) as error:
-        assert "argument 'x'" in str(error)
+    except (TypeError, ValueError):
+        with pytest.raises((TypeError, ValueError), match="argument 'x'"):
+            typed(annotation).check([], {"x": value})
         return
     if annotation in (str, int, bool):
         assert type(checked) is annotation

@@ -148,12 +148,12 @@ def test_what_was_printed_before_a_limit_is_kept(any_sandbox: Sandbox) -> None:
 
 def test_the_clock_stands_still_while_the_host_works(sandbox: Sandbox) -> None:
     def slow() -> None:
-        time.sleep(0.8)
+        time.sleep(1.5)
 
-    with sandbox.session({"slow": slow}, limits=SHORT) as session:
+    with sandbox.session({"slow": slow}, limits=Limits(wall_seconds=2)) as session:
         result = session.run("slow()\nslow()")
         assert result.fault is None
-        assert result.seconds < 0.5
+        assert result.seconds < 2
 
 
 def test_a_worker_that_crashes_is_a_limit(unguarded: Sandbox) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sandbox as package
-from sandbox import Limits, MissingMechanism, Sandbox, WorkerFailed
+from sandbox import Limits, MissingMechanism, Sandbox
 from sandbox.mechanisms import OPTIONAL, REQUIRED, demand, read
 from sandbox.worker import seccomp
 
@@ -94,7 +94,8 @@ def test_the_worker_has_one_socket_and_nothing_else_open(unguarded: Sandbox) -> 
     with unguarded.session({}) as session:
         session.run("import socket, errno\nopen_ones = []")
         code = (
-            "for number in range(0, 200):\n    try:\n        socket.socket(fileno=number, family=1, type=1, proto=0).send(b'')\n"
+            "for number in range(0, 200):\n    try:\n"
+            "        socket.socket(fileno=number, family=1, type=1, proto=0).send(b'')\n"
             "        open_ones.append(number)\n    except OSError as error:\n"
             "        if error.errno not in (errno.EBADF, errno.ENOTSOCK):\n            raise\nopen_ones"
         )
@@ -184,7 +185,7 @@ ORDINARY = """
 import os
 from sandbox import Limits, Sandbox
 with Sandbox() as sandbox, sandbox.session({"f": lambda x: x}, limits=Limits(wall_seconds=1)) as session:
-    print(os.getuid(), session.run("f(6) * 7").value, all(sandbox.mechanisms()[m].granted for m in ("seccomp", "rlimits")))
+    print(os.getuid(), session.run("f(6) * 7").value, sandbox.mechanisms()["seccomp"].granted)
     print(session.run("while True:\\n    pass").fault.type)
 """
 
@@ -205,7 +206,7 @@ def test_an_ordinary_user_has_the_same_sandbox(open_tree: Path) -> None:
 
 def test_a_zygote_that_cannot_start_says_why(open_tree: Path) -> None:
     (open_tree / "sandbox" / "worker" / "serve.py").write_text("raise RuntimeError('this file is damaged')\n")
-    script = "from sandbox import Sandbox, WorkerFailed\ntry:\n    Sandbox()\nexcept WorkerFailed as error:\n    print(error)"
+    script = "import sandbox\ntry:\n    sandbox.Sandbox()\nexcept sandbox.WorkerFailed as error:\n    print(error)"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=open_tree, capture_output=True, text=True, timeout=60, check=True
     )

@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,7 @@ def ends() -> tuple[socket.socket, socket.socket]:
 
 def cut(stream: bytes, at: list[int]) -> list[bytes]:
     places = sorted({0, len(stream), *(place % (len(stream) + 1) for place in at)})
-    return [stream[start:end] for start, end in zip(places, places[1:], strict=False)]
+    return [stream[start:end] for start, end in pairwise(places)]
 
 
 def never() -> None:

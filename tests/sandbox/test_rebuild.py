@@ -129,7 +129,10 @@ def test_attributes_are_those_of_now_after_a_rewind(sandbox: Sandbox) -> None:
 def test_errors_of_functions_are_part_of_what_is_recorded(sandbox: Sandbox) -> None:
     world = Counter()
     with world.session(sandbox) as session:
-        code = "try:\n    world.add(2_000)\nexcept ValueError as error:\n    said = str(error)\ntry:\n    world.add('x')\nexcept TypeError:\n    odd = True"
+        code = (
+            "try:\n    world.add(2_000)\nexcept ValueError as error:\n    said = str(error)\n"
+            "try:\n    world.add('x')\nexcept TypeError:\n    odd = True"
+        )
         assert session.run(code).fault is None
         session.run(KILL)
         assert session.run("[said, odd, world.number]").value == ["too much", True, 2_000]
