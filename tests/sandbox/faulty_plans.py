@@ -123,9 +123,7 @@ FAULTY_PLANS: dict[str, Faulty] = {
         [(3, "unknown-action")],
         "agent.open",
     ),
-    "misspelt host object": Faulty(
-        'rule_system.add_rule("x")', [(1, "unknown-action")], "did you mean rule_system.write_rule?"
-    ),
+    "misspelt host object": Faulty('rule_system.add_rule("x")', [(1, "unknown-action")], "rule_system has write_rule"),
     "misspelt as a value": Faulty('list(map(agent.goto, ["a"]))', [(1, "unknown-action")], "agent.go_to"),
     "misspelt through an alias": Faulty(
         'a = agent\na.goto("desk_1")', [(2, "unknown-action")], "did you mean agent.go_to?"

@@ -36,6 +36,7 @@ def test_a_good_plan_passes(name: str) -> None:
     assert faults_of(GOOD_PLANS[name]) == []
 
 
+@pytest.mark.timeout(20)
 @pytest.mark.parametrize("name", GOOD_PLANS)
 def test_the_good_plans_are_good(name: str) -> None:
     """Plain Python runs them without any error that the check should have told of."""
@@ -130,7 +131,7 @@ def test_a_signature_may_be_set() -> None:
 
 
 def test_a_function_without_signature_takes_all() -> None:
-    assert check("f(1, x=2)", {"f": dict.fromkeys}) == check("f(1, x=2)", {"f": iter}) == []
+    assert check("f(1, x=2)", {"f": iter}) == []
 
 
 def test_an_annotation_that_cannot_be_evaluated_takes_all() -> None:
@@ -191,7 +192,6 @@ def test_a_long_list_of_actions_comes_with_the_fault() -> None:
     "code",
     [
         "if 1:\n    x()\n" + "elif 2:\n    y()\n" * 2_000,
-        "x = " + "[" * 150 + "]" * 150,
         "x = " + "-" * 20_000 + "1",
         "x = 1" + "+1" * 20_000,
         "a" + ".a" * 30_000,
@@ -200,6 +200,7 @@ def test_a_long_list_of_actions_comes_with_the_fault() -> None:
         "\n".join("    " * n + "if 1:" for n in range(99)) + "\n" + "    " * 99 + "x()",
         "9" * 9_000,
         "print(" + "a, " * 30_000 + ")",
+        "print(" + ", ".join(f"name{n}" for n in range(9_000)) + ")",
     ],
     ids=range(10),
 )
