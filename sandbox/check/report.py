@@ -5,7 +5,6 @@ import ast
 from sandbox.reading.syntax import code_lines
 from sandbox.types import Fault, FaultKind
 
-
 MAX_FAULTS = 100
 
 

@@ -1,4 +1,4 @@
-"""Plans that a check must refuse: each with its faults as (line, type), in order, and a part of what the first one says."""
+"""Plans that a check must refuse: each with its faults (line, type) in order, and what the first one says."""
 
 from typing import NamedTuple
 

@@ -255,7 +255,8 @@ def test_carried_code_runs_in_another_namespace() -> None:
 
 
 def test_carrying_keeps_the_order_of_definition() -> None:
-    code = "def base():\n    return 1\n\nclass A:\n    size = 2\n\nclass B(A):\n    two = base\n\nX = 3\ndef f(x=X):\n    return B, x\n"
+    code = "def base():\n    return 1\n\nclass A:\n    size = 2\n\nclass B(A):\n    two = base\n"
+    code += "\nX = 3\ndef f(x=X):\n    return B, x\n"
     space: dict[str, object] = {}
     exec(carry(code, ["f"]), space)
     assert {"base", "A", "B", "X", "f"} <= space.keys()
@@ -281,7 +282,7 @@ def test_a_function_defined_twice_counts_once() -> None:
 @pytest.mark.parametrize(
     ("code", "line", "column", "says"),
     [
-        ("x = 1\ny = 2 3", 2, 4, "Perhaps you forgot a comma"),
+        ("x = 1\ny = f(2 3)", 2, 6, "Perhaps you forgot a comma"),
         ("foo bar", 1, 4, "invalid syntax at"),
         ("def f(:\n    pass", 1, 6, "invalid syntax"),
         ("x = 'abc", 1, 4, "unterminated string"),
