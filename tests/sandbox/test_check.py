@@ -223,7 +223,7 @@ def test_mutilated_plans_never_raise(plans: list[str], data: st.DataObject) -> N
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text(st.characters(codec=None, categories=None), max_size=60))  # type: ignore[arg-type]
+@given(st.text(st.characters(codec=None, categories=None), max_size=60))
 def test_any_text_is_checked(text: str) -> None:
     faults_of(text)
 
