@@ -15,6 +15,8 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
     """Report every use of a name that has no value there."""
     known = api.roots | api.names | BUILTINS
     for use in scopes.uses:
+        if report.full:
+            return
         name = use.node.id
         if use.annotation or (name.startswith("__") and name.endswith("__")):
             continue  # annotations are never evaluated; special names are the language policy's

@@ -5,13 +5,20 @@ import ast
 from sandbox.reading.syntax import code_lines
 from sandbox.types import Fault, FaultKind
 
+MAX_FAULTS = 100
+
 
 class Report:
-    """The faults found so far."""
+    """The faults found so far, up to MAX_FAULTS: nobody repairs more at once, and suggestions cost time."""
 
     def __init__(self, code: str) -> None:
         self.lines = code_lines(code)
         self.faults: list[Fault] = []
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no use in looking for more."""
+        return len(self.faults) >= MAX_FAULTS
 
     def add(self, node: ast.AST | None, name: str, message: str, hint: str = "") -> None:
         """Note a fault at a node; None: at the plan as a whole."""

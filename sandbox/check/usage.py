@@ -51,9 +51,11 @@ class Usage:
         """Report every wrong use."""
         self._check_rebinding(report)
         for node, scope in self.scopes.accesses:
-            self._check_access(node, scope, report)
+            if not report.full:
+                self._check_access(node, scope, report)
         for call, scope in self.scopes.calls:
-            self._check_call(call, scope, report)
+            if not report.full:
+                self._check_call(call, scope, report)
 
     def _check_rebinding(self, report: Report) -> None:
         for name in self.api.roots & self.scopes.module.bindings.keys():

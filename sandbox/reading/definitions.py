@@ -124,10 +124,15 @@ def _closure(name: str, parts: dict[str, _Part]) -> tuple[set[str], set[str]]:
 
 
 def _parts(code: str) -> dict[str, _Part]:
-    """What can be carried, by name. A name that the plan binds twice is state, no constant; of two functions of one
-    name the later counts."""
-    lines = code_lines(code)
-    statements = _statements(code)
+    """What can be carried, by name; nothing where the code is nested too deeply."""
+    try:
+        return _collect(_statements(code), code_lines(code))
+    except RecursionError:
+        return {}
+
+
+def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _Part]:
+    """A name that the plan binds twice is state, no constant; of two functions of one name the later counts."""
     parts: dict[str, _Part] = {}
     state: set[str] = set()
     for statement in statements:
@@ -183,23 +188,22 @@ def _free(statement: ast.stmt) -> frozenset[str]:
 def _fixed(value: ast.expr, parts: dict[str, _Part]) -> bool:
     """Whether evaluating the expression again elsewhere gives the same and acts on nothing.
 
-    It may name what is imported, constant or defined, but call only builtins and what is imported: a call of the plan's
-    own function might act.
+    It may name what is imported, constant or defined, but call only builtins, what is imported and methods of literals:
+    a call of the plan's own function might act.
     """
     if not scopes_of(value).free_names() <= _BUILTINS | parts.keys():
         return False
     calls = [node.func for node in ast.walk(value) if isinstance(node, ast.Call)]
-    return all(_root(call) in _BUILTINS or _is_import(_root(call), parts) for call in calls)
+    return all(_is_harmless(call, parts) for call in calls)
 
 
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_import(name: str, parts: dict[str, _Part]) -> bool:
-    return name in parts and parts[name].kind == "import"
+def _is_harmless(called: ast.expr, parts: dict[str, _Part]) -> bool:
+    while isinstance(called, ast.Attribute):
+        called = called.value
+    if not isinstance(called, ast.Name):
+        return isinstance(called, ast.Constant)
+    part = parts.get(called.id)
+    return part.kind == "import" if part else called.id in _BUILTINS
 
 
 def _import_of(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:

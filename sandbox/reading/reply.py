@@ -71,7 +71,7 @@ def _plan_blocks(blocks: list[Fenced]) -> list[Fenced]:
 
 
 def _from_fences(lines: list[str], fenced: list[Fenced]) -> ReadReply:
-    names = [_names(block.code) for block in fenced]
+    names = [_names(block.code) for block in fenced] if len(fenced) > 1 else [set()]
     kept = [not any(own & later for later in names[number + 1 :]) for number, own in enumerate(names)]
     blocks: list[Block] = []
     code_line = 1

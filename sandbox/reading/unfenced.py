@@ -53,19 +53,25 @@ def find_code(lines: list[str]) -> Span | None:
     return Span(min([*suspects, *ends]), max([*suspects, *ends]) + 1)
 
 
+def _without_blank_end(span: Span, lines: list[str]) -> Span:
+    end = span.end
+    while not lines[end - 1].strip():
+        end -= 1
+    return Span(span.start, end)
+
+
 def _runs(lines: list[str]) -> list[Span]:
     """Stretches of statements that parse, cut back to those that do something at both ends."""
     runs: list[Span] = []
-    start = end = None
+    start: int | None = None
     for span, acts in _statements(lines):
         if span is None:
-            start = end = None
+            start = None
         elif acts:
             if start is None:
                 start = span.start
                 runs.append(span)
-            end = span.end
-            runs[-1] = Span(start, end)
+            runs[-1] = _without_blank_end(Span(start, span.end), lines)
     return runs
 
 
@@ -112,6 +118,9 @@ def _next_start(lines: list[str], start: int) -> int:
 
 def _does_something(statement: ast.stmt) -> bool:
     """Prose such as "Done" or "Answer: 42" parses as well: bare names, comparisons and annotations are not enough."""
-    if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Call)
+    match statement:
+        case ast.Expr(value=value) | ast.Raise(exc=value):
+            return isinstance(value, ast.Call)
+        case ast.Assert(test=value):
+            return not isinstance(value, ast.Name)
     return isinstance(statement, _ACTS)

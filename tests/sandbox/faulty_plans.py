@@ -1,4 +1,4 @@
-"""Plans that a check must refuse: each with its faults as (line, type), in order, and a part of what the first one says."""
+"""Plans that a check must refuse: each with its faults (line, type) in order, and what the first one says."""
 
 from typing import NamedTuple
 
@@ -123,9 +123,7 @@ FAULTY_PLANS: dict[str, Faulty] = {
         [(3, "unknown-action")],
         "agent.open",
     ),
-    "misspelt host object": Faulty(
-        'rule_system.add_rule("x")', [(1, "unknown-action")], "did you mean rule_system.write_rule?"
-    ),
+    "misspelt host object": Faulty('rule_system.add_rule("x")', [(1, "unknown-action")], "rule_system has write_rule"),
     "misspelt as a value": Faulty('list(map(agent.goto, ["a"]))', [(1, "unknown-action")], "agent.go_to"),
     "misspelt through an alias": Faulty(
         'a = agent\na.goto("desk_1")', [(2, "unknown-action")], "did you mean agent.go_to?"

@@ -352,7 +352,7 @@ for n in range(3):
         print(previous)
     previous = n
 while True:
-    if seen_before and n > 5:
+    if n > 5:
         print(later)
         break
     later, n = n, n + 1
@@ -550,7 +550,7 @@ def solve_it():
         return agent.holding
     while True:
         observation = agent.look()
-        if "desk" in observation:
+        if "desk" not in observation:
             break
         continue
     raise ValueError("no desk")
@@ -586,7 +586,7 @@ print(where.upper(), agent.holding.startswith("mug"), agent.location[0])
 _plan(
     "names that shadow builtins",
     """
-list = agent.look().split()
+list = "a b".split()
 object = list[0]
 def sum(values, start=0):
     for value in values:
