@@ -33,7 +33,7 @@ def _environment() -> Any:  # noqa: ANN401 - textworld has no types
         import textworld
         from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
         from textworld.envs.pddl import PddlEnv
-    except ImportError as error:
+    except (ImportError, OSError) as error:  # importing alfworld also makes its data folder
         raise MissingRequirement(
             f"alfworld: the engine 'textworld' cannot be imported ({error}); pip install alfworld 'textworld[pddl]'"
         ) from error
@@ -55,7 +55,7 @@ class Reference:
             self._game = game.id
             try:
                 self._environment.load(dict(game.data))
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # its translator gives up by exiting
                 raise WorldBroken(
                     f"alfworld: textworld cannot load {game.id}: {type(error).__name__}: {error}"
                 ) from error

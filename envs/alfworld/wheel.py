@@ -12,6 +12,7 @@ from envs.errors import MissingRequirement
 
 ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
 """Room to its floor plans' numbers, first and one past the last."""
+REMEDY = "pip install 'alfworld>=0.4.2,<0.5'"
 _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
 
 
@@ -38,14 +39,17 @@ class Plan:
     kinds: tuple[str, ...]
 
 
+def found() -> str | None:
+    """Where the alfworld package is, or None. Nothing of it is imported: that takes seconds and makes folders."""
+    spec = find_spec("alfworld")
+    return next(iter(spec.submodule_search_locations or ()), None) if spec else None
+
+
 def wheel_text(path: str) -> str:
     """A text file of the alfworld package. Raises MissingRequirement if the package or the file is not there."""
-    spec = find_spec("alfworld")
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    for folder in folders:
-        if (file := Path(folder) / path).is_file():
-            return file.read_text()
-    raise MissingRequirement(f"alfworld: the package's file {path} is not there; pip install 'alfworld>=0.4.2,<0.5'")
+    if (folder := found()) and (file := Path(folder) / path).is_file():
+        return file.read_text()
+    raise MissingRequirement(f"alfworld: the package's file {path} is not there; {REMEDY}")
 
 
 def _assigned(source: str, key: str | None = None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from envs.alfworld import games, generated, selecting
+from envs.alfworld import games, generated, selecting, wheel
 from envs.alfworld.direct import Direct
 from envs.alfworld.engine import NOTHING, Engine, Game, Reply
 from envs.alfworld.goals import TYPES
@@ -62,8 +62,9 @@ class Alfworld(Environment):
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """The three splits on disk."""
-        return [Requirement(f"alfworld {split}", folder, games.REMEDY) for split, folder in games.found_splits()]
+        """The three splits on disk, and the package that the generated games are made from."""
+        on_disk = [Requirement(f"alfworld {split}", folder, games.REMEDY) for split, folder in games.found_splits()]
+        return [*on_disk, Requirement(f"alfworld {generated.SPLIT}", wheel.found(), wheel.REMEDY)]
 
     def versions(self) -> Mapping[str, str]:
         """Engine, options, packages, and the verb that the installed games use for putting things down."""

@@ -12,6 +12,7 @@ from envs.alfworld.engine import NOTHING, Game
 from envs.alfworld.goals import TYPES
 from envs.alfworld.reference import Reference
 from envs.alfworld.search import find_plan
+from envs.errors import WorldBroken
 
 MALFORMED = (
     "",
@@ -149,9 +150,17 @@ def test_a_saved_state_is_gone_back_to() -> None:
     assert [engine.step(command) for command in plan] == first
 
 
-def test_unknown_rules_are_refused_by_the_direct_engine() -> None:
-    from envs.errors import WorldBroken
+def test_a_game_that_textworld_cannot_load_breaks_the_world() -> None:
+    engine, game = Reference(), generated.make("look_at_obj", 0)
+    for damage in ({"pddl_problem": "(define (problem p) (:domain alfred) (:init"}, {"grammar": "grammar ::"}):
+        with pytest.raises(WorldBroken, match="textworld cannot load damaged"):
+            engine.load(Game("damaged", {**game.data, **damage}))
+    engine.load(game)
+    assert "You are in the middle of a room" in engine.reset().text
+    engine.close()
 
+
+def test_unknown_rules_are_refused_by_the_direct_engine() -> None:
     game = generated.make("look_at_obj", 0)
     for key, change in (("pddl_domain", "(not (holdsAny ?a))"), ("grammar", "You open the")):
         assert change in str(game.data[key])

@@ -112,6 +112,7 @@ def test_requirements_say_what_is_there_and_how_to_get_the_rest(data: Path) -> N
     assert found["alfworld train"].found == str(data / "json_2.1.1" / "train")
     assert found["alfworld valid_unseen"].found is None
     assert "alfworld-download" in found["alfworld valid_unseen"].remedy
+    assert found["alfworld generated"].found, "games are generated from the installed alfworld package"
 
 
 def test_selections_of_generated_games_need_no_data(data: Path) -> None:
