@@ -121,6 +121,8 @@
     }
   };
 
+  class Refused extends Error {} // what cannot be done; the message becomes "Nothing happens: ..."
+
   // --- Aiming. The centre of the element's first box comes first, as in Selenium; then points around it, since a person
   // clicks on the part that shows.
   const SPOTS = [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5], [0.2, 0.2], [0.8, 0.2], [0.2, 0.8], [0.8, 0.8]];
@@ -151,8 +153,6 @@
     if (found[0][0].nodeType !== Node.ELEMENT_NODE) throw new Refused(`${xpath} does not name an element`);
     return found[0][1];
   };
-
-  class Refused extends Error {}
 
   const visible = (xpath) => {
     const element = one(xpath);

@@ -1,6 +1,8 @@
 """What the world of MiniWoB++ knows without a browser."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -8,6 +10,7 @@ from envs.base import Selection
 from envs.errors import BadSelection, MissingRequirement
 from envs.miniwob import Miniwob, chromium, keys, task_types
 from envs.miniwob.world import PAPER_ACTIONS, Options
+from tests.envs.miniwob_browser import need_browser
 
 
 def ids(selection: Selection) -> list[str]:
@@ -115,6 +118,18 @@ def test_without_a_browser_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, 
     assert [item.found for item in Miniwob.requirements()] == [None, None]
     with pytest.raises(MissingRequirement, match="chromium-driver"):
         chromium.require()
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("1", pytest.fail), ("true", pytest.fail), ("", pytest.skip)])
+def test_browser_tests_skip_without_a_browser_but_fail_in_ci(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ci: str, outcome: Callable[[str], NoReturn]
+) -> None:
+    with pytest.raises(BaseException) as expected:
+        outcome("")
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setenv("MINIWOB_CHROMEDRIVER", str(tmp_path / "nothing"))
+    with pytest.raises(expected.type, match="no chromedriver: install"):
+        need_browser()
 
 
 def test_a_browser_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
