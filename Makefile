@@ -2,7 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench lint lock clean
+.PHONY: setup demo test bench lint lock clean
+
+setup: .venv/.ready
 
 demo: .venv/.ready
 	$(BIN)/planbook demo
