@@ -24,9 +24,10 @@ if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
 fi
 
 [ -x .venv/bin/python ] || "$PYTHON" -m venv .venv
+PATH=$PWD/.venv/bin:$PATH # some packages are built here, and their builds call python
 echo "setup: installing the $(grep -c == requirements.lock) locked packages into .venv"
-.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
-.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 
 if ! { command -v chromium && command -v chromedriver; } >/dev/null 2>&1; then
     debian chromium chromium-driver ||
