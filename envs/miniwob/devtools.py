@@ -20,11 +20,15 @@ DEAD = ("Inspector.targetCrashed", "Inspector.detached")
 """Events after which no answer will come."""
 
 
+PATIENCE = 120.0
+"""Seconds until a silent browser is taken for dead. One that dies hangs up at once: this is for a stalled machine."""
+
+
 class Connection:
     """Sends commands and reads their answers. Belongs to one thread at a time."""
 
-    def __init__(self, url: str, patience: float = 30.0) -> None:
-        """``patience`` is in seconds: a browser that is silent for longer is taken for dead."""
+    def __init__(self, url: str, patience: float = PATIENCE) -> None:
+        """``patience`` is in seconds."""
         self._numbers = count(1)
         self._lost = ""
         try:
@@ -54,7 +58,7 @@ class Connection:
                 raise WorldBroken(f"the browser refused {method}: {problem.get('message')}")
         return [answers[number].get("result", {}) for number in numbers]
 
-    def evaluate(self, expression: str, *, milliseconds: int = 20_000) -> JsonValue:
+    def evaluate(self, expression: str, *, milliseconds: int = 60_000) -> JsonValue:
         """The value of a JavaScript expression, a promise awaited. Raises WorldBroken if it raised."""
         answer = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=milliseconds

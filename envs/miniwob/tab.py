@@ -22,6 +22,7 @@ LONGEST_EPISODE = 2_000_000_000
 DATA_MODE = "train"
 """Which of the page's sentences are used: miniwob's own default."""
 DRAG_STEPS = 8
+LOAD_SECONDS = 60
 
 
 @cache
@@ -129,7 +130,7 @@ class Tab:
     def _load(self, url: str) -> None:
         self._url = ""
         self._connection.call("Page.navigate", url=url)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + LOAD_SECONDS
         while self._connection.evaluate("location.href") != url:
             if time.monotonic() > deadline:
                 raise WorldBroken(f"the page {url} does not load")

@@ -32,18 +32,18 @@ def processes_naming(text: bytes) -> list[int]:
 
 
 def end_all(profile: str) -> None:
-    """Kill what uses the profile until nothing does; then remove it."""
+    """Kill what uses the profile until nothing does, and remove it; what is dying may still write for a moment."""
     for _ in range(ROUNDS):
         left = processes_naming(os.fsencode(profile))
-        if not left:
-            break
         for process in left:
             try:
                 os.kill(process, signal.SIGKILL)
             except ProcessLookupError:
                 continue
+        shutil.rmtree(profile, ignore_errors=True)
+        if not left and not Path(profile).exists():
+            return
         time.sleep(PAUSE)
-    shutil.rmtree(profile, ignore_errors=True)
 
 
 if __name__ == "__main__":
