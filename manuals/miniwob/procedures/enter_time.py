@@ -1,4 +1,4 @@
-"""Type the time into the time field, two digits for the hour, and submit.
+"""Go to the first part of the time field, type hour, minute and A or P, and submit.
 
 world: miniwob
 type: enter-time
@@ -7,7 +7,8 @@ source: written by hand
 
 
 def solve(agent, task):
-    clock = task.params["target"]  # 9:37PM; the field wants 0937P and puts the colon and the M itself
     agent.click_xpath("//input[@type='time']")
-    agent.type(clock.replace(":", "").replace("M", "").zfill(5))
+    agent.press_key("arrow_left")  # the click may have landed on AM or the minute
+    agent.press_key("arrow_left")
+    agent.type(task.params["target"].replace(":", "").replace("M", "").zfill(5))  # 9:37PM is typed as 0937P
     agent.click_xpath("//*[@id='subbtn']")
