@@ -9,8 +9,8 @@ source: written by hand
 def solve(agent, task):
     button = f"//button[text()='{task.params['target']}']"
     agent.click_xpath(button)
-    # Still here: the other button, of the same size, covers all but a strip along one or two edges.
+    # Still here: the other button, of the same size, covers all of it but a strip along one or two edges.
     box = agent.find(button)[0]["box"]
-    right, bottom = box["width"], box["height"]
-    for x, y in ((0.5, bottom / 2), (right - 0.5, bottom / 2), (right / 2, 0.5), (right / 2, bottom - 0.5)):
+    width, height = box["width"], box["height"]
+    for x, y in ((0.5, height / 2), (width - 0.5, height / 2), (width / 2, 0.5), (width / 2, height - 0.5)):
         agent.click_at(button, x, y)
