@@ -1,8 +1,4 @@
-"""Put a drawn figure into words.
-
-world: miniwob
-source: written by hand
-"""
+"""Put a drawn figure into words."""
 
 SHAPES = {"rect": "rectangle", "circle": "circle", "polygon": "triangle"}
 

@@ -1,8 +1,4 @@
-"""Fill in a search form for movies, whatever its layout and the order of its fields.
-
-world: miniwob
-source: written by hand
-"""
+"""Fill in a search form for movies, whatever its layout and the order of its fields."""
 
 
 def search_movies(agent, genre, director, year):

@@ -1,8 +1,4 @@
-"""Press the same button on several posts of one user.
-
-world: miniwob
-source: written by hand
-"""
+"""Press the same button on several posts of one user."""
 
 
 def press_on_posts(agent, user, button, amount=None):

@@ -1,4 +1,4 @@
-"""Click a button on a post of the user; the buttons without an icon are in the menu under its "more".
+"""Click a button on a post of the user; the buttons without an icon are in the menu under the post's three dots.
 
 world: miniwob
 type: social-media
@@ -6,14 +6,11 @@ source: written by hand
 """
 
 
-ICONS = {"Reply": "reply", "Retweet": "retweet", "Like": "like"}
-
-
 def solve(agent, task):
-    button = task.params["button"]
-    post = f"//*[@class='media'][.//*[@class='username'][text()='{task.params['user']}']]"
-    if button in ICONS:
-        agent.click_xpath(f"{post}//*[@class='{ICONS[button]}']")
+    user, button = task.params["user"], task.params["button"]
+    post = f"(//*[@class='media'][.//*[@class='username'][text()='{user}']])[1]"
+    if button in ("Reply", "Retweet", "Like"):
+        agent.click_xpath(f"{post}//*[@class='{button.lower()}']")
     else:
         agent.click_xpath(f"{post}//*[@class='more']")
-        agent.click_xpath(f"({post})[1]//li[starts-with(text(), '{button}')]")
+        agent.click_xpath(f"{post}//li[starts-with(text(), '{button}')]")
