@@ -32,7 +32,7 @@ class CompiledCell:
 
 
 def preload() -> None:
-    import datetime, json, math, re  # noqa: E401, F401, PLC0415
+    import datetime, json, math, re, unicodedata  # noqa: E401, F401, PLC0415
 
 
 def compile_plain(source: str, name: str) -> CompiledCell:

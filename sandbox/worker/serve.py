@@ -18,7 +18,6 @@ OUT_OF_MEMORY = to_bytes(["end", None, [faults.MEMORY]])
 """Made beforehand: when it is needed, there may be no memory to make it."""
 MAX_VALUE = MAX_FROM_WORKER // 4
 """Bytes of JSON of a cell's value."""
-REFUSALS = (language.PolicyRefused, SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class Cells:
             refresh(self._link.objects, changed)
         try:
             cell = faults.Cell(name, source, self._compile(source, f"{name}#{len(self._earlier)}"))
-        except REFUSALS as error:
+        except Exception as error:  # whatever the compiler stumbles over, the code is to blame, and was not run
             return to_bytes(["end", None, faults.refused(error, source)])
         self._link.running(cell.compiled.code.co_filename)
         try:

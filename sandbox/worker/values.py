@@ -57,7 +57,7 @@ def shown(value: object, limit: int) -> object:
 def text_of(value: object, how: Callable[[object], str]) -> str:
     """``str`` or ``repr`` of a plan's value: cut, printable, whatever the plan's class does."""
     try:
-        text = how(value)
+        text = str.__getitem__(how(value), slice(MAX_REPR + 1))  # a plain str, whatever class the plan made of it
     except MemoryError:
         raise
     except BaseException as error:
