@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 from sandbox.protocol import MAX_DEPTH
 
@@ -10,8 +11,13 @@ MAX_REPR = 10_000
 """Characters of a value's repr that come back to the host."""
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
-decode = json.JSONDecoder().decode
+_decoder = json.JSONDecoder()
 JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"
+
+
+def decode(text: str) -> Any:  # noqa: ANN401 - whatever the host said
+    """The value of JSON that the host wrote, so without blanks around it; half the time of ``json.loads``."""
+    return _decoder.raw_decode(text)[0]
 
 
 def exact(value: object, depth: int = 0) -> object:
