@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbox import messages
 from sandbox.answers import Seen
@@ -15,8 +15,7 @@ Answer = Callable[[bytes, list[Any]], bytes]
 """From a request, as bytes and parsed, to the message that answers it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """One request of a worker and the answer it got, as they went over the channel."""
 
     request: bytes
@@ -74,13 +73,13 @@ class Conversation:
                 self._look()
             message = messages.parse(payload)
             match message[0]:
-                case "end":
-                    return message
-                case "print":
-                    self._print(message[1])
                 case "call" | "sleep":
                     self._count(message)
                     self._reply(payload, message)
+                case "print":
+                    self._print(message[1])
+                case "end":
+                    return message
                 case other:
                     raise messages.HostileFrame(f"{other!r} out of turn")
 

@@ -79,8 +79,15 @@ class Channel:
                 raise ChannelClosed(str(error)) from error
             if not chunk:
                 raise ChannelClosed("end of stream")
+            if not self._buffer and self._whole(chunk):
+                return chunk[PREFIX:]
             self._buffer += chunk
         return payload
+
+    def _whole(self, chunk: bytes) -> bool:
+        """Whether this is just one frame, as nearly always."""
+        size = len(chunk) - PREFIX
+        return 0 <= size <= self._receive_cap and int.from_bytes(chunk[:PREFIX], "big") == size
 
     def quiet(self) -> bool:
         """Whether nothing has come in that was not received yet."""

@@ -15,6 +15,9 @@ Report = dict[str, object]
 MEMORY: Report = {"kind": "limit", "type": "memory", "message": ""}
 """The host writes the message: it knows the limit."""
 MAX_MESSAGE = 4_000
+MAX_TEXT = 300
+"""Characters of a source line, a hint, or the message of one refusal among many: together they must fit a frame."""
+MAX_FAULTS = 50
 
 
 @dataclass(frozen=True)
@@ -46,22 +49,15 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 def refused(error: Exception, source: str) -> list[Report]:
     """The faults of a cell that was not compiled."""
+    lines = source.splitlines()
     if isinstance(error, language.PolicyRefused):
-        lines = source.splitlines()
-        return [
-            _report("check", p.name, p.message, p.line, p.column, _at(lines, p.line), p.hint) for p in error.problems
-        ]
+        return [_refusal(p.name, p.message, p.line, p.column, lines, p.hint) for p in error.problems[:MAX_FAULTS]]
     if isinstance(error, SyntaxError):
         column = None if error.offset is None else max(error.offset - 1, 0)
-        message = error.msg or "invalid syntax"
-        return [
-            _report(
-                "check", type(error).__name__, message, error.lineno, column, _at(source.splitlines(), error.lineno)
-            )
-        ]
+        return [_refusal(type(error).__name__, error.msg or "invalid syntax", error.lineno, column, lines)]
     if isinstance(error, (RecursionError, MemoryError)):
-        return [_report("check", "SyntaxError", "the code is nested too deeply to be compiled")]
-    return [_report("check", "SyntaxError", text_of(error, str))]
+        return [_refusal("SyntaxError", "the code is nested too deeply to be compiled", None, None, lines)]
+    return [_refusal("SyntaxError", text_of(error, str), None, None, lines)]
 
 
 def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping[str, object]) -> Report:
@@ -74,21 +70,16 @@ def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping
     return _report("raised", type(error).__name__, message, line, None, source, _hint(error, names))
 
 
+def _refusal(name: str, message: str, line: int | None, column: int | None, lines: list[str], hint: str = "") -> Report:
+    source = lines[line - 1] if line and line <= len(lines) else ""
+    return _report("check", name, message[:MAX_TEXT], line, column, source, hint[:MAX_TEXT])
+
+
 def _report(
-    kind: str,
-    fault_type: str,
-    message: str,
-    line: int | None = None,
-    column: int | None = None,
-    source: str = "",
-    hint: str = "",
+    kind: str, fault_type: str, message: str, line: int | None, column: int | None, source: str, hint: str
 ) -> Report:
-    place: Report = {"line": line, "column": column, "source": source}
+    place: Report = {"line": line, "column": column, "source": source[:MAX_TEXT]}
     return {"kind": kind, "type": fault_type, "message": message, **place, "hint": hint}
-
-
-def _at(lines: list[str], number: int | None) -> str:
-    return lines[number - 1] if number and number <= len(lines) else ""
 
 
 def _place(trace: TracebackType | None, cell: Cell, earlier: list[Cell]) -> tuple[int | None, str]:
@@ -108,11 +99,13 @@ def _place(trace: TracebackType | None, cell: Cell, earlier: list[Cell]) -> tupl
 
 
 def _hint(error: BaseException, names: Mapping[str, object]) -> str:
-    if isinstance(error, AttributeError) and isinstance(error.name, str):
-        known = [name for name in dir(error.obj) if not name.startswith("_")]
-        return _near(error.name, known)
-    if isinstance(error, NameError) and isinstance(error.name, str):
-        return _near(error.name, list(names)) or _near(error.name, dir(builtins))
+    try:
+        if isinstance(error, AttributeError) and isinstance(error.name, str):
+            return _near(error.name, dir(error.obj))
+        if isinstance(error, NameError) and isinstance(error.name, str):
+            return _near(error.name, list(names)) or _near(error.name, dir(builtins))
+    except BaseException:
+        return ""  # the exception or its object is of a class of the plan's own, and raises when it is looked at
     return ""
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 from sandbox.protocol import MAX_DEPTH
 
@@ -10,8 +11,13 @@ MAX_REPR = 10_000
 """Characters of a value's repr that come back to the host."""
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
-decode = json.JSONDecoder().decode
+_decoder = json.JSONDecoder()
 JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"
+
+
+def decode(text: str) -> Any:  # noqa: ANN401 - whatever the host said
+    """The value of JSON that the host wrote, so without blanks around it; half the time of ``json.loads``."""
+    return _decoder.raw_decode(text)[0]
 
 
 def exact(value: object, depth: int = 0) -> object:
@@ -57,7 +63,7 @@ def shown(value: object, limit: int) -> object:
 def text_of(value: object, how: Callable[[object], str]) -> str:
     """``str`` or ``repr`` of a plan's value: cut, printable, whatever the plan's class does."""
     try:
-        text = how(value)
+        text = str.__getitem__(how(value), slice(MAX_REPR + 1))  # a plain str, whatever class the plan made of it
     except MemoryError:
         raise
     except BaseException as error:

@@ -72,6 +72,18 @@ def test_odd_arguments_never_reach_the_function(sandbox: Sandbox, call: str, kin
         assert called == ["a"]
 
 
+def test_the_host_knows_the_plans_line_of_a_call(sandbox: Sandbox) -> None:
+    lines: list[int | None] = []
+
+    def note() -> None:
+        lines.append(session.line)
+
+    with sandbox.session({"note": note}) as session:
+        session.run("def helper():\n    note()")
+        session.run("note()\n\nhelper()\n[note() for _ in range(2)]")
+        assert lines == [1, 3, 4, 4]
+
+
 class Odd(ValueError):
     pass
 

@@ -68,6 +68,31 @@ def test_deep_recursion_is_an_exception_like_any_other(sandbox: Sandbox) -> None
         assert (fault.type, fault.line) == ("RecursionError", 2)
 
 
+def test_more_faults_than_can_be_told_are_cut_and_still_arrive(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        faults = session.run("x = [" + ", ".join(f"a.__{'é' * 300}{n}" for n in range(200)) + "]").faults
+        assert len(faults) == 50
+        assert {fault.kind for fault in faults} == {FaultKind.CHECK}
+        assert session.run("1").value == 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class A:\n    def __dir__(self):\n        return 1 / 0\nA().missing",
+        "class E(AttributeError):\n    @property\n    def name(self):\n        return 1 / 0\nraise E('x')",
+        "class S(str):\n    def __getitem__(self, key):\n        return 1 / 0\n"
+        "class E(Exception):\n    def __str__(self):\n        return S('text')\nraise E()",
+    ],
+)
+def test_exceptions_that_resist_being_looked_at_are_told_all_the_same(sandbox: Sandbox, code: str) -> None:
+    with sandbox.session({}) as session:
+        fault = session.run(code).fault
+        assert fault is not None
+        assert fault.kind is FaultKind.RAISED
+        assert fault.line == len(code.splitlines())
+
+
 def test_an_exceptions_text_may_be_as_odd_as_it_likes(sandbox: Sandbox) -> None:
     with sandbox.session({}) as session:
         fault = session.run("class E(Exception):\n    def __str__(self):\n        return 1 / 0\nraise E()").fault
