@@ -80,7 +80,9 @@ def template_attributes(template: str) -> Iterator[str]:
     """
     for _, field, spec, _ in _string.formatter_parser(template):
         if field is not None:
-            yield from (str(part) for is_attribute, part in _string.formatter_field_name_split(field)[1] if is_attribute)
+            yield from (
+                str(part) for is_attribute, part in _string.formatter_field_name_split(field)[1] if is_attribute
+            )
         if spec:
             yield from template_attributes(spec)
 

@@ -45,7 +45,9 @@ FIXED: dict[str, Any] = {
 def printer(write: Callable[[str], None]) -> Callable[..., None]:
     """A ``print`` that hands its text to ``write``."""
 
-    def print(*values: object, sep: str | None = None, end: str | None = None, file: None = None, flush: bool = False) -> None:
+    def print(
+        *values: object, sep: str | None = None, end: str | None = None, file: None = None, flush: bool = False
+    ) -> None:
         """Print the values, as Python's own print does."""
         for name, text in (("sep", sep), ("end", end)):
             if text is not None and not isinstance(text, str):

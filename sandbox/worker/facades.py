@@ -118,7 +118,9 @@ def importer(random: Random, clock: Clock, attributes: Attributes) -> Callable[.
             made[name] = Facade(name, _MAKERS[name](random, clock, attributes))
         return made.get(name) or FIXED.get(name)
 
-    def __import__(name: str, globals: object = None, locals: object = None, fromlist: Any = (), level: int = 0) -> object:
+    def __import__(
+        name: str, globals: object = None, locals: object = None, fromlist: Any = (), level: int = 0
+    ) -> object:
         facade = load(name)
         if name in _INTERNAL:
             return None

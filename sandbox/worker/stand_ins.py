@@ -33,7 +33,6 @@ def namedtuple(
     *,
     rename: bool = False,
     defaults: Iterable[object] | None = None,
-    module: None = None,
 ) -> type:
     """``collections.namedtuple``; it checks the names itself, and only exact strings reach it."""
     names = field_names.replace(",", " ").split() if type(field_names) is str else field_names

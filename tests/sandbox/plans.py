@@ -14,6 +14,7 @@ from sandbox.policy import CompiledCell
 from sandbox.worker import language
 
 HERE = Path(__file__).parent
+language.preload()
 
 
 class StillClock:
