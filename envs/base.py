@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -101,6 +101,13 @@ class ActionSpec:
         return Action(self.name, tuple(bound.arguments.values()))
 
 
+class Offered(NamedTuple):
+    """What a world's plans may call, by name."""
+
+    actions: Mapping[str, ActionSpec]
+    queries: Mapping[str, ActionSpec]
+
+
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """Something a world needs from the machine: what was found, or how to get it."""
@@ -125,21 +132,28 @@ W = TypeVar("W")
 _MARK = "_planbook_spec"
 
 
-def action(example: str = "") -> Callable[[Callable[Concatenate[W, P], Observation]], Callable[Concatenate[W, P], Observation]]:
-    """Mark a method as an action. ``example`` is one line: a call and what it returned."""
+def action(
+    example: str = "", name: str = ""
+) -> Callable[[Callable[Concatenate[W, P], Observation]], Callable[Concatenate[W, P], Observation]]:
+    """Mark a method as an action. ``example`` is one line: a call and what it returned.
+
+    ``name`` is needed only where the method cannot bear the action's name (``close`` is the world's own).
+    """
 
     def mark(function: Callable[Concatenate[W, P], Observation]) -> Callable[Concatenate[W, P], Observation]:
-        setattr(function, _MARK, ("action", example))
+        setattr(function, _MARK, ("action", example, name))
         return function
 
     return mark
 
 
-def query(example: str = "") -> Callable[[Callable[Concatenate[W, P], JsonValue]], Callable[Concatenate[W, P], JsonValue]]:
+def query(
+    example: str = "",
+) -> Callable[[Callable[Concatenate[W, P], JsonValue]], Callable[Concatenate[W, P], JsonValue]]:
     """Mark a read-only method: it tells the plan something, is no action, and leaves no step behind."""
 
     def mark(function: Callable[Concatenate[W, P], JsonValue]) -> Callable[Concatenate[W, P], JsonValue]:
-        setattr(function, _MARK, ("query", example))
+        setattr(function, _MARK, ("query", example, ""))
         return function
 
     return mark
@@ -177,14 +191,16 @@ class Environment(ABC):
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         specs: dict[str, dict[str, ActionSpec]] = {"action": dict(cls.actions), "query": dict(cls.queries)}
-        for name, member in vars(cls).items():
+        for attribute, member in vars(cls).items():
             if mark := getattr(member, _MARK, None):
-                kind, example = mark
+                kind, example, named = mark
+                name = named or attribute
                 specs[kind][name] = ActionSpec(name, member, inspect.getdoc(member) or "", example)
         cls.actions, cls.queries = specs["action"], specs["query"]
 
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: BaseModel = options if options is not None else self.Options()
+        self.offer = self.offered(self.options)
         self.history: list[tuple[Action, Observation]] = []
         self.task: Task | None = None
         self._last = Observation("")
@@ -193,6 +209,11 @@ class Environment(ABC):
     @abstractmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """The chosen tasks, in a fixed order. Raises BadSelection or MissingRequirement."""
+
+    @classmethod
+    def offered(cls, options: BaseModel | None = None) -> Offered:
+        """The actions and queries under these options; unless a world says otherwise, all it has."""
+        return Offered(cls.actions, cls.queries)
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -253,9 +274,10 @@ class Environment(ABC):
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
         if self.ended:
             raise EpisodeEnded(f"{self.name}: the episode of {self.task.id} is over; {action} was not taken")
-        if action.name not in self.actions:
-            raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {', '.join(sorted(self.actions))}")
-        self._last = getattr(self, action.name)(*action.args)
+        if action.name not in self.offer.actions:
+            known = ", ".join(sorted(self.offer.actions))
+            raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {known}")
+        self._last = self.actions[action.name].function(self, *action.args)
         self.history.append((action, self._last))
         return self._last
 

@@ -1,0 +1,26 @@
+"""planbook: agents that plan in Python and learn a manual.
+
+The engine lies in five packages beside this one. Their names are short, so another file may hide one of them: that is told
+here, before it shows up as a puzzling error.
+"""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+PACKAGES = ("envs", "manuals", "planner", "rules", "sandbox")
+__version__ = "0.1.0"
+
+
+def _check_neighbours() -> None:
+    home = Path(__file__).resolve().parent.parent
+    for name in PACKAGES:
+        spec = find_spec(name)
+        found = Path(spec.origin).resolve() if spec and spec.origin else None
+        if found is None or found.parent.parent != home:
+            raise ImportError(
+                f"planbook needs its own package {name!r} from {home / name}, but Python finds {found or 'none'}. "
+                "Rename the other one, start from another folder, or install planbook into an environment of its own."
+            )
+
+
+_check_neighbours()

@@ -1,6 +1,22 @@
-"""Our own speed, beside the peers that are installed; every figure is taken in one run."""
+"""Our own speed, beside the peers that are installed; the figures of a part are taken in one run."""
 
+import dataclasses
+import importlib
+import json
+import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import click
+from rich.table import Table
+
+from planbook.printing import console
+
+BENCHES: Mapping[str, tuple[str, ...]] = {
+    "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.replay"),
+    "sandbox": ("planbook.bench.sandbox",),
+}
+"""Part to the modules that measure it; each has a function ``rows() -> list[Row]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +30,20 @@ class Row:
     against: str = ""
     goal: str = ""
     met: bool | None = None
+
+
+def show(part: str, *, as_json: bool) -> int:
+    """Measure a part and print its rows; a missed goal is shown, and is no error."""
+    out = console(as_json)
+    rows: list[Row] = [row for module in BENCHES[part] for row in importlib.import_module(module).rows()]
+    table = Table(title=f"bench {part}: Python {platform.python_version()}, {platform.machine()}", title_justify="left")
+    for column in ("what", "measured", "ratio", "against", "goal", ""):
+        table.add_column(column, justify="right" if column in ("measured", "ratio") else "left")
+    for row in rows:
+        ratio = f"{row.ratio:,.2f}" if row.ratio is not None else ""
+        met = {True: "met", False: "missed", None: ""}[row.met]
+        table.add_row(row.name, f"{row.value:,.4g} {row.unit}", ratio, row.against, row.goal, met)
+    out.print(table)
+    if as_json:
+        click.echo(json.dumps({"part": part, "rows": [dataclasses.asdict(row) for row in rows]}))
+    return 0

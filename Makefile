@@ -1,0 +1,34 @@
+# make demo: the main job, on what the packages bring.   make test: everything that is checked.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test bench lint lock clean
+
+setup: .venv/.ready
+
+demo: .venv/.ready
+	$(BIN)/planbook demo
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: .venv/.ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: .venv/.ready
+	$(BIN)/planbook bench sandbox
+	$(BIN)/planbook bench envs
+
+.venv/.ready: pyproject.toml requirements.lock tools/setup.sh
+	PYTHON="$(PYTHON)" tools/setup.sh
+
+lock: .venv/.ready
+	$(BIN)/python -m pip install -q uv
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra bench --generate-hashes --universal \
+		--python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
+
+clean:
+	rm -rf .venv build dist

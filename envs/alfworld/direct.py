@@ -1,0 +1,222 @@
+"""A fast engine in plain Python: the rules of all known games, written out.
+
+It is equal to textworld at every step: a differential test says so.
+"""
+
+import re
+from collections.abc import Callable
+from typing import cast
+
+from envs.alfworld import wording
+from envs.alfworld.dialect import Dialect, read_dialect
+from envs.alfworld.engine import NOTHING, Game, Reply
+from envs.alfworld.goal import Goal
+from envs.alfworld.possible import ABLE, admissible, fits, is_accessible, is_here, is_knife
+from envs.alfworld.scene import Scene, State, read_scene
+from envs.errors import WorldBroken
+
+Outcome = tuple[State, str] | None
+"""The state after a command and what it says, or None for a command that is not admissible."""
+
+_TASK = re.compile(r"Your task is to: [^\"]*")
+_FORMS = {
+    verb: re.compile(form.replace("*", r"(\S+ \d+)"))
+    for verb, form in {
+        "look": "look",
+        "inventory": "inventory",
+        "help": "help",
+        "go": "go to *",
+        "open": "open *",
+        "close": "close *",
+        "take": "take * from *",
+        "move": r"move * to *",
+        "put": r"put * in/on *",
+        "use": "use *",
+        "heat": "heat * with *",
+        "cool": "cool * with *",
+        "clean": "clean * with *",
+        "slice": "slice * with *",
+        "examine": "examine *",
+    }.items()
+}
+
+
+class Direct:
+    """Plays one game at a time; shares nothing with other instances."""
+
+    def __init__(self) -> None:
+        self.scene: Scene
+        self.state: State
+        """Where things stand: full knowledge, for the search that checks generated games."""
+        self.dialect: Dialect
+        self._goal: Goal
+        self._task_line = ""
+        self._won = False
+
+    def load(self, game: Game) -> None:
+        """Read the game's texts."""
+        try:
+            domain, grammar, problem = (str(game.data[key]) for key in ("pddl_domain", "grammar", "pddl_problem"))
+        except KeyError as error:
+            raise WorldBroken(f"alfworld: the game {game.id} has no {error}; the file is damaged") from error
+        self.dialect = read_dialect(domain, grammar)
+        self.scene = read_scene(problem)
+        self._goal = Goal(self.scene)
+        task = _TASK.search(grammar)
+        self._task_line = task.group() if task else ""
+
+    def reset(self) -> Reply:
+        """Start from the beginning."""
+        self.state = self.scene.start
+        self._won = self._goal.holds(self.state)
+        return Reply(wording.intro(self.scene, self.state, self._task_line), self._won)
+
+    def step(self, command: str) -> Reply:
+        """Carry out one command."""
+        outcome = self._outcome(command.strip())
+        if outcome is None:
+            return Reply(NOTHING, self._won)
+        state, text = outcome
+        if state is not self.state:
+            self.state, self._won = state, self._goal.holds(state)
+        return Reply(text, self._won)
+
+    def save(self) -> object:
+        """The state itself: it never changes in place."""
+        return self.state, self._won
+
+    def restore(self, saved: object) -> None:
+        """Take a saved state up again."""
+        self.state, self._won = cast(tuple[State, bool], saved)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def admissible(self) -> list[str]:
+        """The commands that do something now."""
+        return admissible(self.scene, self.state, self.dialect)
+
+    # What the commands do.
+
+    def _outcome(self, command: str) -> Outcome:
+        verb = command.split(" ", 1)[0]
+        if verb == self.dialect.not_put:
+            return None
+        match = _FORMS[verb].fullmatch(command) if verb in _FORMS else None
+        if match is None:
+            return None
+        things = [self.scene.ids.get(name) for name in match.groups()]
+        if None in things:
+            return None
+        return _ACTIONS[verb](self, *things)
+
+    def _look(self) -> Outcome:
+        return self.state, wording.around(self.scene, self.state)
+
+    def _inventory(self) -> Outcome:
+        return self.state, wording.carried(self.scene, self.state)
+
+    def _help(self) -> Outcome:
+        return (self.state, wording.HELP) if self.dialect.helps else None
+
+    def _go(self, receptacle: str) -> Outcome:
+        place = self.scene.places.get(receptacle)
+        if place is None or place == self.state.at:
+            return None
+        arrived = place if self.dialect.arrives_at_location else receptacle
+        text = wording.contents(self.scene, self.state, receptacle)
+        return self.state._replace(at=place), f"You arrive at {self.scene.names[arrived]}. {text}"
+
+    def _open(self, receptacle: str) -> Outcome:
+        shut = receptacle in self.scene.has("openable") - self.state.opened
+        if not shut or not is_here(self.scene, self.state, receptacle):
+            return None
+        state = self.state._replace(opened=self.state.opened | {receptacle})
+        return state, f"You open the {self.scene.names[receptacle]}. {wording.contents(self.scene, state, receptacle)}"
+
+    def _close(self, receptacle: str) -> Outcome:
+        if not is_here(self.scene, self.state, receptacle) or receptacle not in self.state.opened:
+            return None
+        state = self.state._replace(opened=self.state.opened - {receptacle})
+        return state, f"You close the {self.scene.names[receptacle]}."
+
+    def _take(self, thing: str, receptacle: str) -> Outcome:
+        state, pair = self.state, (thing, receptacle)
+        able = state.holding is None and pair in state.inside and thing in self.scene.has("pickupable")
+        if not able or not is_accessible(self.scene, self.state, receptacle):
+            return None
+        after = state._replace(
+            holding=thing,
+            inside=state.inside - {pair},
+            removed=state.removed | {pair},
+            lying=state.lying - {(thing, state.at)},
+        )
+        return after, f"You pick up the {self.scene.names[thing]} from the {self.scene.names[receptacle]}."
+
+    def _put(self, thing: str, receptacle: str) -> Outcome:
+        state, pair, names = self.state, (thing, receptacle), self.scene.names
+        if state.holding != thing or not fits(self.scene, self.state, thing, receptacle):
+            return None
+        after = state._replace(
+            holding=None,
+            inside=state.inside | {pair},
+            removed=state.removed - {pair},
+            lying=state.lying | {(thing, state.at)},
+        )
+        return after, f"You {self.dialect.put} the {names[thing]} {self.dialect.to} the {names[receptacle]}."
+
+    def _use(self, thing: str) -> Outcome:
+        here = self.scene.neighbours.get(self.state.at, ())
+        if thing not in self.scene.has("toggleable") or not any((thing, where) in self.state.inside for where in here):
+            return None
+        return self.state._replace(toggled=self.state.toggled | {thing}), f"You turn on the {self.scene.names[thing]}."
+
+    def _slice(self, thing: str, knife: str) -> Outcome:
+        state, scene = self.state, self.scene
+        able = state.holding == knife and is_knife(scene, knife)
+        if not able or (thing, state.at) not in state.lying or thing not in scene.has("sliceable"):
+            return None
+        after = state._replace(sliced=state.sliced | {thing})
+        return after, f"You sliced the {scene.names[thing]} with the {scene.names[knife]}."
+
+    def _examine(self, thing: str) -> Outcome:
+        if is_here(self.scene, self.state, thing):
+            return self.state, wording.contents(self.scene, self.state, thing)
+        return (self.state, wording.looked_at(self.scene, self.state, thing)) if thing == self.state.holding else None
+
+    def _heat(self, thing: str, machine: str) -> Outcome:
+        return self._treat("heat", thing, machine, hot=self.state.hot | {thing}, cool=self.state.cool - {thing})
+
+    def _cool(self, thing: str, machine: str) -> Outcome:
+        return self._treat("cool", thing, machine, hot=self.state.hot - {thing}, cool=self.state.cool | {thing})
+
+    def _clean(self, thing: str, machine: str) -> Outcome:
+        return self._treat("clean", thing, machine, clean=self.state.clean | {thing})
+
+    def _treat(self, verb: str, thing: str, machine: str, **change: frozenset[str]) -> Outcome:
+        scene = self.scene
+        able = self.state.holding == thing and thing in scene.has(ABLE[verb])
+        works = scene.kinds.get(machine) in self.dialect.machines[verb] and is_here(scene, self.state, machine)
+        if not able or not works:
+            return None
+        text = f"You {verb} the {scene.names[thing]} using the {scene.names[machine]}."
+        return self.state._replace(**change), text  # type: ignore[arg-type]
+
+
+_ACTIONS: dict[str, Callable[..., Outcome]] = {
+    "look": Direct._look,
+    "inventory": Direct._inventory,
+    "help": Direct._help,
+    "go": Direct._go,
+    "open": Direct._open,
+    "close": Direct._close,
+    "take": Direct._take,
+    "move": Direct._put,
+    "put": Direct._put,
+    "use": Direct._use,
+    "heat": Direct._heat,
+    "cool": Direct._cool,
+    "clean": Direct._clean,
+    "slice": Direct._slice,
+    "examine": Direct._examine,
+}

@@ -1,0 +1,216 @@
+"""ALFWorld: household tasks in text, with the action names and sentences of the AutoManual paper (its listing 3)."""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from envs.alfworld import games, generated, selecting, wheel
+from envs.alfworld.direct import Direct
+from envs.alfworld.engine import NOTHING, Engine, Game, Reply
+from envs.alfworld.goals import TYPES
+from envs.alfworld.reference import Reference
+from envs.alfworld.text import EMPTY_HANDED, HELPERS, START, first_text, game_name, paper_text
+from envs.base import Action, Environment, Observation, Requirement, Selection, Task, Verdict, action
+
+OBSERVATION_ACTIONS = frozenset({"look", "inventory", "examine"})
+_ENGINES: dict[str, type[Engine]] = {"direct": Direct, "textworld": Reference}
+
+
+class AlfworldOptions(BaseModel):
+    """How the world is played; recorded beside every figure."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    engine: Literal["direct", "textworld"] = "direct"
+    """The fast engine, or the reference, which alfworld ships (seconds a game)."""
+    shared_locations: Literal["hidden", "open"] = "hidden"
+    """Some receptacles stand where another stands. In the game, one cannot ``go_to`` the second from the first
+    ("Nothing happens."), so its content stays hidden unless examined. "open": ``go_to`` it shows it."""
+    count_observation_actions: bool = True
+    """Whether look, inventory and examine count towards the action limit."""
+
+
+class Alfworld(Environment):
+    """One household game at a time."""
+
+    name = "alfworld"
+    types = TYPES
+    splits = (*games.DATA_SPLITS, generated.SPLIT)
+    attributes = {  # noqa: RUF012 - the base class declares it a ClassVar
+        "location": f"the receptacle that the agent stands at; {START!r} before the first go_to",
+        "holding": f"the object in its hands, or {EMPTY_HANDED!r}",
+    }
+    helpers = HELPERS
+    Options = AlfworldOptions
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self._chosen = AlfworldOptions.model_validate(self.options.model_dump())
+        self._engine = _ENGINES[self._chosen.engine]()
+        self._puts = False
+        self._location, self._holding = START, EMPTY_HANDED
+        self._won = False
+
+    # What there is to do.
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """The chosen games, taken in turn from each type; a limit cuts the same list short."""
+        return selecting.select(selection, cls.splits)
+
+    @classmethod
+    def requirements(cls) -> Sequence[Requirement]:
+        """The three splits on disk, and the package that the generated games are made from."""
+        on_disk = [Requirement(f"alfworld {split}", folder, games.REMEDY) for split, folder in games.found_splits()]
+        return [*on_disk, Requirement(f"alfworld {generated.SPLIT}", wheel.found(), wheel.REMEDY)]
+
+    def versions(self) -> Mapping[str, str]:
+        """Engine, options, packages, and the verb that the installed games use for putting things down."""
+        grammar = self._puts if self.task else _probe().puts
+        options = {name: str(value) for name, value in self._chosen.model_dump().items()}
+        packages = {package: version(package) for package in ("alfworld", "textworld")}
+        return {**options, **packages, "grammar": "put" if grammar else "move"}
+
+    # One episode.
+
+    def begin(self, task: Task) -> Observation:
+        """Load the game and start it."""
+        game = _game(task)
+        self._puts = game.puts
+        self._location, self._holding = START, EMPTY_HANDED
+        self._engine.load(game)
+        reply = self._engine.reset()
+        self._won = reply.won
+        return Observation(first_text(reply.text, task.goal), terminated=reply.won)
+
+    def verdict(self) -> Verdict:
+        """Whether the game is won."""
+        return Verdict(self._won, float(self._won))
+
+    def state(self) -> str:
+        """The sentence that ends every result."""
+        return f"You are at {self._location} and holding {self._holding}."
+
+    def attribute_values(self) -> Mapping[str, JsonValue]:
+        """Where the agent is and what it holds."""
+        return {"location": self._location, "holding": self._holding}
+
+    def counts(self, action: Action) -> bool:
+        """Looking may be free, by option."""
+        return self._chosen.count_observation_actions or action.name not in OBSERVATION_ACTIONS
+
+    def close(self) -> None:
+        """Give the engine back."""
+        self._engine.close()
+
+    def _save(self) -> object:
+        engine = self._engine.save()
+        return None if engine is None else (engine, self._location, self._holding, self._won)
+
+    def _load(self, native: object) -> None:
+        assert isinstance(native, tuple)
+        engine, self._location, self._holding, self._won = native
+        self._engine.restore(engine)
+
+    def _send(self, command: str, *things: object) -> Reply:
+        """One command to the engine; ``command`` has a {} for each thing. What is no id is not even asked."""
+        names = [game_name(thing) for thing in things]
+        if None in names:
+            return Reply(NOTHING, self._won)
+        reply = self._engine.step(command.format(*names))
+        self._won = reply.won
+        return reply
+
+    def _told(self, reply: Reply) -> Observation:
+        accepted = reply.text != NOTHING
+        return Observation(f"{paper_text(reply.text)} {self.state()}", accepted=accepted, terminated=reply.won)
+
+    # The actions.
+
+    # The actions.
+
+    @action("go_to('countertop_1') -> On countertop_1, you see candle_1, cloth_2, and soapbar_1.")
+    def go_to(self, receptacle: str) -> Observation:
+        """Go to a receptacle and see what is on it, or that it is closed."""
+        reply = self._send("go to {}", receptacle)
+        if reply.text == NOTHING and self._opens_up(receptacle):
+            reply = self._send("examine {}", receptacle)
+        if reply.text != NOTHING:
+            self._location = receptacle
+        return self._told(reply)
+
+    def _opens_up(self, receptacle: str) -> bool:
+        """Whether a refused go_to may look into another receptacle that stands here (nothing else here is examined)."""
+        return self._chosen.shared_locations == "open" and receptacle not in (self._location, self._holding)
+
+    @action("open('cabinet_1') -> You open cabinet_1. In cabinet_1, you see cloth_1.")
+    def open(self, receptacle: str) -> Observation:
+        """Open a receptacle and see what is in it."""
+        return self._told(self._send("open {}", receptacle))
+
+    @action("close('cabinet_1') -> You close cabinet_1.", name="close")
+    def shut(self, receptacle: str) -> Observation:
+        """Close an opened receptacle."""
+        return self._told(self._send("close {}", receptacle))
+
+    @action("take_from('soapbar_1', 'towelholder_1') -> You take soapbar_1 from towelholder_1.")
+    def take_from(self, object: str, receptacle: str) -> Observation:
+        """Take an object from a receptacle, with empty hands."""
+        reply = self._send("take {} from {}", object, receptacle)
+        if reply.text != NOTHING:
+            self._holding = object
+        return self._told(reply)
+
+    @action("put_in_or_on('soapbar_1', 'cabinet_1') -> You put soapbar_1 in/on cabinet_1.")
+    def put_in_or_on(self, object: str, receptacle: str) -> Observation:
+        """Put the object that the agent holds in or on a receptacle; a closed one must be opened first."""
+        reply = self._send("put {} in/on {}" if self._puts else "move {} to {}", object, receptacle)
+        if reply.text != NOTHING:
+            self._holding = EMPTY_HANDED
+        return self._told(reply)
+
+    @action("use('desklamp_1') -> You turn on desklamp_1.")
+    def use(self, object: str) -> Observation:
+        """Turn on a lamp that stands at the agent's location."""
+        return self._told(self._send("use {}", object))
+
+    @action("clean_with('soapbar_1', 'sinkbasin_1') -> You clean soapbar_1 using sinkbasin_1.")
+    def clean_with(self, object: str, receptacle: str) -> Observation:
+        """Clean the object that the agent holds, at a sink."""
+        return self._told(self._send("clean {} with {}", object, receptacle))
+
+    @action("heat_with('tomato_1', 'microwave_1') -> You heat tomato_1 using microwave_1.")
+    def heat_with(self, object: str, receptacle: str) -> Observation:
+        """Heat the object that the agent holds, at a microwave."""
+        return self._told(self._send("heat {} with {}", object, receptacle))
+
+    @action("cool_with('pan_2', 'fridge_1') -> You cool pan_2 using fridge_1.")
+    def cool_with(self, object: str, receptacle: str) -> Observation:
+        """Cool the object that the agent holds, at a fridge."""
+        return self._told(self._send("cool {} with {}", object, receptacle))
+
+    @action("look() -> You are facing countertop_1. Next to it, you see nothing.")
+    def look(self) -> Observation:
+        """See what the agent stands before."""
+        return self._told(self._send("look"))
+
+    @action("inventory() -> You are carrying: mug_1.")
+    def inventory(self) -> Observation:
+        """See what the agent holds."""
+        return self._told(self._send("inventory"))
+
+    @action("examine('shelf_2') -> On shelf_2, you see pen_1.")
+    def examine(self, thing: str) -> Observation:
+        """See what is on or in a receptacle at the agent's location, or how the object that it holds is."""
+        return self._told(self._send("examine {}", thing))
+
+
+def _game(task: Task) -> Game:
+    return generated.make(task.type, task.seed) if task.split == generated.SPLIT else games.read_game(task.id)
+
+
+def _probe() -> Game:
+    """A game to learn the grammar from: one of the installed, else one of our own making."""
+    return games.sample_game() or generated.make(TYPES[0], 0)

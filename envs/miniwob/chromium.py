@@ -1,0 +1,196 @@
+"""Finding Chromium, starting it with Selenium, and one browser for all episodes of this process."""
+
+import atexit
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+
+from envs.base import Requirement
+from envs.errors import MissingRequirement, WorldBroken
+from envs.miniwob.devtools import Connection
+
+REMEDY = (
+    "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
+    "or name them in MINIWOB_CHROME_BINARY and MINIWOB_CHROMEDRIVER"
+)
+NO_SANDBOX = (
+    "If the message is about a sandbox, this machine grants no user namespaces: install Debian's chromium-sandbox, "
+    "or run as root, where Chromium runs without one."
+)
+PROGRAMS = (
+    ("chromium", "MINIWOB_CHROME_BINARY", ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")),
+    ("chromedriver", "MINIWOB_CHROMEDRIVER", ("chromedriver",)),
+)
+"""What is needed, the variable that names it, and its names on PATH."""
+
+FLAGS = (
+    "--headless=new",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-dev-shm-usage",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--lang=en-US",
+)
+ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
+"""Dates in goals and the order of a date field's parts depend on these."""
+
+
+def find(name: str) -> str | None:
+    """Where a program of ``PROGRAMS`` is; its variable comes before PATH."""
+    _, variable, names = next(program for program in PROGRAMS if program[0] == name)
+    if chosen := os.environ.get(variable):
+        return chosen if os.access(chosen, os.X_OK) else None
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+def requirements() -> Sequence[Requirement]:
+    """Chromium and its driver, found or not."""
+    return [Requirement(name, find(name), REMEDY) for name, _, _ in PROGRAMS]
+
+
+def require() -> tuple[str, str]:
+    """The paths of Chromium and its driver. Raises MissingRequirement."""
+    chromium, driver = find("chromium"), find("chromedriver")
+    if chromium is None or driver is None:
+        missing = " and ".join(
+            name for name, found in (("chromium", chromium), ("chromedriver", driver)) if found is None
+        )
+        raise MissingRequirement(f"MiniWoB++ needs a browser, and {missing} is not there: {REMEDY}")
+    return chromium, driver
+
+
+def start_selenium(profile: str) -> webdriver.Chrome:
+    """A browser that Selenium started. Both processes name ``profile`` on their command lines (see watchdog.py)."""
+    chromium, driver = require()
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    if os.geteuid() == 0:
+        options.add_argument("--no-sandbox")  # Chromium refuses to start as root otherwise
+    service = webdriver.ChromeService(
+        executable_path=driver,
+        service_args=[f"--log-path={profile}/chromedriver.log"],
+        env=os.environ | ENVIRONMENT,
+        popen_kw={"start_new_session": True},  # Ctrl-C is for us, not for the browser
+    )
+    try:
+        return webdriver.Chrome(options=options, service=service)
+    except WebDriverException as error:
+        raise WorldBroken(
+            f"Chromium ({chromium}) did not start: {error.msg}. {NO_SANDBOX if os.geteuid() else ''}".strip()
+        ) from error
+
+
+class Browser:
+    """A running Chromium that opens tabs."""
+
+    def __init__(self) -> None:
+        require()
+        self.profile = tempfile.mkdtemp(prefix="planbook-chromium-")
+        self._watchdog = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), self.profile],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._lock = threading.Lock()
+        try:
+            self.driver = start_selenium(self.profile)
+            self.address: str = self.driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
+            self._control = Connection(self._browser_url())
+        except BaseException:
+            self._end()
+            raise
+
+    @property
+    def version(self) -> str:
+        """Chromium's version."""
+        return str(self.driver.capabilities["browserVersion"])
+
+    def alive(self) -> bool:
+        """Whether the browser still answers."""
+        try:
+            with self._lock:
+                self._control.call("Browser.getVersion")
+        except WorldBroken:
+            return False
+        return True
+
+    def open_tab(self) -> tuple[str, Connection]:
+        """A new tab in a window of its own: its id, and a connection to it."""
+        with self._lock:
+            target = str(self._control.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"])
+        return target, Connection(f"ws://{self.address}/devtools/page/{target}")
+
+    def close_tab(self, target: str) -> None:
+        """Close a tab; harmless where the browser is gone."""
+        try:
+            with self._lock:
+                self._control.call("Target.closeTarget", targetId=target)
+        except WorldBroken:
+            return
+
+    def close(self) -> None:
+        """End the browser and remove its profile."""
+        self._control.close()
+        self._end()
+
+    def _browser_url(self) -> str:
+        port_file = Path(self.profile, "DevToolsActivePort").read_text(encoding="ascii").split()
+        return f"ws://{self.address}{port_file[1]}"
+
+    def _end(self) -> None:
+        """Let the watchdog kill whatever is left: faster and surer than asking the driver to."""
+        if self._watchdog.stdin:
+            self._watchdog.stdin.close()
+        self._watchdog.wait(timeout=30)
+
+
+_shared: Browser | None = None
+_owner = 0
+_sharing = threading.Lock()
+
+
+def shared() -> Browser:
+    """This process's browser, started at first use and again when it died. Raises MissingRequirement, WorldBroken."""
+    global _shared, _owner
+    with _sharing:
+        if _shared is not None and _owner == os.getpid() and _shared.alive():
+            return _shared
+        if _shared is not None and _owner == os.getpid():
+            _shared.close()
+        _shared, _owner = Browser(), os.getpid()
+        return _shared
+
+
+@atexit.register
+def close_shared() -> None:
+    """End this process's browser, if it has one."""
+    global _shared
+    with _sharing:
+        if _shared is not None and _owner == os.getpid():
+            _shared.close()
+        _shared = None
+
+
+def versions() -> dict[str, str]:
+    """What a run records: browser (if one has been started), Selenium and MiniWoB++."""
+    packages = {name: importlib.metadata.version(name) for name in ("selenium", "miniwob")}
+    return packages | ({"chromium": _shared.version} if _shared is not None else {})

@@ -1,0 +1,197 @@
+"""One tab of the browser, playing one page at a time."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from envs.errors import WorldBroken
+from envs.miniwob import chromium, keys
+from envs.miniwob.devtools import Answer, Command
+
+WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
+CORNER = (639.0, 479.0)
+"""Where the mouse goes before an episode: beside the page, so that nothing lies under it and what was open closes."""
+LONGEST_EPISODE = 2_000_000_000
+"""Milliseconds; about the longest timer a browser has."""
+DATA_MODE = "train"
+"""Which of the page's sentences are used: miniwob's own default."""
+DRAG_STEPS = 8
+
+
+@cache
+def _script() -> str:
+    return Path(__file__).with_name("page.js").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a page looks like now. ``reward`` is the raw reward: it counts once ``done``.
+
+    ``refused`` says why nothing was done; ``goal`` and ``fields``, which the page itself gives, come at the beginning.
+    """
+
+    html: str
+    done: bool
+    reward: float
+    refused: str = ""
+    goal: str = ""
+    fields: dict[str, str] | None = None
+
+
+class Tab:
+    """A tab and the page in it. Points are in CSS pixels from the page's upper left corner."""
+
+    def __init__(self, browser: chromium.Browser) -> None:
+        self._browser = browser
+        self._target, self._connection = browser.open_tab()
+        self._url = ""
+        self._numbers = count(1)
+        self._episode = 0
+        self._connection.call_all(
+            [
+                ("Page.enable", {}),
+                ("Inspector.enable", {}),
+                ("Page.addScriptToEvaluateOnNewDocument", {"source": _script()}),
+                ("Emulation.setDeviceMetricsOverride", WINDOW),
+                ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
+            ]
+        )
+
+    def close(self) -> None:
+        """Close the tab; harmless where the browser is gone."""
+        self._connection.close()
+        self._browser.close_tab(self._target)
+
+    def begin(self, url: str, seed: int, fresh: bool) -> Picture:
+        """Start an episode. The page is loaded if another one is in the tab, or ``fresh`` asks for it."""
+        if fresh or url != self._url:
+            self._load(url)
+        self._episode = next(self._numbers)
+        self._connection.call_all(_click(*CORNER))  # a click: a move alone waits for the next frame
+        picture = self._ask("begin", self._episode, seed, DATA_MODE, LONGEST_EPISODE)
+        return _picture(picture)
+
+    def settle(self) -> Picture:
+        """Wait for what the page still has to do, and read it."""
+        return _picture(self._ask("settle", self._episode))
+
+    def find(self, xpath: str) -> JsonValue:
+        """The description of what an xpath matches; an invalid one matches nothing."""
+        return self._call("find", xpath)
+
+    def click(self, xpath: str) -> Picture:
+        """Click on the part of the element that shows."""
+        return self._finish(self._ask("locate", xpath), _click)
+
+    def click_option(self, xpath: str) -> Picture:
+        """Choose an option of a list; anything that is no ``<option>`` is clicked on."""
+        place = self._ask("locateOption", xpath)
+        return self._do("choose", xpath) if place.get("option") else self._finish(place, _click)
+
+    def click_at(self, xpath: str, x: float, y: float) -> Picture:
+        """Click at a point of the element, from its upper left corner."""
+        return self._finish(self._ask("offset", xpath, x, y), _click)
+
+    def hover(self, xpath: str) -> Picture:
+        """Move the mouse on the element."""
+        return self._finish(self._ask("locate", xpath), lambda x, y: [_move(x, y)])
+
+    def drag(self, xpath: str, goal: str) -> Picture:
+        """Drag from one element to another."""
+        start, end = self._ask("locate", xpath), self._ask("locate", goal)
+        if "refused" in end:
+            return _picture(end)
+        return self._finish(start, lambda x, y: _drag(x, y, end["x"], end["y"]))
+
+    def select_text(self, xpath: str) -> Picture:
+        """Select the text of the element."""
+        return self._do("selectText", xpath)
+
+    def scroll(self, xpath: str, dy: float) -> Picture:
+        """Scroll the element, or the nearest one around it that can scroll, by pixels."""
+        return self._do("scroll", xpath, dy)
+
+    def type(self, text: str) -> Picture:
+        """Type into the field that has the focus."""
+        place = self._ask("typable")
+        return _picture(place) if "refused" in place else self._send(list(keys.typing(text)))
+
+    def press(self, key: keys.Key) -> Picture:
+        """Press a key and let it go."""
+        return self._send(list(key.commands()))
+
+    def _load(self, url: str) -> None:
+        self._url = ""
+        self._connection.call("Page.navigate", url=url)
+        deadline = time.monotonic() + 20
+        while self._connection.evaluate("location.href") != url:
+            if time.monotonic() > deadline:
+                raise WorldBroken(f"the page {url} does not load")
+            time.sleep(0.002)
+        self._url = url
+
+    def _call(self, function: str, *arguments: JsonValue) -> JsonValue:
+        call = ", ".join(json.dumps(argument) for argument in arguments)
+        return self._connection.evaluate(f"planbook.{function}({call})")
+
+    def _ask(self, function: str, *arguments: JsonValue) -> Answer:
+        answer = self._call(function, *arguments)
+        if not isinstance(answer, dict):
+            raise WorldBroken(f"the page does not answer planbook.{function}")
+        return answer
+
+    def _finish(self, place: Answer, commands: Callable[[float, float], list[Command]]) -> Picture:
+        return _picture(place) if "refused" in place else self._send(commands(place["x"], place["y"]))
+
+    def _do(self, function: str, *arguments: JsonValue) -> Picture:
+        answer = self._ask(function, *arguments)
+        return _picture(answer) if "refused" in answer else self.settle()
+
+    def _send(self, commands: list[Command]) -> Picture:
+        if commands:
+            self._connection.call_all(commands)
+        return self.settle()
+
+
+def _picture(answer: Answer) -> Picture:
+    return Picture(
+        html=answer["html"],
+        done=answer["done"],
+        reward=answer["reward"],
+        refused=answer.get("refused", ""),
+        goal=answer.get("goal", ""),
+        fields=answer.get("fields"),
+    )
+
+
+def _mouse(kind: str, x: float, y: float, button: str = "none", buttons: int = 0) -> dict[str, JsonValue]:
+    clicks = 1 if kind in ("mousePressed", "mouseReleased") else 0
+    return {"type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": clicks}
+
+
+def _move(x: float, y: float, buttons: int = 0) -> Command:
+    return "Input.dispatchMouseEvent", _mouse("mouseMoved", x, y, "left" if buttons else "none", buttons)
+
+
+def _press(x: float, y: float) -> Command:
+    return "Input.dispatchMouseEvent", _mouse("mousePressed", x, y, "left", 1)
+
+
+def _release(x: float, y: float) -> Command:
+    return "Input.dispatchMouseEvent", _mouse("mouseReleased", x, y, "left")
+
+
+def _click(x: float, y: float) -> list[Command]:
+    return [_move(x, y), _press(x, y), _release(x, y)]
+
+
+def _drag(x: float, y: float, end_x: float, end_y: float) -> list[Command]:
+    parts = [step / DRAG_STEPS for step in range(1, DRAG_STEPS + 1)]
+    moves = [_move(x + part * (end_x - x), y + part * (end_y - y), 1) for part in parts]
+    return [_move(x, y), _press(x, y), *moves, _release(end_x, end_y)]

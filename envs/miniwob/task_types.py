@@ -1,0 +1,127 @@
+"""The 53 task types that the papers evaluate, and what a goal's parameters are called."""
+
+import importlib.util
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from envs.errors import MissingRequirement
+
+FEEDBACK = (
+    "search-engine",
+    "tic-tac-toe",
+    "terminal",
+    "login-user-popup",
+    "guess-number",
+    "email-inbox",
+    "email-inbox-nl-turk",
+    "email-inbox-forward-nl",
+    "email-inbox-forward-nl-turk",
+)
+"""Types whose pages answer an action with something that the next one depends on."""
+
+NO_FEEDBACK = (
+    "choose-list",
+    "click-button",
+    "click-button-sequence",
+    "click-checkboxes",
+    "click-checkboxes-large",
+    "click-checkboxes-soft",
+    "click-checkboxes-transfer",
+    "click-collapsible",
+    "click-collapsible-2",
+    "click-color",
+    "click-dialog",
+    "click-dialog-2",
+    "click-link",
+    "click-menu",
+    "click-option",
+    "click-scroll-list",
+    "click-shades",
+    "click-shape",
+    "click-tab",
+    "click-tab-2",
+    "click-tab-2-hard",
+    "click-test",
+    "click-test-2",
+    "click-widget",
+    "count-shape",
+    "enter-date",
+    "enter-password",
+    "enter-text",
+    "enter-text-dynamic",
+    "enter-time",
+    "focus-text",
+    "focus-text-2",
+    "grid-coordinate",
+    "identify-shape",
+    "login-user",
+    "multi-layouts",
+    "multi-orderings",
+    "navigate-tree",
+    "simple-algebra",
+    "social-media",
+    "social-media-all",
+    "social-media-some",
+    "use-autocomplete",
+    "use-spinner",
+)
+
+RELOADED = ("search-engine", "use-autocomplete", "use-spinner")
+"""Types whose page keeps traces of the last episode, so that it is loaded anew for each."""
+
+SPLITS: Mapping[str, tuple[str, ...]] = {
+    "all": FEEDBACK + NO_FEEDBACK,
+    "feedback": FEEDBACK,
+    "no-feedback": NO_FEEDBACK,
+}
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def package() -> Path:
+    """The folder of the miniwob package, found without importing it (its import loads gymnasium: a second)."""
+    spec = importlib.util.find_spec("miniwob")
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingRequirement("MiniWoB++ is not installed: pip install miniwob")
+    return Path(spec.submodule_search_locations[0])
+
+
+def page(type_name: str) -> str:
+    """The address of a type's page."""
+    return (package() / "html" / "miniwob" / f"{type_name}.html").as_uri()
+
+
+@cache
+def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
+    """miniwob's own field extractors; its module needs nothing but the standard library."""
+    spec = importlib.util.spec_from_file_location("planbook_miniwob_fields", package() / "fields.py")
+    if spec is None or spec.loader is None:
+        raise MissingRequirement("miniwob's fields.py is not there: pip install --force-reinstall miniwob")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    extractors: Mapping[str, Callable[[str], Pairs]] = module.FIELD_EXTRACTORS
+    return extractors
+
+
+def params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[str, JsonValue]:
+    """What the goal sentence says, as miniwob's own extractor reads it, or the fields that the page itself gives.
+
+    The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` for a space. Numbered ones become
+    one list: ``target 0``, ``target 1`` are ``targets``. A goal that the extractor cannot read has no parameters.
+    """
+    try:
+        pairs = tuple(fields.items()) if fields else _extractors()[type_name](goal)
+    except (KeyError, ValueError):
+        return {}
+    single: dict[str, JsonValue] = {}
+    lists: dict[str, list[JsonValue]] = {}
+    for key, value in pairs:
+        if numbered := re.fullmatch(r"(.+) \d+", key):
+            lists.setdefault(f"{numbered[1].replace(' ', '_')}s", []).append(value)
+        else:
+            single[key.replace(" ", "_")] = value
+    return single | dict(lists)

@@ -1,0 +1,51 @@
+"""Ends a browser whose owner is gone, even after ``kill -9``. Run as a process of its own, with the profile's folder.
+
+The owner holds the other end of this process's standard input. When that closes, for whatever reason, every process
+that names the profile's folder on its command line is killed and the folder is removed. The folder's name is made up
+for one browser, so nothing else can be meant.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+ROUNDS = 100
+PAUSE = 0.1  # seconds between two rounds
+
+
+def processes_naming(text: bytes) -> list[int]:
+    """The processes whose arguments contain the text, without this one."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            arguments = (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if text in arguments:
+            found.append(int(entry.name))
+    return found
+
+
+def end_all(profile: str) -> None:
+    """Kill what uses the profile until nothing does; then remove it."""
+    for _ in range(ROUNDS):
+        left = processes_naming(os.fsencode(profile))
+        if not left:
+            break
+        for process in left:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        time.sleep(PAUSE)
+    shutil.rmtree(profile, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.stdin.buffer.read()
+    end_all(sys.argv[1])

@@ -1,0 +1,200 @@
+"""The world: tasks, actions and judgement of MiniWoB++."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from envs.base import Environment, Observation, Offered, Requirement, Selection, Task, Verdict, action, query
+from envs.errors import BadSelection, EpisodeEnded, WorldBroken
+from envs.miniwob import chromium, keys, task_types
+from envs.miniwob.tab import Picture, Tab
+from envs.selection import chosen_split, chosen_types, in_turn
+
+PAPER_ACTIONS = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
+DEFAULT_SEEDS = (0, 1, 2, 3, 4)
+
+
+class Options(BaseModel):
+    """``paper_actions``: only the five actions of the papers, and no ``find``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    paper_actions: bool = False
+
+
+class Miniwob(Environment):
+    """A task is a page type and a seed: ``click-button/17``. Goal and params are there once it has begun."""
+
+    name = "miniwob"
+    types = task_types.SPLITS["all"]
+    splits = tuple(task_types.SPLITS)
+    action_limit = 20
+    Options: ClassVar[type[BaseModel]] = Options
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self._tab: Tab | None = None
+        self._picture: Picture | None = None
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """Type by type, seed by seed, the types in turn. Seeds are 0 to 4 unless the selection names them."""
+        if selection.ids:
+            return [cls._task_of(name) for name in selection.ids]
+        split = chosen_split(selection, cls.splits, cls.name)
+        chosen = chosen_types(selection, task_types.SPLITS[split], f"{cls.name}'s split {split}")
+        seeds = selection.seeds or DEFAULT_SEEDS
+        return list(in_turn(([cls._task(name, seed) for seed in seeds] for name in chosen), selection.limit))
+
+    @classmethod
+    def offered(cls, options: BaseModel | None = None) -> Offered:
+        """Everything, or what the papers' agents had."""
+        if not (isinstance(options, Options) and options.paper_actions):
+            return super().offered(options)
+        return Offered({name: spec for name, spec in cls.actions.items() if name in PAPER_ACTIONS}, {})
+
+    @classmethod
+    def requirements(cls) -> Sequence[Requirement]:
+        """Chromium and its driver."""
+        return chromium.requirements()
+
+    @classmethod
+    def _task(cls, type_name: str, seed: int) -> Task:
+        split = "feedback" if type_name in task_types.FEEDBACK else "no-feedback"
+        return Task(id=f"{type_name}/{seed}", env=cls.name, split=split, type=type_name, goal="", seed=seed)
+
+    @classmethod
+    def _task_of(cls, name: str) -> Task:
+        type_name, _, seed = name.partition("/")
+        if type_name not in cls.types or not seed.isdecimal():
+            raise BadSelection(f"miniwob has no task {name!r}; an id is a type and a seed, such as click-button/17")
+        return cls._task(type_name, int(seed))
+
+    def begin(self, task: Task) -> Observation:
+        """Start the page with the task's seed; a tab that died since the last episode is replaced."""
+        used = self._tab is not None
+        try:
+            picture = self._begin(task)
+        except WorldBroken:
+            if not used:
+                raise
+            picture = self._begin(task)
+        goal_params = task_types.params(task.type, picture.goal, picture.fields)
+        self.task = task.model_copy(update={"goal": picture.goal, "params": goal_params})
+        return self._observe(picture)
+
+    def verdict(self) -> Verdict:
+        """Solved if the page's raw reward is 1: less is partial credit."""
+        picture = self._picture
+        if picture is None or not picture.done:
+            return Verdict(solved=False, score=0.0)
+        return Verdict(solved=picture.reward == 1, score=min(1.0, max(0.0, picture.reward)))
+
+    def versions(self) -> Mapping[str, str]:
+        """Browser, Selenium, MiniWoB++, and which sentences the pages use."""
+        return chromium.versions() | {"data_mode": "train", "paper_actions": str(not self.offer.queries).lower()}
+
+    def close(self) -> None:
+        """Close the tab; the browser stays for the others, until the process ends."""
+        self._drop_tab()
+
+    @action("click_xpath(\"//button[text()='Ok']\")")
+    def click_xpath(self, xpath: str) -> Observation:
+        """Click on the first element that the XPath matches, visible and not covered. Returns the page's HTML."""
+        return self._do(lambda tab: tab.click(xpath))
+
+    @action("click_option(\"//option[text()='Vanya']\")")
+    def click_option(self, xpath: str) -> Observation:
+        """Choose an option of a list. In a list of several choices it is added, or taken back if it was chosen."""
+        return self._do(lambda tab: tab.click_option(xpath))
+
+    @action('type("Ronda")')
+    def type(self, text: str) -> Observation:
+        """Type text, key by key, into the field that has the focus: click on the field first."""
+        return self._do(lambda tab: tab.type(text))
+
+    @action('press_key("enter")')
+    def press_key(self, key: str) -> Observation:
+        """Press a key: a character, or enter, space, tab, backspace, delete, escape, home, end, page_up, page_down,
+        arrow_up, arrow_down, arrow_left, arrow_right."""
+        known = keys.named(key)
+        if known is None:
+            return self._refuse(
+                f"there is no key named {key!r}; there are {', '.join(keys.NAMED)}, and single characters"
+            )
+        return self._do(lambda tab: tab.press(known))
+
+    @action('move_mouse_on("//li[2]")')
+    def move_mouse_on(self, xpath: str) -> Observation:
+        """Move the mouse on the first element that the XPath matches, without clicking."""
+        return self._do(lambda tab: tab.hover(xpath))
+
+    @action("click_at(\"//*[@id='area']\", 20, 35)")
+    def click_at(self, xpath: str, x: float, y: float) -> Observation:
+        """Click at a point of an element: x pixels right of and y pixels below its upper left corner."""
+        return self._do(lambda tab: tab.click_at(xpath, x, y))
+
+    @action('drag("//li[1]", "//li[3]")')
+    def drag(self, from_xpath: str, to_xpath: str) -> Observation:
+        """Press the mouse on one element, move it to another, and let go."""
+        return self._do(lambda tab: tab.drag(from_xpath, to_xpath))
+
+    @action('select_text("//p[2]")')
+    def select_text(self, xpath: str) -> Observation:
+        """Select all text of an element; in a field, what is typed next replaces it."""
+        return self._do(lambda tab: tab.select_text(xpath))
+
+    @action("scroll(\"//*[@id='area']\", 100)")
+    def scroll(self, xpath: str, dy: float) -> Observation:
+        """Scroll an element, or what it lies in, down by dy pixels (up if negative)."""
+        return self._do(lambda tab: tab.scroll(xpath, dy))
+
+    @query('find("//button") == [{"text": "Ok", "tag": "button", "attributes": {"id": "b"}, "box": {...}, ...}]')
+    def find(self, xpath: str) -> JsonValue:
+        """What the XPath matches, in document order, without acting; an invalid XPath matches nothing.
+
+        A list of dicts: ``text`` (all text inside, or the value of a matched attribute), ``tag``, ``attributes``
+        (value, checked, selected and disabled as they are now), ``box`` (x, y, width, height in pixels), ``visible``,
+        and ``xpath``, which names exactly this element.
+        """
+        if self.task is None or self._tab is None:
+            raise EpisodeEnded("miniwob: no episode has begun; call reset(task) first")
+        try:
+            return self._tab.find(xpath)
+        except WorldBroken:
+            self._drop_tab()
+            raise
+
+    def _begin(self, task: Task) -> Picture:
+        try:
+            if self._tab is None:
+                self._tab = Tab(chromium.shared())
+            return self._tab.begin(task_types.page(task.type), task.seed, fresh=task.type in task_types.RELOADED)
+        except WorldBroken:
+            self._drop_tab()
+            raise
+
+    def _drop_tab(self) -> None:
+        if self._tab is not None:
+            self._tab.close()
+            self._tab = None
+
+    def _do(self, move: Callable[[Tab], Picture]) -> Observation:
+        if self._tab is None:
+            raise WorldBroken("the page of this episode is gone; only a reset brings the world back")
+        try:
+            return self._observe(move(self._tab))
+        except WorldBroken:
+            self._drop_tab()
+            raise
+
+    def _refuse(self, reason: str) -> Observation:
+        html = self._picture.html if self._picture else ""
+        return Observation(f"Nothing happens: {reason}.\n{html}", accepted=False)
+
+    def _observe(self, picture: Picture) -> Observation:
+        self._picture = picture
+        if picture.refused:
+            return self._refuse(picture.refused)
+        return Observation(picture.html, terminated=picture.done)

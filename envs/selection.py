@@ -1,0 +1,31 @@
+"""What every world's ``tasks`` does with a selection: check the names, take the types in turn."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, zip_longest
+from typing import TypeVar
+
+from envs.base import Selection
+from envs.errors import BadSelection
+
+T = TypeVar("T")
+
+
+def chosen_types(selection: Selection, known: Sequence[str], world: str) -> tuple[str, ...]:
+    """The selected types in the world's order; all of them if none is named. Raises BadSelection."""
+    if unknown := sorted(set(selection.types) - set(known)):
+        raise BadSelection(f"{world} has no task type {', '.join(unknown)}; it has {', '.join(known)}")
+    return tuple(name for name in known if not selection.types or name in selection.types)
+
+
+def chosen_split(selection: Selection, known: Sequence[str], world: str) -> str:
+    """The selected split, or the world's first. Raises BadSelection."""
+    if selection.split is not None and selection.split not in known:
+        raise BadSelection(f"{world} has no split {selection.split!r}; it has {', '.join(known)}")
+    return selection.split or known[0]
+
+
+def in_turn(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:
+    """The first ``limit`` items, one of each group in turn, so that a small selection still covers every type."""
+    end = object()
+    items = chain.from_iterable(zip_longest(*groups, fillvalue=end))
+    return islice((item for item in items if item is not end), limit)

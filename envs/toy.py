@@ -1,0 +1,128 @@
+"""A toy world for documentation and tests: boxes, things, and a table to put them on.
+
+Everything about an episode follows from the task's type and seed, in microseconds and without a dependency.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel, JsonValue
+
+from envs.base import Environment, Observation, Selection, Task, Verdict, action, query
+from envs.errors import BadSelection
+from envs.selection import chosen_split, chosen_types, in_turn
+
+THINGS = ("apple", "book", "coin", "key", "lamp", "pen", "ring", "spoon")
+DEFAULT_SEEDS = tuple(range(5))
+
+
+class Toy(Environment):
+    """Some boxes, each closed; the task names one thing, or two, that must end up on the table."""
+
+    name = "toy"
+    types = ("fetch", "fetch_two")
+    splits = ("all",)
+    action_limit = 30
+    attributes = {"holding": "the thing in hand, or 'nothing'"}
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self._boxes: dict[str, list[str]] = {}
+        self._open: set[str] = set()
+        self._table: list[str] = []
+        self._holding = "nothing"
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """One task for each chosen type and seed."""
+        if selection.ids:
+            return [cls._task_of(task_id) for task_id in selection.ids]
+        chosen_split(selection, cls.splits, cls.name)
+        seeds = selection.seeds or DEFAULT_SEEDS
+        types = chosen_types(selection, cls.types, cls.name)
+        return list(in_turn(([cls._task(kind, seed) for seed in seeds] for kind in types), selection.limit))
+
+    @classmethod
+    def _task_of(cls, task_id: str) -> Task:
+        kind, _, seed = task_id.partition("/")
+        if kind not in cls.types or not seed.isdecimal():
+            raise BadSelection(f"toy has no task {task_id!r}; an id reads TYPE/SEED, for example {cls.types[0]}/3")
+        return cls._task(kind, int(seed))
+
+    @classmethod
+    def _task(cls, kind: str, seed: int) -> Task:
+        wanted = random.Random(f"{kind}/{seed}").sample(THINGS, 2 if kind == "fetch_two" else 1)
+        goal = f"put the {' and the '.join(wanted)} on the table"
+        params: dict[str, JsonValue] = {"things": list[JsonValue](wanted)}
+        return Task(id=f"{kind}/{seed}", env=cls.name, split="all", type=kind, goal=goal, params=params, seed=seed)
+
+    def begin(self, task: Task) -> Observation:
+        """Deal the things into four to eight boxes."""
+        dice = random.Random(f"layout/{task.id}")
+        self._boxes = {f"box_{number}": [] for number in range(1, dice.randint(4, 8) + 1)}
+        for thing in THINGS:
+            self._boxes[dice.choice(sorted(self._boxes))].append(thing)
+        self._open, self._table, self._holding = set(), [], "nothing"
+        return Observation(f"You see {', '.join(self._boxes)} and a table. Your task is to: {task.goal}.")
+
+    @action("agent.open('box_2') -> 'You open box_2. In it, you see key.'")
+    def open(self, box: str) -> Observation:
+        """Open a box and see what is in it."""
+        if box not in self._boxes:
+            return self._refused(f"there is no {box}")
+        self._open.add(box)
+        return Observation(f"You open {box}. In it, you see {', '.join(self._boxes[box]) or 'nothing'}.")
+
+    @action("agent.take('key', 'box_2') -> 'You take key from box_2.'")
+    def take(self, thing: str, box: str) -> Observation:
+        """Take a thing out of an open box with an empty hand."""
+        if self._holding != "nothing":
+            return self._refused(f"you hold {self._holding}")
+        if box not in self._open or thing not in self._boxes[box]:
+            return self._refused(f"you see no {thing} in {box}")
+        self._boxes[box].remove(thing)
+        self._holding = thing
+        return Observation(f"You take {thing} from {box}.")
+
+    @action("agent.put('key') -> 'You put key on the table.'")
+    def put(self, thing: str) -> Observation:
+        """Put the thing in hand on the table."""
+        if self._holding != thing or thing == "nothing":
+            return self._refused(f"you do not hold {thing}")
+        self._table.append(thing)
+        self._holding = "nothing"
+        return Observation(f"You put {thing} on the table.", terminated=self.verdict().solved)
+
+    @query("agent.table() -> ['key']")
+    def table(self) -> list[JsonValue]:
+        """What lies on the table."""
+        return list(self._table)
+
+    @staticmethod
+    def _refused(why: str) -> Observation:
+        return Observation(f"Nothing happens: {why}.", accepted=False)
+
+    def state(self) -> str:
+        """What is in hand and on the table."""
+        return f"You hold {self._holding}. On the table: {', '.join(self._table) or 'nothing'}."
+
+    def attribute_values(self) -> Mapping[str, JsonValue]:
+        """The thing in hand."""
+        return {"holding": self._holding}
+
+    def verdict(self) -> Verdict:
+        """Solved when every wanted thing lies on the table; the score is the share that does."""
+        wanted = self.task.params["things"] if self.task else []
+        if not isinstance(wanted, list) or not wanted:
+            return Verdict(False, 0.0)
+        there = sum(thing in self._table for thing in wanted)
+        return Verdict(there == len(wanted), there / len(wanted))
+
+    def _save(self) -> object:
+        boxes = {box: list(things) for box, things in self._boxes.items()}
+        return boxes, set(self._open), list(self._table), self._holding
+
+    def _load(self, native: object) -> None:
+        boxes, opened, table, self._holding = native  # type: ignore[misc]
+        self._boxes = {box: list(things) for box, things in boxes.items()}  # type: ignore[has-type]
+        self._open, self._table = set(opened), list(table)  # type: ignore[has-type]

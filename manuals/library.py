@@ -1,0 +1,60 @@
+"""Libraries of procedures: the one that ships, and folders of the user's own.
+
+A library is a folder with one folder a world; in it ``procedures/`` holds a file for each task type, and ``helpers/`` the
+plan code that several of them use.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from envs import Environment, Task
+from planner import BadProcedure, Procedure, Recall, checked_functions, plan_attributes, read_procedure
+from sandbox.check import check_procedure
+from sandbox.reading import bound_names
+
+SHIPPED = Path(__file__).parent
+
+
+class ProcedureLibrary:
+    """The procedures for one world. A file is read and checked when a task of its type first comes up."""
+
+    def __init__(self, world: type[Environment], folder: Path = SHIPPED, options: BaseModel | None = None) -> None:
+        self.world, self.folder, self.options = world, folder / world.name / "procedures", options
+        self._recalls: dict[str, Recall] = {}
+
+    @cached_property
+    def files(self) -> Mapping[str, Path]:
+        """The procedure file of each task type that has one."""
+        return {_type_of(path): path for path in sorted(self.folder.glob("*.py"))}
+
+    def procedure(self, task_type: str) -> Procedure | None:
+        """The procedure for a task type, or None. Raises BadProcedure if its file does not pass the check."""
+        path = self.files.get(task_type)
+        return checked_procedure(read_procedure(path), self.world, self.options) if path else None
+
+    def recall(self, task: Task) -> Recall:
+        """The procedure for the task's type, if there is one."""
+        if task.type not in self._recalls:
+            self._recalls[task.type] = Recall(procedure=self.procedure(task.type))
+        return self._recalls[task.type]
+
+
+def checked_procedure(
+    procedure: Procedure, world: type[Environment], options: BaseModel | None = None
+) -> Procedure:
+    """The procedure, held against the actions that the world offers. Raises BadProcedure with every fault."""
+    if procedure.world != world.name:
+        raise BadProcedure(f"{procedure.name} is written for world {procedure.world!r}, not {world.name!r}")
+    names = bound_names(world.helpers) | bound_names(procedure.helpers)
+    faults = check_procedure(procedure.code, checked_functions(world, options), attributes=plan_attributes(world), names=names)
+    if faults:
+        listed = "\n".join(str(fault) for fault in faults)
+        raise BadProcedure(f"{procedure.name} does not pass the check:\n{listed}")
+    return procedure
+
+
+def _type_of(path: Path) -> str:
+    return read_procedure(path).type

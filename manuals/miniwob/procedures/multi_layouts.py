@@ -1,0 +1,11 @@
+"""Search for the movies that the goal describes.
+
+world: miniwob
+type: multi-layouts
+source: written by hand
+uses: movie_search
+"""
+
+
+def solve(agent, task):
+    search_movies(agent, task.params["genre"], task.params["director"], task.params["year"])

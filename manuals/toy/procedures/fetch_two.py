@@ -1,0 +1,12 @@
+"""Put two things on the table.
+
+world: toy
+type: fetch_two
+source: written by hand
+uses: boxes
+"""
+
+
+def solve(agent, task):
+    for thing in task.params["things"]:
+        fetch(agent, thing, boxes_in(task.observation))

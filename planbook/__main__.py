@@ -1,0 +1,5 @@
+"""``python -m planbook``."""
+
+from planbook.cli import main
+
+main()

@@ -1,0 +1,144 @@
+"""What the commands have in common: how tasks, options and limits are written on the command line."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from envs import Environment, Selection, load_world
+from planbook.errors import BadArgument
+from planbook.run import Config
+from planner import method
+from sandbox import Limits
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+WORLD = (
+    click.option("--env", default=None, help="The world: a name that `planbook envs` lists, or FILE.py:Class."),
+    click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the world."),
+    click.option("--paper-actions", is_flag=True, help="Only the actions of the papers: -o paper_actions=true."),
+)
+TASKS = (
+    click.option("--split", default=None, metavar="SPLIT[:N]", help="The split, and how many of its tasks."),
+    click.option("--types", default="", metavar="T,...", help="Task types."),
+    click.option("--seeds", default="", metavar="A-B", help="Seeds: A, A-B, or several with commas."),
+    click.option("--task", "ids", multiple=True, metavar="ID", help="One task by its id; may be given again."),
+    click.option("--repeats", default=1, type=click.IntRange(min=1), help="Play every task this many times."),
+)
+TERMS = (
+    click.option("--actions", default=None, type=click.IntRange(min=0), help="Actions an episode may take."),
+    click.option(
+        "--limit", "limits", multiple=True, metavar="NAME=VALUE", help="A limit of one plan: wall_seconds=20."
+    ),
+    click.option("--seed", default=0, help="Seed of the plans' random numbers."),
+)
+RUN = (
+    click.option("--jobs", default=1, type=click.IntRange(min=1), help="Episodes side by side."),
+    click.option(
+        "--out", default=None, type=click.Path(path_type=Path), help="The run's folder; a second time, go on."
+    ),
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
+
+
+def options(*groups: Iterable[Callable[[Any], Any]]) -> Callable[[Command], Command]:
+    """Add groups of options to a command."""
+
+    def add(command: Command) -> Command:
+        for option in reversed([option for group in groups for option in group]):
+            command = option(command)
+        return command
+
+    return add
+
+
+class Asked(BaseModel):
+    """The options of TASKS, WORLD and TERMS as they were given."""
+
+    env: str | None
+    options: tuple[str, ...] = ()
+    paper_actions: bool = False
+    split: str | None = None
+    types: str = ""
+    seeds: str = ""
+    ids: tuple[str, ...] = ()
+    repeats: int = 1
+    actions: int | None = None
+    limits: tuple[str, ...] = ()
+    seed: int = 0
+
+    def world(self) -> type[Environment]:
+        """The world that was named. Raises BadArgument, UnknownWorld."""
+        if not self.env:
+            raise BadArgument("name a world with --env; `planbook envs` lists them")
+        return load_world(self.env)
+
+    def world_options(self) -> BaseModel:
+        """The world's options, defaults included. Raises BadArgument."""
+        asked = _pairs(self.options, "--option")
+        if self.paper_actions:
+            asked["paper_actions"] = True
+        return _validated(self.world().Options, asked, "--option")
+
+    def selection(self) -> Selection:
+        """The tasks that were chosen. Raises BadArgument."""
+        name, colon, count = (self.split or "").partition(":")
+        if colon and not (count.isdecimal() and int(count) > 0):
+            raise BadArgument(f"--split {self.split}: after the colon comes a number of tasks, for example {name}:20")
+        return Selection(
+            split=name or None,
+            limit=int(count) if count else None,
+            types=tuple(filter(None, self.types.split(","))),
+            seeds=tuple(_seeds(self.seeds)) if self.seeds else (),
+            ids=self.ids,
+        )
+
+    def config(self, planner: str, planner_options: dict[str, JsonValue], library: Path | None = None) -> Config:
+        """Everything that was asked for, as a run records it."""
+        world = self.world()
+        return Config(
+            planner=planner,
+            planner_options=_validated(method(planner).options, planner_options, "--planner").model_dump(mode="json"),
+            env=self.env or "",
+            env_options=self.world_options().model_dump(mode="json"),
+            selection=self.selection(),
+            repeats=self.repeats,
+            actions=world.action_limit if self.actions is None else self.actions,
+            limits=Limits.model_validate(_validated(Limits, _pairs(self.limits, "--limit"), "--limit").model_dump()),
+            seed=self.seed,
+            library=str(library.resolve()) if library else "",
+        )
+
+
+def _seeds(text: str) -> Iterable[int]:
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise BadArgument(f"--seeds {text}: write a number, A-B, or several with commas")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def _pairs(values: Iterable[str], flag: str) -> dict[str, JsonValue]:
+    """NAME=VALUE pairs; a value that reads as JSON is taken as such, anything else as a string."""
+    parsed: dict[str, JsonValue] = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise BadArgument(f"{flag} {text}: write NAME=VALUE")
+        try:
+            parsed[name] = json.loads(value)
+        except ValueError:
+            parsed[name] = value
+    return parsed
+
+
+def _validated(model: type[BaseModel], values: dict[str, JsonValue], flag: str) -> BaseModel:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        known = ", ".join(model.model_fields) or "none"
+        raise BadArgument(f"{flag}: {wrong}. The options there are: {known}") from error

@@ -1,0 +1,110 @@
+"""ALFWorld's direct engine beside textworld: the same commands on the same games, in one run."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from statistics import median
+
+from envs.alfworld import games, generated
+from envs.alfworld.direct import Direct
+from envs.alfworld.engine import Engine, Game
+from envs.alfworld.goals import TYPES
+from envs.alfworld.reference import Reference
+from envs.errors import MissingRequirement
+from planbook.bench import Row
+
+GAMES_A_TYPE = 1
+STEPS = 15
+"""Commands a game, the same for both engines, with the list of admissible ones asked for after each."""
+ROUNDS = 20
+"""How often the direct engine repeats each game, since one time is too short to be measured."""
+GOAL = 500.0
+
+
+@dataclass
+class Times:
+    """Seconds that one engine took, a game each."""
+
+    loads: list[float] = field(default_factory=list)
+    steps: list[float] = field(default_factory=list)
+
+
+def rows() -> list[Row]:
+    """Steps a second and load + reset of both engines, and how many times faster the direct one is."""
+    played, source = _games()
+    scripts = [_script(game) for game in played]
+    direct, reference = Times(), Times()
+    engines: list[tuple[Engine, Times, int]] = [(Direct(), direct, ROUNDS), (Reference(), reference, 1)]
+    for engine, times, rounds in engines:
+        for game, script in zip(played, scripts, strict=True):
+            _measure(engine, game, script, times, rounds)
+        engine.close()
+    against = f"textworld, {len(played)} {source} games"
+    return [*_loads(direct, reference, against), *_steps(direct, reference, against)]
+
+
+def _games() -> tuple[list[Game], str]:
+    """Real games of each type if there are any, else generated ones, and which they are."""
+    for split in games.DATA_SPLITS:
+        try:
+            listed = games.list_games(split)
+        except MissingRequirement:
+            continue
+        return [games.read_game(game_id) for ids in listed.values() for game_id in ids[:GAMES_A_TYPE]], split
+    return [generated.make(kind, seed) for kind in TYPES for seed in range(GAMES_A_TYPE)], generated.SPLIT
+
+
+def _script(game: Game) -> list[str]:
+    """Admissible commands, chosen by chance: mostly handling things, some walking."""
+    engine, rng = Direct(), Random(game.id)
+    engine.load(game)
+    engine.reset()
+    commands = []
+    for _ in range(STEPS):
+        here = engine.admissible()
+        handling = [command for command in here if not command.startswith("go to")]
+        commands.append(rng.choice(handling if rng.random() < 0.5 else here))
+        engine.step(commands[-1])
+    return commands
+
+
+def _measure(engine: Engine, game: Game, script: list[str], times: Times, rounds: int) -> None:
+    def load() -> None:
+        engine.load(game)
+        engine.reset()
+
+    def walk() -> None:
+        for command in script:
+            engine.step(command)
+            engine.admissible()
+
+    times.loads.append(_seconds(load, rounds))
+    times.steps.append(_seconds(walk, rounds) / len(script))
+
+
+def _seconds(work: Callable[[], None], rounds: int) -> float:
+    start = time.perf_counter()
+    for _ in range(rounds):
+        work()
+    return (time.perf_counter() - start) / rounds
+
+
+def _loads(direct: Times, reference: Times, against: str) -> list[Row]:
+    ours, theirs = median(direct.loads), median(reference.loads)
+    return [
+        Row("alfworld direct: load + reset", ours * 1e3, "ms", *_compared(theirs / ours, against)),
+        Row("alfworld textworld: load + reset", theirs * 1e3, "ms"),
+    ]
+
+
+def _steps(direct: Times, reference: Times, against: str) -> list[Row]:
+    ours, theirs = 1 / median(direct.steps), 1 / median(reference.steps)
+    return [
+        Row("alfworld direct: steps", ours, "/s", *_compared(ours / theirs, against)),
+        Row("alfworld textworld: steps", theirs, "/s"),
+    ]
+
+
+def _compared(ratio: float, against: str) -> tuple[float, str, str, bool]:
+    return ratio, against, f"at least {GOAL:.0f} times as fast", ratio >= GOAL

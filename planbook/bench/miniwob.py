@@ -1,0 +1,103 @@
+"""How fast a MiniWoB++ episode is: our driver beside Selenium's own way of acting, in the same browser and run."""
+
+import statistics
+import threading
+import time
+from collections.abc import Callable
+
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+
+from envs.base import Action, Selection
+from envs.miniwob import Miniwob, chromium, task_types
+from planbook.bench import Row
+
+TYPE = "login-user"
+FIELDS = ("username", "password", "username", "password", "username")
+"""Each is clicked on and typed into: ten actions, none of which ends the episode."""
+TEXT = "ab"
+REPEATS = 5
+TABS = (1, 2, 4)
+EPISODES_PER_TAB = 25
+GOAL = 8.0
+READ_PAGE = "return [document.getElementById('wrap').outerHTML, WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL]"
+SELENIUM_RESET = (
+    "core.endEpisode(0); core.EPISODE_MAX_TIME = 1e9; Math.seedrandom(arguments[0]); core.startEpisodeReal();"
+)
+
+
+def rows() -> list[Row]:
+    """Milliseconds of reset and ten actions, both ways, and episodes a second with several tabs."""
+    world = Miniwob()
+    play(world, 0)
+    driver = chromium.shared().driver
+    driver.get(task_types.page(TYPE))
+    peer = _median(lambda seed: play_with_selenium(driver, seed))
+    ours = _median(lambda seed: play(world, seed))
+    world.close()
+    ratio = peer / ours
+    pair = [
+        Row("miniwob: reset + 10 actions, Selenium's ActionChains", peer, "ms"),
+        Row(
+            name="miniwob: reset + 10 actions, ours",
+            value=ours,
+            unit="ms",
+            ratio=ratio,
+            against="Selenium's ActionChains",
+            goal=f"at least {GOAL:g} times as fast",
+            met=ratio >= GOAL,
+        ),
+    ]
+    return pair + [_tabs_row(tabs) for tabs in TABS]
+
+
+def play(world: Miniwob, seed: int) -> None:
+    """An episode of ten actions with our driver."""
+    world.reset(Miniwob.tasks(Selection(types=(TYPE,), seeds=(seed,)))[0])
+    for field in FIELDS:
+        world.act(Action("click_xpath", (f"//*[@id='{field}']",)))
+        world.act(Action("type", (TEXT,)))
+
+
+def play_with_selenium(driver: webdriver.Chrome, seed: int) -> None:
+    """The same with Selenium's ActionChains as they come, the page read after each action."""
+    driver.execute_script(SELENIUM_RESET, seed)
+    driver.execute_script(READ_PAGE)
+    for field in FIELDS:
+        element = driver.find_element(By.XPATH, f"//*[@id='{field}']")
+        ActionChains(driver).move_to_element(element).click().perform()
+        driver.execute_script(READ_PAGE)
+        ActionChains(driver).send_keys(TEXT).perform()
+        driver.execute_script(READ_PAGE)
+
+
+def _median(episode: Callable[[int], None]) -> float:
+    """Milliseconds of the middle one of several episodes; the first, which warms up, is not counted."""
+    seconds = []
+    for seed in range(REPEATS + 1):
+        start = time.perf_counter()
+        episode(seed)
+        seconds.append(time.perf_counter() - start)
+    return 1000 * statistics.median(seconds[1:])
+
+
+def _tabs_row(tabs: int) -> Row:
+    worlds = [Miniwob() for _ in range(tabs)]
+    for world in worlds:
+        play(world, 0)
+    threads = [threading.Thread(target=_play_many, args=(world,)) for world in worlds]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seconds = time.perf_counter() - start
+    for world in worlds:
+        world.close()
+    return Row(f"miniwob: episodes with {tabs} tab{'s' if tabs > 1 else ''}", tabs * EPISODES_PER_TAB / seconds, "1/s")
+
+
+def _play_many(world: Miniwob) -> None:
+    for seed in range(EPISODES_PER_TAB):
+        play(world, seed)

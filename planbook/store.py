@@ -1,0 +1,194 @@
+"""The store of a run: one append-only table of events; everything else is read from it.
+
+Every event is committed before the next action, so that a killed process loses nothing. Long strings are kept once, in a
+table of texts, whatever number of events holds them.
+"""
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import JsonValue
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Float,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    create_engine,
+    event,
+    insert,
+    or_,
+    select,
+)
+from sqlalchemy.exc import DatabaseError, IntegrityError
+
+from planbook.errors import BadRun
+from planner import Body, EventKind
+
+LONG_TEXT = 400
+"""Strings from this length on go to the table of texts."""
+TEXT_KEY = "$text"
+
+METADATA = MetaData()
+EVENT = Table(
+    "event",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("scope", String(300), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("n", Integer, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("at", Float, nullable=False),
+    UniqueConstraint("scope", "kind", "n"),
+)
+TEXT = Table("text", METADATA, Column("hash", String(64), primary_key=True), Column("body", Text, nullable=False))
+
+
+Watch = Callable[[EventKind, Body], None]
+"""Told of each new event of an episode, after it is committed."""
+
+
+class Event(NamedTuple):
+    """One row; ``at`` is seconds since 1970."""
+
+    scope: str
+    kind: str
+    n: int
+    body: dict[str, JsonValue]
+    at: float
+
+
+class Store:
+    """The events of one run, in a SQLite file. Several threads may write; each event is its own transaction."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._engine = _sqlite(path)
+        self._lock = threading.Lock()
+        try:
+            METADATA.create_all(self._engine)
+            with self._engine.connect() as connection:
+                self._texts = {row.hash for row in connection.execute(select(TEXT.c.hash))}
+        except DatabaseError as error:
+            raise BadRun(f"{path} cannot be read as a run's store: {error.orig}") from error
+        self._writer = self._engine.connect()
+        self._once: set[tuple[str, str, int]] = set()
+
+    def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
+        """Add one event and commit it. Raises BadRun if it is there already."""
+        self.put_all([(scope, kind, n, body)])
+
+    def put_once(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
+        """Add an event unless it is there."""
+        if (scope, kind, n) not in self._once:
+            self._once.add((scope, kind, n))
+            if not any(row.n == n for row in self.events(scope, kind)):
+                self.put(scope, kind, n, body)
+
+    def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
+        """Add events in one transaction: all of them or none."""
+        at = time.time()
+        with self._lock, self._writer.begin():
+            try:
+                values = [
+                    {"scope": scope, "kind": kind, "n": n, "body": self._packed(body), "at": at}
+                    for scope, kind, n, body in rows
+                ]
+                self._writer.execute(insert(EVENT), values)
+            except IntegrityError as error:
+                raise BadRun(
+                    f"{self.path}: an event was written twice: {error.orig}; is the run open elsewhere?"
+                ) from error
+
+    def events(self, scope: str | None = None, kind: EventKind | None = None) -> Iterator[Event]:
+        """Events in the order in which they were written: of a scope and those below it, of one kind, or all."""
+        query = select(EVENT).order_by(EVENT.c.id)
+        if scope is not None:
+            query = query.where(or_(EVENT.c.scope == scope, EVENT.c.scope.startswith(f"{scope}/", autoescape=True)))
+        if kind is not None:
+            query = query.where(EVENT.c.kind == kind)
+        with self._engine.connect() as connection:
+            texts: dict[str, str] = {}
+            for row in connection.execute(query):
+                yield Event(row.scope, row.kind, row.n, _unpacked(json.loads(row.body), connection, texts), row.at)
+
+    def journal(self, path: str, watch: Watch | None = None) -> "EpisodeJournal":
+        """The journal of one episode: its events so far, and the way to add more, each told to ``watch``."""
+        return EpisodeJournal(self, path, watch)
+
+    def close(self) -> None:
+        """Close the file; everything is in it already."""
+        self._writer.close()
+        self._engine.dispose()
+
+    def _packed(self, body: Body) -> str:
+        return json.dumps({key: self._pack(value) for key, value in body.items()}, ensure_ascii=False)
+
+    def _pack(self, value: JsonValue) -> JsonValue:
+        if isinstance(value, str):
+            return {TEXT_KEY: self._keep(value)} if len(value) >= LONG_TEXT else value
+        if isinstance(value, dict):
+            return {key: self._pack(item) for key, item in value.items()}
+        return value
+
+    def _keep(self, text: str) -> str:
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        if digest not in self._texts:
+            self._writer.execute(insert(TEXT).prefix_with("OR IGNORE"), {"hash": digest, "body": text})
+            self._texts.add(digest)
+        return digest
+
+
+class EpisodeJournal:
+    """One episode's view of the store: what stands there is read once, what is new is written through."""
+
+    def __init__(self, store: Store, path: str, watch: Watch | None = None) -> None:
+        self._store, self._watch = store, watch
+        self._recorded: dict[tuple[str, str, int], Body] = {
+            (row.scope, row.kind, row.n): row.body
+            for row in store.events(path)
+            if not row.scope.startswith(f"{path}/restart/")
+        }
+
+    def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
+        """The body of a recorded event, or None."""
+        return self._recorded.get((scope, kind, number))
+
+    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
+        """Add an event; it is committed when this returns."""
+        self._store.put(scope, kind, number, body)
+        self._recorded[scope, kind, number] = body
+        if self._watch is not None:
+            self._watch(kind, body)
+
+
+def _sqlite(path: Path) -> Engine:
+    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def _set_up(connection: Any, record: object) -> None:
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    return engine
+
+
+def _unpacked(value: Any, connection: Connection, texts: dict[str, str]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {TEXT_KEY}:
+        digest = value[TEXT_KEY]
+        if digest not in texts:
+            texts[digest] = connection.execute(select(TEXT.c.body).where(TEXT.c.hash == digest)).scalar_one()
+        return texts[digest]
+    return {key: _unpacked(item, connection, texts) for key, item in value.items()}

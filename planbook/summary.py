@@ -1,0 +1,73 @@
+"""What a run comes to: counted over every task it was asked to play."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import mean, stdev
+
+from pydantic import BaseModel, Field
+
+from planbook.run import Entry
+from planner import Ending, Outcome
+
+NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)
+
+
+class Summary(BaseModel):
+    """The object that ends the standard output of ``--json``. ``by_type`` maps a type to [solved, tasks]."""
+
+    tasks: int
+    solved: int
+    by_type: dict[str, tuple[int, int]]
+    failures: dict[str, int]
+    mean_actions: float | None
+    mean_actions_by_type: dict[str, float | None]
+    repeats: int
+    solved_by_repeat: tuple[int, ...]
+    model_calls: int = 0
+    tokens: int = 0
+    seconds: float
+    run: str
+    broken_messages: dict[str, str] = Field(default_factory=dict)
+    """Task id to what went wrong, for the episodes that failed through no fault of a plan."""
+
+    @property
+    def broken(self) -> int:
+        """Episodes that failed through no fault of a plan."""
+        return self.failures.get(Outcome.BROKEN.value, 0)
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of the share solved, over the repeats; None for a single one."""
+        share = [count * self.repeats / self.tasks for count in self.solved_by_repeat]
+        return stdev(share) if len(share) > 1 else None
+
+
+def summarise(entries: Sequence[Entry], endings: Mapping[int, Ending], seconds: float, run: str) -> Summary:
+    """Count the endings of a run; an episode without one counts as NOT_RUN."""
+    ended = [(entry, endings.get(entry.index, NOT_PLAYED)) for entry in entries]
+    types = sorted({entry.task.type for entry in entries})
+    of_type = {kind: [ending for entry, ending in ended if entry.task.type == kind] for kind in types}
+    repeats = 1 + max((entry.repeat for entry in entries), default=0)
+    return Summary(
+        tasks=len(ended),
+        solved=_solved(ending for _, ending in ended),
+        by_type={kind: (_solved(endings), len(endings)) for kind, endings in of_type.items()},
+        failures=dict(Counter(ending.cause for _, ending in ended if not ending.outcome.solved).most_common()),
+        mean_actions=_mean_actions(ending for _, ending in ended),
+        mean_actions_by_type={kind: _mean_actions(endings) for kind, endings in of_type.items()},
+        repeats=repeats,
+        solved_by_repeat=tuple(_solved(e for entry, e in ended if entry.repeat == number) for number in range(repeats)),
+        seconds=round(seconds, 3),
+        run=run,
+        broken_messages={entry.task.id: e.message for entry, e in ended if e.outcome is Outcome.BROKEN},
+    )
+
+
+def _solved(endings: Iterable[Ending]) -> int:
+    return sum(ending.outcome.solved for ending in endings)
+
+
+def _mean_actions(endings: Iterable[Ending]) -> float | None:
+    """The mean over all episodes that were played, solved or not."""
+    counts = [ending.actions for ending in endings if ending.outcome is not Outcome.NOT_RUN]
+    return round(mean(counts), 2) if counts else None

@@ -1,0 +1,293 @@
+"""An episode: the verbs that every planning method is written in."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pydantic import JsonValue, TypeAdapter
+
+from envs import ActionSpec, Environment, EnvsError, Observation, Snapshot, Task, Verdict
+from planner import feedback as words
+from planner.errors import EpisodeBroken, EpisodeOver, EpisodeStopped, WrongMark
+from planner.journal import EventKind, Journal, record
+from planner.memory import Memory, NoMemory, Recall
+from planner.surface import AGENT, TASK, plan_attributes, plan_functions
+from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Step
+from sandbox import Limits, Sandbox, Session
+from sandbox.check import check
+from sandbox.reading import bound_names
+
+Functions = Mapping[str, Callable[..., object]]
+OBSERVATION = TypeAdapter(Observation)
+
+
+@dataclass
+class Frame:
+    """A namespace that plan code runs in: one sandbox session, and the names known to be defined there."""
+
+    path: str
+    session: Session
+    functions: Functions
+    names: frozenset[str]
+    cells: int = 0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A moment to come back to: the world, the namespace, and how many steps had been taken by then."""
+
+    path: str
+    world: Snapshot
+    session: int
+    names: frozenset[str]
+    steps: int
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What an episode may use, and its seed. ``actions`` are those of the world, over all rounds."""
+
+    actions: int
+    limits: Limits = Limits()
+    seed: str = "0"
+
+
+class Episode:
+    """One task, played until it is solved, given up or out of actions. Only plan code acts, by ``run``.
+
+    Whatever happens is written to the journal; an episode whose journal already holds events must repeat them
+    exactly, which is how a run is resumed and how a recorded one is replayed.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        world: Environment,
+        sandbox: Sandbox,
+        journal: Journal,
+        *,
+        terms: Terms,
+        path: str = "task/0",
+        memory: Memory | None = None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.task, self.world, self.terms, self.path = task, world, terms, path
+        self.observation = Observation("")
+        self.steps: list[Step] = []
+        self.actions = 0
+        self.feedbacks: list[Feedback] = []
+        self._round = 0
+        self._sandbox, self._journal, self._memory, self._stopped = sandbox, journal, memory or NoMemory(), stopped
+        self._frames: list[Frame] = []
+        self._numbers: Counter[str] = Counter()
+        self._functions = plan_functions(world.offer, self._act, self._query)
+
+    # The verbs.
+
+    def begin(self) -> Observation:
+        """Reset the world; the task now has its goal and params even where the world learns them only then."""
+        with _blaming_the_world():
+            self.observation = self.world.reset(self.task)
+        self.task = self.world.task or self.task
+        self._record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
+        return self.observation
+
+    def new_round(self) -> Observation:
+        """Reset the world and begin again in a fresh namespace; the actions taken so far stay counted."""
+        self.close()
+        self._round += 1
+        self.steps = []
+        return self.begin()
+
+    def recall(self) -> Recall:
+        """What the memory knows about the task: asked once, from then on answered by the journal."""
+        if (recorded := self._journal.get(self.path, "recall", 0)) is not None:
+            return Recall.model_validate(recorded)
+        recall = self._memory.recall(self.task)
+        self._journal.put(self.path, "recall", 0, recall.model_dump(mode="json"))
+        return recall
+
+    def run(self, code: str, *, source: str = "plan") -> Feedback:
+        """Check one cell of plan code and run it in the innermost frame. Raises EpisodeOver if the episode ends in it.
+
+        ``source`` names where the code came from; faults and steps carry its lines.
+        """
+        frame, begun = self._innermost(), len(self.steps)
+        faults = check(code, frame.functions, attributes=plan_attributes(type(self.world)), names=frame.names)
+        if faults:
+            return self._close_cell(frame, code, source, words.of_check(faults, self.world.state()))
+        try:
+            result = frame.session.run(code, source)
+        except EpisodeOver as over:
+            kind = FeedbackKind.DONE if self.world.ended else FeedbackKind.LIMIT
+            ended = words.of_end(kind, str(over), frame.session.output, self.steps[begun:], self.world.state())
+            self._close_cell(frame, code, source, ended)
+            raise
+        frame.names |= bound_names(code)
+        return self._close_cell(frame, code, source, words.of_result(result, self.steps[begun:], self.world.state()))
+
+    @contextmanager
+    def frame(self, name: str, functions: Functions | None = None, helpers: str = "") -> Iterator[Frame]:
+        """A namespace of its own for the cells run inside: only the given functions and helpers are passed in."""
+        base = f"{self._innermost_path()}/{name}"
+        frame = self._open_frame(f"{base}/{self._next(base)}", functions or {}, helpers)
+        try:
+            yield frame
+        finally:
+            self._frames.remove(frame)
+            frame.session.close()
+
+    def mark(self) -> Mark:
+        """The present moment of the world and of the innermost frame."""
+        frame = self._innermost()
+        return Mark(frame.path, self.world.snapshot(), frame.session.mark(), frame.names, len(self.steps))
+
+    def rewind(self, mark: Mark) -> Observation:
+        """Take world and namespace back to a mark of this frame; the steps in between stay counted, marked undone."""
+        frame = self._innermost()
+        if mark.path != frame.path:
+            raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {frame.path}")
+        with _blaming_the_world():
+            observation = self.world.restore(mark.world)
+        frame.session.rewind(mark.session)
+        frame.names = mark.names
+        undone = [step.model_copy(update={"undone": True}) for step in self.steps[mark.steps :]]
+        self.steps[mark.steps :] = undone
+        self._record("rewind", path=frame.path, steps=mark.steps)
+        return observation
+
+    # The end.
+
+    def ending(self) -> Ending:
+        """How the episode stands, judged by the world."""
+        if self._verdict().solved:
+            failed = any(feedback.is_error for feedback in self.feedbacks)
+            return self._ended(Outcome.INDIRECT_SUCCESS if failed else Outcome.DIRECT_SUCCESS)
+        if not self.world.ended and self.actions >= self.terms.actions:
+            return self._ended(Outcome.OUT_OF_BUDGET, cause=Outcome.OUT_OF_BUDGET.value)
+        last = self.feedbacks[-1].kind.value if self.feedbacks else "no_plan"
+        return self._ended(Outcome.FAILURE, cause=last)
+
+    def broken(self, message: str) -> Ending:
+        """The ending of an episode that failed through no fault of the plan."""
+        return self._ended(Outcome.BROKEN, cause=Outcome.BROKEN.value, message=message)
+
+    def write_ending(self, ending: Ending) -> None:
+        """Add the ending to the journal: from then on the episode counts as played."""
+        record(self._journal, self.path, "outcome", 0, ending.model_dump(mode="json"))
+
+    def close(self) -> None:
+        """End every session that is still open."""
+        while self._frames:
+            self._frames.pop().session.close()
+
+    def _ended(self, outcome: Outcome, cause: str = "", message: str = "") -> Ending:
+        verdict = Verdict(False, 0.0) if outcome is Outcome.BROKEN else self._verdict()
+        return Ending(outcome=outcome, cause=cause, message=message, actions=self.actions, verdict=verdict)
+
+    def _verdict(self) -> Verdict:
+        with _blaming_the_world():
+            return self.world.verdict()
+
+    # What plan code calls.
+
+    def _act(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+        action = spec.bind(*args, **kwargs)
+        frame = self._innermost()
+        counted = self.world.counts(action)
+        if self._stopped():
+            raise EpisodeStopped
+        if counted and self.actions >= self.terms.actions:
+            raise EpisodeOver(f"The episode's {self.terms.actions} actions are used up; {action} was not taken.")
+        with _blaming_the_world():
+            observation = self.world.act(action)
+        step = Step(
+            scope=frame.path,
+            cell=frame.cells,
+            line=frame.session.line,
+            action=action,
+            observation=observation,
+            counted=counted,
+        )
+        self._record("act", **step.model_dump(mode="json", exclude={"undone"}))
+        self.steps.append(step)
+        self.actions += counted
+        if self.world.ended:
+            raise EpisodeOver("The world's episode is over.")
+        return observation.text
+
+    def _query(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+        asked = spec.bind(*args, **kwargs)
+        with _blaming_the_world():
+            answer: JsonValue = getattr(self.world, spec.name)(*asked.args)
+        return answer
+
+    # Frames and the journal.
+
+    def _innermost(self) -> Frame:
+        return self._frames[-1] if self._frames else self._open_frame(self._innermost_path(), {}, "")
+
+    def _innermost_path(self) -> str:
+        return self._frames[-1].path if self._frames else f"{self.path}/round/{self._round}"
+
+    def _open_frame(self, path: str, functions: Functions, helpers: str) -> Frame:
+        offered = {**self._functions, **functions}
+        session = self._sandbox.session(
+            offered,
+            values={TASK: self._task_value()},
+            attributes=self._attributes,
+            limits=self.terms.limits,
+            seed=f"{self.terms.seed}/{self.task.id}{path.removeprefix(self.path)}",
+        )
+        frame = Frame(path, session, offered, frozenset({TASK}))
+        self._frames.append(frame)
+        for source, code in (("world helpers", self.world.helpers), ("helpers", helpers)):
+            if code:
+                self._define(frame, code, source)
+        return frame
+
+    def _define(self, frame: Frame, code: str, source: str) -> None:
+        result = frame.session.run(code, source)
+        if result.fault:
+            raise EpisodeBroken(f"the {source} cannot be defined: {result.fault}")
+        frame.names |= bound_names(code)
+
+    def _task_value(self) -> dict[str, JsonValue]:
+        shown = self.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
+        return {**shown, "observation": self.observation.text}
+
+    def _attributes(self) -> dict[str, JsonValue]:
+        return {f"{AGENT}.{name}": value for name, value in self.world.attribute_values().items()}
+
+    def _close_cell(self, frame: Frame, code: str, source: str, feedback: Feedback) -> Feedback:
+        cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, feedback=feedback)
+        self._record("cell", **cell.model_dump(mode="json"))
+        frame.cells += 1
+        self.feedbacks.append(feedback)
+        return feedback
+
+    def _record(self, kind: EventKind, **body: JsonValue) -> None:
+        """Events are numbered through the round, in the order in which they happened."""
+        scope = f"{self.path}/round/{self._round}"
+        record(self._journal, scope, kind, self._next(f"{scope}#{kind}"), body)
+
+    def _next(self, counted: str) -> int:
+        self._numbers[counted] += 1
+        return self._numbers[counted] - 1
+
+
+def _plain(observation: Observation) -> JsonValue:
+    plain: JsonValue = OBSERVATION.dump_python(observation, mode="json")
+    return plain
+
+
+@contextmanager
+def _blaming_the_world() -> Iterator[None]:
+    """Whatever the world raises is not the plan's fault: it must not reach the plan as an exception."""
+    try:
+        yield
+    except EnvsError as error:
+        raise EpisodeBroken(f"{type(error).__name__}: {error}") from error
+    except Exception as error:
+        raise EpisodeBroken(f"the world raised {type(error).__name__}: {error}") from error

@@ -1,0 +1,48 @@
+"""The record that an episode keeps and, when it is run again, is held against."""
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+from pydantic import JsonValue
+
+from planner.errors import JournalMismatch
+
+EventKind = Literal["task", "recall", "act", "rewind", "cell", "outcome", "versions"]
+Body = Mapping[str, JsonValue]
+
+
+class Journal(Protocol):
+    """An append-only record, unique on (scope, kind, number)."""
+
+    def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
+        """The body of a recorded event, or None."""
+
+    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
+        """Add an event, for good; it survives the death of this process."""
+
+
+def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
+    """Write an event, or, where it stands already, hold it against what happens now.
+
+    This is what makes running a strategy again the same as resuming it. Raises JournalMismatch.
+    """
+    recorded = journal.get(scope, kind, number)
+    if recorded is None:
+        journal.put(scope, kind, number, body)
+    elif recorded != body:
+        raise JournalMismatch(scope, kind, number, dict(recorded), dict(body))
+
+
+class MemoryJournal:
+    """A journal in memory, for single plans and for tests."""
+
+    def __init__(self) -> None:
+        self.events: dict[tuple[str, EventKind, int], Body] = {}
+
+    def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
+        """The body of a recorded event, or None."""
+        return self.events.get((scope, kind, number))
+
+    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
+        """Keep an event."""
+        self.events[scope, kind, number] = body

@@ -1,0 +1,34 @@
+"""How knowledge reaches a planner: one question asked of whatever keeps rules, skills and procedures."""
+
+from typing import Protocol
+
+from envs import Task
+from planner.procedure import Procedure
+from planner.types import Record
+
+
+class Recall(Record):
+    """What is known that may help with a task."""
+
+    text: str = ""
+    """Goes into the prompt."""
+    helpers: str = ""
+    """Plan code defined in the namespace beforehand."""
+    rule_ids: tuple[str, ...] = ()
+    procedure: Procedure | None = None
+    """Plan code with parameters that needs no model."""
+
+
+class Memory(Protocol):
+    """Implemented by the packages above; the planner knows no other way to them."""
+
+    def recall(self, task: Task) -> Recall:
+        """What is known about tasks like this one."""
+
+
+class NoMemory:
+    """Knows nothing."""
+
+    def recall(self, task: Task) -> Recall:
+        """An empty recall."""
+        return Recall()

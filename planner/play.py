@@ -1,0 +1,36 @@
+"""Playing one episode to its end, whatever happens on the way."""
+
+from contextlib import suppress
+
+from pydantic import BaseModel
+
+from planner.episode import Episode
+from planner.errors import EpisodeBroken, EpisodeOver
+from planner.strategies.base import Strategy
+from planner.types import Ending
+
+
+def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
+    """Let a strategy play an episode; the ending is in the journal when this returns.
+
+    A failure of the world or of ours is an ending too (BROKEN). Raises EpisodeStopped and JournalMismatch, which leave
+    the episode without one.
+    """
+    try:
+        ending = _play(episode, strategy, options)
+    finally:
+        episode.close()
+    episode.write_ending(ending)
+    return ending
+
+
+def _play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
+    try:
+        with suppress(EpisodeOver):
+            episode.begin()
+            strategy(episode, options)
+        return episode.ending()
+    except EpisodeBroken as broken:
+        return episode.broken(str(broken))
+    except Exception as error:
+        return episode.broken(f"the planner raised {type(error).__name__}: {error}")

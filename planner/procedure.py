@@ -1,0 +1,80 @@
+"""A procedure: plan code with parameters, ``def solve(agent, task)``, that needs no model."""
+
+import ast
+from pathlib import Path
+
+from planner.errors import BadProcedure
+from planner.types import Record
+
+REQUIRED = ("world", "type", "source")
+OPTIONAL = ("uses",)
+FORM = """a procedure begins with a docstring: its summary, an empty line, then the header lines
+    world: WORLD
+    type: TASK TYPE
+    source: who or what wrote it
+    uses: HELPER FILE, ... (optional, without .py)"""
+
+
+class Procedure(Record):
+    """A procedure file, read. ``code`` is the whole file, so that plan lines are file lines."""
+
+    name: str
+    summary: str
+    world: str
+    type: str
+    source: str
+    code: str
+    helpers: str = ""
+
+
+def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) -> Procedure:
+    """Read a procedure from its file's text. Raises BadProcedure, which says what the header must hold."""
+    header = _header(text, name)
+    fields = dict(line.split(":", 1) for line in header[1:] if ":" in line)
+    fields = {key.strip(): value.strip() for key, value in fields.items()}
+    if missing := [key for key in REQUIRED if not fields.get(key)]:
+        raise BadProcedure(f"{name}: the header lacks {', '.join(missing)}; {FORM}")
+    if unknown := sorted(set(fields) - {*REQUIRED, *OPTIONAL}):
+        raise BadProcedure(f"{name}: the header has unknown lines {', '.join(unknown)}; {FORM}")
+    helpers = _helpers(fields["uses"], name, helpers_folder) if "uses" in fields else ""
+    kept = {key: fields[key] for key in REQUIRED}
+    return Procedure(name=name, summary=header[0], code=text, helpers=helpers, **kept)
+
+
+def read_procedure(path: Path) -> Procedure:
+    """Read a procedure file; helper files lie in a folder ``helpers`` beside the file's own folder."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadProcedure(f"{path}: cannot be read: {error}") from error
+    return parse_procedure(text, path.name, path.parent.parent / "helpers")
+
+
+def is_procedure(text: str) -> bool:
+    """Whether a file's text defines ``solve`` at its top level, as only procedures do."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(isinstance(node, ast.FunctionDef) and node.name == "solve" for node in body)
+
+
+def _header(text: str, name: str) -> list[str]:
+    try:
+        docstring = ast.get_docstring(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise BadProcedure(f"{name}: not Python: {error}") from error
+    if not docstring:
+        raise BadProcedure(f"{name}: no header; {FORM}")
+    return docstring.strip().splitlines()
+
+
+def _helpers(uses: str, name: str, folder: Path | None) -> str:
+    return "\n\n".join(_helper(each.strip(), name, folder) for each in uses.split(","))
+
+
+def _helper(helper: str, name: str, folder: Path | None) -> str:
+    path = (folder / f"{helper}.py") if folder else None
+    if path is None or not helper.isidentifier() or not path.is_file():
+        raise BadProcedure(f"{name}: uses {helper!r}, but there is no helper file {path or helper}")
+    return path.read_text(encoding="utf-8")

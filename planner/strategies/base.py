@@ -1,0 +1,29 @@
+"""What a planning method is: a plain function over the verbs of an episode."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from planner.episode import Episode
+
+
+class Strategy(Protocol):
+    """Plays one episode. Returning means giving up; EpisodeOver, raised by the verbs, must pass through."""
+
+    def __call__(self, episode: Episode, options: BaseModel, /) -> None: ...
+
+
+class Options(BaseModel):
+    """The options of a method; this one has none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A strategy with the model of its options and the line that the command line shows."""
+
+    play: Strategy
+    options: type[Options]
+    summary: str

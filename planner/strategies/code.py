@@ -1,0 +1,35 @@
+"""Plan code that is there already: a given plan, or the procedure that the memory knows. No model is asked."""
+
+from pydantic import BaseModel
+
+from planner.episode import Episode
+from planner.procedure import Procedure
+from planner.strategies.base import Options
+
+
+class GivenCode(Options):
+    """One plan for every task. ``helpers`` is defined before it; ``source`` is what its faults are reported under."""
+
+    code: str
+    helpers: str = ""
+    source: str = "plan"
+
+
+def given_code(episode: Episode, options: BaseModel) -> None:
+    """Run the given plan once, as one cell."""
+    given = GivenCode.model_validate(options)
+    with episode.frame("plan", helpers=given.helpers):
+        episode.run(given.code, source=given.source)
+
+
+def procedures(episode: Episode, options: BaseModel) -> None:
+    """Run the procedure for the task's type; give up where there is none or it fails."""
+    procedure = episode.recall().procedure
+    if procedure is not None:
+        given_code(episode, code_of(procedure))
+
+
+def code_of(procedure: Procedure) -> GivenCode:
+    """A procedure as one plan: its file, and then the call."""
+    code = f"{procedure.code.rstrip()}\n\n\nsolve(agent, task)\n"
+    return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name)

@@ -1,0 +1,52 @@
+"""What plan code of a world may call: its actions and queries as methods of ``agent``."""
+
+from collections.abc import Callable, Mapping
+from inspect import Signature
+from typing import Protocol
+
+from pydantic import BaseModel, JsonValue
+
+from envs import ActionSpec, Environment, Offered
+
+AGENT = "agent"
+TASK = "task"
+
+
+class Call(Protocol):
+    """Carries out one call of plan code."""
+
+    def __call__(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue: ...
+
+
+class PlanFunction:
+    """An action or query as the sandbox takes it: a callable with the signature that plan code sees."""
+
+    def __init__(self, spec: ActionSpec, call: Call) -> None:
+        self._spec, self._call = spec, call
+        self.__name__ = spec.name
+        self.__doc__ = spec.doc
+        self.__signature__: Signature = spec.signature
+
+    def __call__(self, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
+        return self._call(self._spec, args, kwargs)
+
+
+def plan_functions(offer: Offered, act: Call, ask: Call) -> dict[str, Callable[..., object]]:
+    """The functions of a world's plans, by dotted name; ``act`` carries out actions, ``ask`` queries."""
+    actions = {f"{AGENT}.{name}": PlanFunction(spec, act) for name, spec in offer.actions.items()}
+    queries = {f"{AGENT}.{name}": PlanFunction(spec, ask) for name, spec in offer.queries.items()}
+    return {**actions, **queries}
+
+
+def plan_attributes(world: type[Environment]) -> tuple[str, ...]:
+    """The read-only attributes of a world's plans, by dotted name."""
+    return tuple(f"{AGENT}.{name}" for name in world.attributes)
+
+
+def checked_functions(world: type[Environment], options: BaseModel | None = None) -> dict[str, Callable[..., object]]:
+    """The functions for a static check alone: they have signatures, and cannot be called."""
+    return plan_functions(world.offered(options), _not_callable, _not_callable)
+
+
+def _not_callable(spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+    raise RuntimeError(f"{spec.name} was called, but only a check was asked for")

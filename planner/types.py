@@ -1,0 +1,120 @@
+"""What an episode leaves behind, from one step up to the whole trajectory."""
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from envs import Action, Observation, Task, Verdict
+from sandbox.types import Fault
+
+
+class FeedbackKind(StrEnum):
+    """How a cell ended."""
+
+    DONE = "done"
+    """The world's own episode is over."""
+    UNFINISHED = "unfinished"
+    """The cell ran to its end; the task is not done."""
+    PARSE = "parse"
+    """No usable reply."""
+    CHECK = "check"
+    """Refused before running."""
+    RAISED = "raised"
+    """The plan raised an exception."""
+    LIMIT = "limit"
+    """A limit ended it: of the sandbox, or the episode's actions."""
+
+
+ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})
+
+
+class Outcome(StrEnum):
+    """How an episode ended; every one of them is in the denominator."""
+
+    DIRECT_SUCCESS = "direct_success"
+    """Solved, and no cell ended in an error."""
+    INDIRECT_SUCCESS = "indirect_success"
+    """Solved after at least one error."""
+    FAILURE = "failure"
+    OUT_OF_BUDGET = "out_of_budget"
+    """The episode's actions were used up."""
+    BROKEN = "broken"
+    """Our fault or the world's, not the plan's."""
+    NOT_RUN = "not_run"
+    """The run ended first."""
+
+    @property
+    def solved(self) -> bool:
+        """Whether the task was done."""
+        return self in (Outcome.DIRECT_SUCCESS, Outcome.INDIRECT_SUCCESS)
+
+
+class Record(BaseModel):
+    """Base of what is written to a journal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Step(Record):
+    """One action taken. ``cell`` numbers the cells of its scope from 0; ``line`` is the plan line that called it."""
+
+    scope: str
+    cell: int
+    line: int | None
+    action: Action
+    observation: Observation
+    counted: bool = True
+    undone: bool = False
+    """A later rewind took it back; it still counts."""
+
+
+class Feedback(Record):
+    """What a cell gave, told to the planner. ``line`` is the plan line of the first fault."""
+
+    kind: FeedbackKind
+    text: str
+    line: int | None = None
+    faults: tuple[Fault, ...] = ()
+    output: str = ""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the cell ended in an error; a plan that merely stopped early did not."""
+        return self.kind in ERROR_KINDS
+
+
+class Cell(Record):
+    """One run of plan code. ``source`` names where the code came from: a model's reply, a procedure, a file."""
+
+    scope: str
+    number: int
+    source: str
+    code: str
+    feedback: Feedback
+
+
+class Round(Record):
+    """The cells between two resets of the world, with the steps they took in order."""
+
+    number: int
+    cells: tuple[Cell, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+
+class Ending(Record):
+    """How an episode ended. ``cause`` is empty for a success, else what the table of failures counts it under."""
+
+    outcome: Outcome
+    cause: str = ""
+    message: str = ""
+    verdict: Verdict = Verdict(False, 0.0)
+    actions: int = 0
+
+
+class Trajectory(Record):
+    """A whole episode."""
+
+    task: Task
+    rounds: tuple[Round, ...] = ()
+    conclusion: str = ""
+    ending: Ending = Field(default=Ending(outcome=Outcome.NOT_RUN))

@@ -1,0 +1,51 @@
+"""The words for what is learnt (AutoManual, sections 3.2 and 3.3)."""
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from envs import Task
+
+
+class RuleType(StrEnum):
+    """The six types of a rule."""
+
+    SPECIAL_PHENOMENON = "Special Phenomenon"
+    SPECIAL_MECHANISM = "Special Mechanism"
+    USEFUL_HELPER_METHOD = "Useful Helper Method"
+    SUCCESS_PROCESS = "Success Process"
+    CORRECTED_ERROR = "Corrected Error"
+    UNRESOLVED_ERROR = "Unresolved Error"
+
+
+class Learnt(BaseModel):
+    """Base of what is kept between episodes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Rule(Learnt):
+    """One thing known about a world. ``id`` is never used again, even after the rule is deleted."""
+
+    id: str
+    type: RuleType
+    content: str
+    example: str = ""
+    validation: tuple[str, ...] = ()
+    """How the rule came about and what became of it, oldest first."""
+
+
+class Skill(Learnt):
+    """A success's conclusion code, with the scene and the task it came from."""
+
+    task: Task
+    scene: str
+    code: str
+
+
+class Reflection(Learnt):
+    """What went wrong in a failure, with the scene and the task it came from."""
+
+    task: Task
+    scene: str
+    text: str

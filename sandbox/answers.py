@@ -1,0 +1,104 @@
+"""The host's side of a session that a plan can see: functions, attributes and the logical clock."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import JsonValue
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from sandbox.errors import BadAnswer, SandboxError
+from sandbox.functions import FunctionSpec
+from sandbox.messages import HostileFrame
+from sandbox.protocol import MAX_FROM_HOST
+
+EPOCH = 946_684_800_000_000
+"""2000-01-01T00:00:00Z in microseconds."""
+SECOND = 1_000_000
+MAX_MESSAGE = 20_000
+Attributes = Callable[[], Mapping[str, JsonValue]]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the plan has been shown: the clock, and each attribute's value."""
+
+    clock: int
+    attributes: Mapping[str, JsonValue]
+
+
+class Answers:
+    """Carries out what a worker asks for, and makes the message that answers it."""
+
+    def __init__(self, specs: Mapping[str, FunctionSpec], attributes: Attributes | None) -> None:
+        self._specs, self._attributes = specs, attributes
+        self._clock, self._shown, self._last = EPOCH, dict[str, JsonValue](), b""
+
+    @property
+    def seen(self) -> Seen:
+        """What the plan has been shown by now."""
+        return Seen(self._clock, self._shown)
+
+    def run(self, source: str, name: str) -> bytes:
+        """The message that starts a cell."""
+        return _message("run", source, name, self.changed(), self._clock)
+
+    def answer(self, message: list[Any]) -> bytes:
+        """Answer a "call" or "sleep". Raises HostileFrame, BadAnswer, and what functions raise beyond Exception."""
+        if message[0] == "sleep":
+            self._clock += int(message[1] * SECOND)
+            return _message("answer", None, None, self._clock)
+        _, name, args, kwargs = message[1:]
+        if name not in self._specs:
+            raise HostileFrame(f"a call of {name!r}, which the session does not have")
+        return self._call(self._specs[name], args, kwargs)
+
+    def changed(self) -> Mapping[str, JsonValue] | None:
+        """The attributes that differ from what the plan has seen, which it has then seen; None if none does."""
+        if self._attributes is None:
+            return None
+        encoded = _encoded("attributes", self._attributes())
+        if encoded == self._last:
+            return None
+        self._last = encoded
+        now, before = from_json(encoded), self._shown
+        self._shown = now
+        return {name: value for name, value in now.items() if name not in before or before[name] != value}
+
+    def return_to(self, seen: Seen) -> None:
+        """Take up where a plan has seen no more than this."""
+        self._clock, self._shown, self._last = seen.clock, dict(seen.attributes), b""
+
+    def _call(self, spec: FunctionSpec, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> bytes:
+        try:
+            checked, named = spec.check(args, kwargs)
+        except (TypeError, ValueError) as error:
+            return self._error(error)
+        self._clock += SECOND
+        try:
+            value = spec.function(*checked, **named)
+        except SandboxError:
+            raise
+        except Exception as error:
+            return self._error(error)
+        return _message("answer", value, self.changed(), self._clock, of=spec.name)
+
+    def _error(self, error: Exception) -> bytes:
+        one_text = len(error.args) == 1 and isinstance(error.args[0], str)
+        text = (error.args[0] if one_text else str(error))[:MAX_MESSAGE]
+        plain = text.encode("utf-8", "backslashreplace").decode()
+        return _message("error", type(error).__name__, plain, self.changed(), self._clock)
+
+
+def _message(*parts: object, of: str = "the session") -> bytes:
+    payload = _encoded(of, parts)
+    if len(payload) > MAX_FROM_HOST:
+        raise BadAnswer(f"{of}: an answer of {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
+    return payload
+
+
+def _encoded(of: str, value: object) -> bytes:
+    try:
+        return to_json(value, inf_nan_mode="constants")
+    except (PydanticSerializationError, ValueError) as error:
+        raise BadAnswer(f"{of}: the answer is not JSON: {error}") from error

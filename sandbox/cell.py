@@ -1,0 +1,120 @@
+"""Running one cell from the host: the conversation with the worker, under every limit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from sandbox import messages
+from sandbox.answers import Seen
+from sandbox.limits import LimitReached
+from sandbox.process import SLICE_SECONDS, Worker
+from sandbox.types import Limits
+
+Answer = Callable[[bytes, list[Any]], bytes]
+"""From a request, as bytes and parsed, to the message that answers it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request of a worker and the answer it got, as they went over the channel."""
+
+    request: bytes
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedCell:
+    """What it takes to run a cell again in another worker: what the host sent, and what it had shown by the end."""
+
+    name: str
+    start: bytes
+    exchanges: tuple[Exchange, ...]
+    seen: Seen
+
+
+class Conversation:
+    """One cell's messages, from "run" to "end".
+
+    Keeps what has been printed and asked so far, whatever becomes of the cell. Raises LimitReached, HostileFrame,
+    ChannelClosed, FrameTooLong, and what ``answer`` raises.
+    """
+
+    def __init__(self, worker: Worker, limits: Limits, answer: Answer) -> None:
+        self._worker, self._limits, self._answer = worker, limits, answer
+        self.exchanges: list[Exchange] = []
+        self.calls = 0
+        self.line: int | None = None
+        """The plan line of the call that is being carried out."""
+        self._printed: list[str] = []
+        self._chars = 0
+        self._slept = 0.0
+        self._started = self._looked = monotonic()
+        self._paused = 0.0
+        self._cpu_before = worker.cpu_seconds()
+
+    @property
+    def output(self) -> str:
+        """What the cell printed, no more than the limit allows."""
+        return "".join(self._printed)[: self._limits.output_chars]
+
+    @property
+    def seconds(self) -> float:
+        """Wall clock of the plan itself, without the host's work."""
+        return monotonic() - self._started - self._paused
+
+    def hold(self, start: bytes) -> list[Any]:
+        """Send the "run" message and see to everything until the "end" message, which is returned."""
+        if not self._worker.quiet():
+            raise messages.HostileFrame("it spoke before it was asked")
+        self._worker.send(start, self._look)
+        while True:
+            payload = self._worker.receive(self._look)
+            if monotonic() - self._looked > SLICE_SECONDS:
+                self._look()
+            message = messages.parse(payload)
+            match message[0]:
+                case "end":
+                    return message
+                case "print":
+                    self._print(message[1])
+                case "call" | "sleep":
+                    self._count(message)
+                    self._reply(payload, message)
+                case other:
+                    raise messages.HostileFrame(f"{other!r} out of turn")
+
+    def _look(self) -> None:
+        self._looked = monotonic()
+        if self.seconds > self._limits.wall_seconds:
+            raise LimitReached("wall")
+        if self._worker.cpu_seconds() - self._cpu_before > self._limits.cpu_seconds:
+            raise LimitReached("cpu")
+
+    def _print(self, text: str) -> None:
+        self._printed.append(text)
+        self._chars += len(text)
+        if self._chars > self._limits.output_chars:
+            raise LimitReached("output")
+
+    def _count(self, message: list[Any]) -> None:
+        if message[0] == "call":
+            if self.calls >= self._limits.host_calls:
+                raise LimitReached("host_calls")
+            self.calls += 1
+            self.line = message[1]
+            return
+        if message[1] < 0:
+            raise messages.HostileFrame("a sleep of negative length")
+        self._slept += message[1]
+        if self._slept > self._limits.wall_seconds:
+            raise LimitReached("sleep")
+
+    def _reply(self, payload: bytes, message: list[Any]) -> None:
+        before = monotonic()
+        try:
+            answer = self._answer(payload, message)
+        finally:
+            self._paused += monotonic() - before
+        self.exchanges.append(Exchange(payload, answer))
+        self._worker.send(answer, self._look)

@@ -1,0 +1,103 @@
+"""The static check of a plan before its first action: every fault at once, and none that is not certain.
+
+Faults have the kind CHECK, and as type one of: syntax, empty, only-definitions, unknown-name, unbound-name,
+unknown-action, not-callable, assignment, arguments, literal-type, unreachable, procedure, and those of the language
+policy.
+"""
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+
+from sandbox.check.api import Api
+from sandbox.check.flow import check_does_something, check_flow
+from sandbox.check.names import check_names
+from sandbox.check.procedure import check_solve
+from sandbox.check.report import Report
+from sandbox.check.usage import Usage
+from sandbox.policy import check as check_policy
+from sandbox.reading.syntax import code_lines, compile_error, parse, too_deep
+from sandbox.reading.walker import scopes_of
+from sandbox.types import Fault, FaultKind
+
+__all__ = ["check", "check_procedure"]
+
+_CACHED_CHECKS = 512
+
+
+def check(
+    code: str,
+    functions: Mapping[str, Callable[..., object]],
+    *,
+    attributes: Iterable[str] = (),
+    names: Iterable[str] = (),
+    allow_definitions_only: bool = False,
+) -> list[Fault]:
+    """Every certain fault of a plan, sorted by line. Never raises, whatever the text.
+
+    ``functions`` and ``attributes`` are what the session gives, by bare or dotted name; ``names`` are what earlier
+    cells and helpers defined.
+    """
+    return list(_check(code, Api.of(functions, attributes, names), allow_definitions_only, False))
+
+
+def check_procedure(
+    code: str,
+    functions: Mapping[str, Callable[..., object]],
+    *,
+    attributes: Iterable[str] = (),
+    names: Iterable[str] = (),
+) -> list[Fault]:
+    """As ``check``, for a procedure: it must define ``solve(agent, task)`` and act nowhere else."""
+    return list(_check(code, Api.of(functions, attributes, names), True, True))
+
+
+@lru_cache(maxsize=_CACHED_CHECKS)
+def _check(code: str, api: Api, definitions_only: bool, procedure: bool) -> tuple[Fault, ...]:
+    tree = parse(code)
+    if isinstance(tree, Fault):
+        return (tree,)
+    try:
+        report = _examined(code, tree, api, definitions_only, procedure)
+    except RecursionError:
+        return (too_deep(code),)
+    return _merged(report, _policy_faults(code))
+
+
+def _examined(code: str, tree: ast.Module, api: Api, definitions_only: bool, procedure: bool) -> Report:
+    report, scopes = Report(code), scopes_of(tree)
+    check_does_something(tree, report, definitions_only=definitions_only)
+    check_flow(scopes, report)
+    check_names(scopes, api, report)
+    usage = Usage(scopes, api)
+    usage.check(report)
+    if procedure:
+        check_solve(tree, usage, report)
+    known_lines = {fault.line for fault in report.faults if fault.type == "syntax"}
+    if (last_word := compile_error(code, tree)) and last_word.line not in known_lines:
+        report.faults.append(last_word)
+    return report
+
+
+def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
+    """Where the policy refuses something, what else is wrong with that very expression no longer matters."""
+    places = {(fault.line, fault.column) for fault in refused if fault.line}
+    report.faults = refused + [fault for fault in report.faults if (fault.line, fault.column) not in places]
+    return report.sorted()
+
+
+def _policy_faults(source: str) -> list[Fault]:
+    """What the sandbox's language policy refuses."""
+    lines = code_lines(source)
+    return [
+        Fault(
+            FaultKind.CHECK,
+            problem.name,
+            problem.message,
+            problem.line,
+            problem.column,
+            lines[problem.line - 1],
+            problem.hint,
+        )
+        for problem in check_policy(source)
+    ]

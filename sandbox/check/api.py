@@ -1,0 +1,104 @@
+"""What a plan may call and read, taken from the functions that a session is given."""
+
+import inspect
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+Kind = inspect._ParameterKind
+NO_DEFAULT = inspect.Parameter.empty
+
+_KNOWN: WeakKeyDictionary[types.FunctionType, dict[bool, "tuple[Parameter, ...] | None"]] = WeakKeyDictionary()
+"""Parameters by function, and by whether it is bound: reading a signature costs more than a cached check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter. Two are equal if they read the same: the annotation itself may not be hashable."""
+
+    name: str
+    kind: Kind
+    required: bool
+    text: str
+    annotation: object = field(default=NO_DEFAULT, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function with its parameters; None where Python knows no signature, and arguments go unchecked."""
+
+    name: str
+    parameters: tuple[Parameter, ...] | None
+
+    @classmethod
+    def of(cls, name: str, function: Callable[..., object]) -> "Function":
+        """Read the signature of a callable; annotations are evaluated where they can be."""
+        plain = getattr(function, "__func__", function)  # a method is another object at every access
+        if not isinstance(plain, types.FunctionType):
+            return cls(name, _parameters(function))
+        known = _KNOWN.setdefault(plain, {})
+        bound = plain is not function
+        if bound not in known:
+            known[bound] = _parameters(function)
+        return cls(name, known[bound])
+
+    def __str__(self) -> str:
+        shown = ", ".join(parameter.text for parameter in self.parameters or ())
+        return f"{self.name}({shown})"
+
+
+@dataclass(frozen=True)
+class Api:
+    """All that a session gives to its plans: functions and attributes by dotted name, and names that are known."""
+
+    functions: tuple[Function, ...]
+    attributes: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls, functions: Mapping[str, Callable[..., object]], attributes: Iterable[str] = (), names: Iterable[str] = ()
+    ) -> "Api":
+        """Describe what a session is given."""
+        described = tuple(Function.of(name, function) for name, function in functions.items())
+        return cls(described, frozenset(attributes), frozenset(names))
+
+    @cached_property
+    def by_name(self) -> dict[str, Function]:
+        """The functions by dotted name."""
+        return {function.name: function for function in self.functions}
+
+    @cached_property
+    def members(self) -> dict[str, list[str]]:
+        """The objects, ``agent`` for one, with the sorted names of what they have."""
+        found: dict[str, list[str]] = {}
+        for name in sorted({*self.by_name, *self.attributes}):
+            while "." in name:
+                name, _, member = name.rpartition(".")
+                if member not in found.setdefault(name, []):
+                    found[name].append(member)
+        return found
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """The names that a plan sees: objects and bare functions."""
+        return frozenset(name.partition(".")[0] for name in (*self.by_name, *self.attributes))
+
+
+def _parameters(function: Callable[..., object]) -> tuple[Parameter, ...] | None:
+    try:
+        signature = inspect.signature(function, eval_str=True)
+    except NameError:  # an annotation that only a type checker can see
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    return tuple(map(_parameter, signature.parameters.values()))
+
+
+def _parameter(parameter: inspect.Parameter) -> Parameter:
+    bare = parameter.replace(default=NO_DEFAULT)
+    required = parameter.default is NO_DEFAULT and parameter.kind not in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
+    text = str(bare) if required else f"{bare} = ..."
+    return Parameter(parameter.name, parameter.kind, required, text, parameter.annotation)

@@ -1,0 +1,87 @@
+"""Names that nothing defines, or that are read before they have a value. Says only what is certain on every path."""
+
+import builtins
+
+from sandbox.check.api import Api
+from sandbox.check.report import Report
+from sandbox.check.suggest import closest
+from sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
+
+BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
+"""Those that the sandbox refuses are the language policy's to report, with what to write instead."""
+
+
+def check_names(scopes: Scopes, api: Api, report: Report) -> None:
+    """Report every use of a name that has no value there."""
+    known = api.roots | api.names | BUILTINS
+    for use in scopes.uses:
+        if report.full:
+            return
+        name = use.node.id
+        if use.annotation or (name.startswith("__") and name.endswith("__")):
+            continue  # annotations are never evaluated; special names are the language policy's
+        scope, deferred = scopes.find(name, use.scope)
+        if scope is None:
+            if name not in known and use.guard is not Guard.NAME_ERROR and not scopes.star_import:
+                report.add(use.node, "unknown-name", f"{name} is not defined", _hint(name, use, scopes, api))
+        elif not deferred and not (scope.kind is ScopeKind.MODULE and name in known):
+            _check_order(use, scope, report)
+
+
+def _check_order(use: Use, scope: Scope, report: Report) -> None:
+    name, bindings = use.node.id, scope.bindings[use.node.id]
+    first = bindings[0]
+    if ANY_TIME < first.order < use.order and first.last is None and name not in scope.deletions:
+        return  # the plain case, first: a check should cost little
+    if scope.kind is ScopeKind.CLASS or any(binding.order == ANY_TIME for binding in bindings):
+        return
+    if all(binding.last is not None for binding in bindings):
+        if not any(binding.order < use.order < (binding.last or 0) for binding in bindings):
+            hint = f"keep it under another name inside the except block: problem = {name}"
+            report.add(use.node, "unbound-name", f"{name} exists only inside its except block", hint)
+    elif use.guard is Guard.NONE and not any(_may_precede(binding, use) for binding in bindings):
+        report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
+    elif _deleted(use, scope):
+        report.add(use.node, "unbound-name", f"{name} was deleted", "delete it later, or not at all")
+
+
+def _may_precede(binding: Binding, use: Use) -> bool:
+    return binding.order < use.order or bool(set(binding.loops) & set(use.loops))
+
+
+def _deleted(use: Use, scope: Scope) -> bool:
+    """Whether a del of the same straight line of statements comes between the last binding and the use."""
+    last = max((b.order for b in scope.bindings[use.node.id] if b.order < use.order), default=0)
+    deletions = scope.deletions.get(use.node.id, ())
+    return any(last < order < use.order and block in use.blocks for order, block in deletions)
+
+
+def _order_hint(name: str, scope: Scope) -> str:
+    if scope.kind is ScopeKind.FUNCTION:
+        return (
+            f"a function that assigns {name} has a {name} of its own: give it a value first, or declare global {name}"
+        )
+    return f"move the line that gives {name} its value above this one"
+
+
+def _hint(name: str, use: Use, scopes: Scopes, api: Api) -> str:
+    """What the plan may have meant: a member of an object, a name in sight, a text without quotes."""
+    members = {path.rpartition(".")[2]: path for path in (*api.by_name, *api.attributes) if "." in path}
+    if name in members:
+        return f"did you mean {members[name]}?"
+    in_sight = set(api.roots | api.names | BUILTINS)
+    here: Scope | None = use.scope
+    while here is not None:
+        in_sight |= here.bindings.keys()
+        here = here.parent
+    if near := closest(name, in_sight):
+        return f"did you mean {near}?"
+    if near := closest(name, members):
+        return f"did you mean {members[near]}?"
+    if any(name in scope.bindings for scope in _function_scopes(scopes)):
+        return f"{name} is a variable of a function and ends with it: let the function return it"
+    return f'define it first; if it is meant as text, write "{name}"'
+
+
+def _function_scopes(scopes: Scopes) -> list[Scope]:
+    return [scope for scope in {id(use.scope): use.scope for use in scopes.uses}.values() if scope.parent]

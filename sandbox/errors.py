@@ -1,0 +1,43 @@
+"""Everything the sandbox package raises on the host. A plan's own faults are never raised: they are in the CellResult.
+
+SandboxError
+├── BadFunction        a function, value or attribute that cannot be offered to a plan
+├── BadAnswer          a host function or an attribute gave something that is not JSON
+├── MissingMechanism   the kernel does not grant a mechanism that the sandbox requires
+├── WorkerFailed       the worker's processes cannot be started, or do not behave as they should
+├── RebuildDiverged    re-running a finished cell made other calls than the first time
+├── SessionBusy        run, rewind or close was called while a cell of the same session was running
+└── SandboxClosed      the session or its sandbox is closed
+"""
+
+
+class SandboxError(Exception):
+    """Base of this package's errors. Raised by a host function, it passes through ``Session.run``."""
+
+
+class BadFunction(SandboxError):
+    """A function, value or attribute that cannot be offered to a plan; the message says which and why."""
+
+
+class BadAnswer(SandboxError):
+    """A host function or an attribute gave something that is not JSON, or too much of it."""
+
+
+class MissingMechanism(SandboxError):
+    """The kernel does not grant a mechanism that the sandbox requires."""
+
+
+class WorkerFailed(SandboxError):
+    """The worker's processes cannot be started, or do not behave as they should on this machine."""
+
+
+class RebuildDiverged(SandboxError):
+    """Re-running a finished cell made other calls than the first time."""
+
+
+class SessionBusy(SandboxError):
+    """A session was used from within one of its own cells, or from two threads at once."""
+
+
+class SandboxClosed(SandboxError):
+    """The session or its sandbox is closed."""

@@ -1,0 +1,217 @@
+"""Functions that a plan may call: what they take, told to the worker, and checked on the host before every call."""
+
+import inspect
+import keyword
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from sandbox.errors import BadFunction
+from sandbox.protocol import MAX_DEPTH, MAX_STRING
+
+Function = Callable[..., object]
+MAX_INT = 1 << 63
+PLAIN = {str, int, float, bool, None, type(None), object, Any, inspect.Parameter.empty, JsonValue}
+"""Annotations whose strict check means the same for parsed JSON as for Python values."""
+EXACT = {str, int, bool}
+"""A value of exactly this type needs no further check; pydantic is asked only to say what is wrong."""
+UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
+VARIADIC: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """A host function under the name that plans use, dotted (``agent.go_to``) or bare (``finish``)."""
+
+    name: str
+    function: Function
+    signature: inspect.Signature
+    doc: str
+    arguments: "Arguments"
+
+    @classmethod
+    def of(cls, name: str, function: Function) -> "FunctionSpec":
+        """Read name, signature (``__signature__`` first) and docstring. Raises BadFunction."""
+        check_name(name)
+        signature = _signature(name, function)
+        try:
+            arguments = _arguments(signature)
+        except TypeError:
+            arguments = Arguments(signature)
+        return cls(name, function, signature, getattr(function, "__doc__", None) or "", arguments)
+
+    def check(self, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The arguments to call the function with. Raises TypeError or ValueError with a message for the plan."""
+        return self.arguments.check(self, args, kwargs)
+
+    def parameters(self) -> list[str]:
+        """The parameters' names in order, ``*`` and ``**`` in front of variadic ones."""
+        return [VARIADIC.get(p.kind, "") + p.name for p in self.signature.parameters.values()]
+
+    def schema(self) -> dict[str, JsonValue]:
+        """What the function takes, as data: of each parameter name, kind, annotation, and default unless required."""
+        return {
+            "name": self.name,
+            "doc": self.doc,
+            "parameters": [_schema(p) for p in self.signature.parameters.values()],
+        }
+
+
+def check_name(name: str, *, most: int = 2) -> None:
+    """Raise BadFunction unless the name is one identifier, or two with a dot between, that plans can use."""
+    parts = name.split(".")
+    if len(parts) > most or not all(p.isidentifier() and not keyword.iskeyword(p) and p[0] != "_" for p in parts):
+        shape = "a name or object.name" if most > 1 else "a plain name"
+        raise BadFunction(f"{name!r} cannot be offered to a plan: it must be {shape}, without a leading underscore")
+
+
+def _signature(name: str, function: Function) -> inspect.Signature:
+    own = getattr(function, "__signature__", None)
+    if isinstance(own, inspect.Signature):
+        return own
+    plain = getattr(function, "__func__", function)
+    try:
+        signature = _inspected(plain)
+    except (TypeError, ValueError, NameError) as error:
+        raise BadFunction(f"{name}: its signature cannot be read: {error}") from error
+    if plain is function:
+        return signature
+    return _without_first(signature)
+
+
+@lru_cache(maxsize=1024)
+def _inspected(function: Function) -> inspect.Signature:
+    return inspect.signature(function, eval_str=True)
+
+
+@lru_cache(maxsize=1024)
+def _without_first(signature: inspect.Signature) -> inspect.Signature:
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+class Arguments:
+    """How the arguments of one signature are checked."""
+
+    def __init__(self, signature: inspect.Signature) -> None:
+        self._signature = signature
+        parameters = list(signature.parameters.values())
+        self._checks = {p.name: Check(p.name, p.annotation) for p in parameters}
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self._by_position = tuple(self._checks[p.name] for p in positional)
+        self._least = sum(p.default is p.empty for p in positional)
+        self._simple = len(positional) == len(parameters)
+
+    def check(
+        self, spec: FunctionSpec, args: list[JsonValue], kwargs: dict[str, JsonValue]
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """As FunctionSpec.check. Calls by position alone, the most frequent, take the short way."""
+        if self._simple and not kwargs and self._least <= len(args) <= len(self._by_position):
+            return [check(spec.name, value) for check, value in zip(self._by_position, args, strict=False)], {}
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{spec.name}(): {error}; it is {spec.name}{self._signature}") from None
+        for name, value in bound.arguments.items():
+            bound.arguments[name] = self._checked(spec.name, name, value)
+        return bound.args, bound.kwargs
+
+    def _checked(self, function: str, name: str, value: Any) -> object:  # noqa: ANN401 - what bind() makes of JSON
+        check, kind = self._checks[name], self._signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            return tuple(check(function, item) for item in value)
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            return {key: check(function, item) for key, item in value.items()}
+        return check(function, value)
+
+
+@lru_cache(maxsize=1024)
+def _arguments(signature: inspect.Signature) -> Arguments:
+    return Arguments(signature)
+
+
+class Check:
+    """The strict check of one parameter."""
+
+    def __init__(self, name: str, annotation: Any) -> None:  # noqa: ANN401 - annotations are any object
+        self._name = name
+        if isinstance(annotation, str):
+            raise BadFunction(f"parameter {name!r}: the annotation {annotation!r} is text; give its type")
+        try:
+            adapter = None if annotation in UNCHECKED else TypeAdapter(annotation)
+        except Exception as error:
+            raise BadFunction(f"parameter {name!r}: {annotation!r} cannot be checked: {error}") from error
+        self._adapter = adapter
+        self._plain = _plain(annotation)
+        self._exact = annotation if annotation in EXACT else None
+
+    def __call__(self, function: str, value: JsonValue) -> object:
+        """The value as the function gets it. Raises TypeError or ValueError."""
+        try:
+            reasonable(value)
+            if self._adapter is None or type(value) is self._exact:
+                return value
+            if self._plain:
+                return self._adapter.validator.validate_python(value, strict=True)
+            return self._adapter.validator.validate_json(to_json(value), strict=True)
+        except ValidationError as error:
+            kind, message = _told(error)
+            raise kind(f"{function}(): argument {self._name!r} {message}, not {_short(value)}") from None
+        except ValueError as error:
+            raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
+
+
+def _plain(annotation: object) -> bool:
+    if annotation in PLAIN or get_origin(annotation) is Literal:
+        return True
+    return get_origin(annotation) is not tuple and bool(get_args(annotation)) and all(map(_plain, get_args(annotation)))
+
+
+def reasonable(value: JsonValue, depth: int = 0) -> None:
+    """Raise ValueError for a value that no function should meet: huge, deep, or text that is not Unicode."""
+    kind = type(value)
+    if kind is str:
+        if len(value) > MAX_STRING:  # type: ignore[arg-type]
+            raise ValueError(f"has a string of {len(value)} characters; at most {MAX_STRING} are allowed")  # type: ignore[arg-type]
+        if not value.isascii():  # type: ignore[union-attr]
+            _encodable(value)  # type: ignore[arg-type]
+    elif kind is int:
+        if not -MAX_INT <= value < MAX_INT:  # type: ignore[operator]
+            raise ValueError("has an integer beyond 64 bits")
+    elif kind is list or kind is dict:
+        if depth >= MAX_DEPTH:
+            raise ValueError(f"is nested more than {MAX_DEPTH} deep")
+        for item in value if kind is list else [*value, *value.values()]:  # type: ignore[union-attr, misc]
+            reasonable(item, depth + 1)
+
+
+def _encodable(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("has text with a lone surrogate") from None
+
+
+def _told(error: ValidationError) -> tuple[type[Exception], str]:
+    """TypeError or ValueError, and what was expected: the first few reasons."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    wrong_type = any(e["type"].endswith("_type") or e["type"] == "int_from_float" for e in found)
+    reasons = [e["msg"].removeprefix("Input ") + "".join(f" at {part!r}" for part in e["loc"]) for e in found[:3]]
+    return (TypeError if wrong_type else ValueError), " or ".join(dict.fromkeys(reasons))
+
+
+def _short(value: JsonValue) -> str:
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+def _schema(parameter: inspect.Parameter) -> dict[str, JsonValue]:
+    given = parameter.annotation
+    annotation = "" if given is parameter.empty else inspect.formatannotation(given)
+    schema: dict[str, JsonValue] = {"name": parameter.name, "kind": parameter.kind.description, "type": annotation}
+    if parameter.default is not parameter.empty:
+        schema["default"] = repr(parameter.default)
+    return schema

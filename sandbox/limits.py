@@ -1,0 +1,37 @@
+"""The limits of a cell, as the plan's reader is told of them."""
+
+from sandbox.types import Fault, FaultKind, Limits
+
+MESSAGES = {
+    "wall": "the cell ran for more than {wall_seconds:g} s of wall clock",
+    "cpu": "the cell used more than {cpu_seconds:g} s of processor time",
+    "memory": "the plan needed more than {memory_mb} MB of memory",
+    "output": "the cell printed more than {output_chars} characters",
+    "host_calls": "the cell made more than {host_calls} calls",
+    "source": "the cell's source has more than {source_chars} characters",
+    "sleep": "the cell slept for more than {wall_seconds:g} s in all",
+    "crashed": "the worker ended by itself: the plan exhausted the stack or crashed the interpreter",
+    "protocol": "the worker was ended because it broke the protocol",
+}
+"""Name of the limit, the fault's ``type``, to its message."""
+HINTS = {
+    "wall": "look for a loop that never ends",
+    "cpu": "look for a loop that never ends",
+    "output": "print less, or print only what is needed",
+    "host_calls": "look for a loop that calls without end",
+}
+
+
+class LimitReached(Exception):
+    """A cell must end now. ``name`` is a key of MESSAGES, ``detail`` what else is known."""
+
+    def __init__(self, name: str, detail: str = "") -> None:
+        self.name, self.detail = name, detail
+        super().__init__(name)
+
+
+def limit_fault(name: str, limits: Limits, detail: str = "") -> Fault:
+    """The fault that tells of a limit and its value."""
+    message = MESSAGES[name].format_map(limits.model_dump())
+    told = f"{message} ({detail})" if detail else message
+    return Fault(FaultKind.LIMIT, name, told, hint=HINTS.get(name, ""))

@@ -1,0 +1,54 @@
+"""The host's handle of one worker process: its channel, its clock, its end."""
+
+import os
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, Channel
+
+SLICE_SECONDS = 0.01
+"""How long the host waits in the kernel before it looks at the limits again."""
+_TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
+
+
+class Worker:
+    """A worker that belongs to one session. Owns ``sock`` and ``pidfd``."""
+
+    def __init__(self, sock: socket.socket, pidfd: int, pid: int) -> None:
+        self._sock, self._pidfd, self._pid = sock, pidfd, pid
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
+        self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
+
+    def send(self, payload: bytes, waiting: Callable[[], None]) -> None:
+        """Send one message; ``waiting`` is called after each slice of waiting. Raises as Channel.send."""
+        self._channel.send(payload, waiting)
+
+    def receive(self, waiting: Callable[[], None]) -> bytes:
+        """The next message; ``waiting`` is called after each slice of waiting. Raises as Channel.receive."""
+        return self._channel.receive(waiting)
+
+    def quiet(self) -> bool:
+        """Whether the worker has said nothing that was not received yet."""
+        return self._channel.quiet()
+
+    def cpu_seconds(self) -> float:
+        """Processor time used so far, all of the process; infinite once it is gone."""
+        try:
+            return time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
+        except OSError:
+            return float("inf")
+
+    def kill(self) -> None:
+        """End the process, whatever it does, and give its descriptors back. Killing twice is harmless."""
+        if self._pidfd < 0:
+            return
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        os.close(self._pidfd)
+        self._pidfd = -1
+        self._sock.close()

@@ -1,0 +1,105 @@
+"""Frames between host and worker: four bytes of length, big-endian, then one JSON array in UTF-8.
+
+Both sides import this module, so it needs nothing beyond the standard library. The host trusts no frame of a worker:
+what it checks is in ``sandbox/messages.py``.
+
+From the host                                       From the worker
+["open", settings]                                  ["opened", {mechanism: "" or why not}]
+["run", source, name, attributes, clock]            ["print", text]
+["answer", value, attributes, clock]                ["call", line, function, arguments, keyword arguments]
+["error", type, message, attributes, clock]         ["sleep", seconds]
+                                                    ["end", value, faults]
+
+``attributes`` holds what changed since the last frame, or null; ``clock`` is the logical time in microseconds. "call"
+and "sleep" are answered by exactly one "answer" or "error"; "run" by any number of "print", "call" and "sleep", then
+one "end".
+"""
+
+from collections.abc import Callable
+from socket import MSG_DONTWAIT, MSG_PEEK, socket
+
+MAX_FROM_WORKER = 1 << 20
+"""Bytes of JSON in a frame of the worker: parsed, it stays below some 30 MB."""
+MAX_FROM_HOST = 64 << 20
+MAX_DEPTH = 32
+"""Lists and dicts inside each other, in arguments and values."""
+MAX_STRING = 100_000
+"""Characters of one string in an argument, and of one print frame."""
+CHUNK = 1 << 16
+PREFIX = 4
+
+
+class FrameTooLong(Exception):
+    """A frame announces, or would need, more bytes than its side may send."""
+
+
+class ChannelClosed(Exception):
+    """The other side is gone."""
+
+
+def pack(payload: bytes, cap: int) -> bytes:
+    """The frame of a payload. Raises FrameTooLong."""
+    if len(payload) > cap:
+        raise FrameTooLong(f"a frame of {len(payload)} bytes; at most {cap} are allowed")
+    return len(payload).to_bytes(PREFIX, "big") + payload
+
+
+class Channel:
+    """One end of a stream socket, read and written frame by frame.
+
+    Where the socket has a send or receive timeout (SO_RCVTIMEO), ``waiting`` is called each time it passes; an
+    exception that it raises leaves the channel in the middle of a frame, unusable.
+    """
+
+    def __init__(self, sock: socket, *, send_cap: int, receive_cap: int) -> None:
+        self._sock, self._send_cap, self._receive_cap = sock, send_cap, receive_cap
+        self._buffer = bytearray()
+
+    def send(self, payload: bytes, waiting: Callable[[], None]) -> None:
+        """Send one frame. Raises FrameTooLong or ChannelClosed."""
+        frame = pack(payload, self._send_cap)
+        sent = 0
+        while sent < len(frame):
+            try:
+                sent += self._sock.send(frame[sent:] if sent else frame)
+            except BlockingIOError:
+                waiting()
+            except OSError as error:
+                raise ChannelClosed(str(error)) from error
+
+    def receive(self, waiting: Callable[[], None]) -> bytes:
+        """The payload of the next frame. Raises FrameTooLong or ChannelClosed."""
+        while (payload := self._next()) is None:
+            try:
+                chunk = self._sock.recv(CHUNK)
+            except BlockingIOError:
+                waiting()
+                continue
+            except OSError as error:
+                raise ChannelClosed(str(error)) from error
+            if not chunk:
+                raise ChannelClosed("end of stream")
+            self._buffer += chunk
+        return payload
+
+    def quiet(self) -> bool:
+        """Whether nothing has come in that was not received yet."""
+        try:
+            return not self._buffer and not self._sock.recv(1, MSG_PEEK | MSG_DONTWAIT)
+        except BlockingIOError:
+            return True
+        except OSError as error:
+            raise ChannelClosed(str(error)) from error
+
+    def _next(self) -> bytes | None:
+        buffer = self._buffer
+        if len(buffer) < PREFIX:
+            return None
+        size = int.from_bytes(buffer[:PREFIX], "big")
+        if size > self._receive_cap:
+            raise FrameTooLong(f"a frame of {size} bytes; at most {self._receive_cap} are allowed")
+        if len(buffer) < PREFIX + size:
+            return None
+        payload = bytes(buffer[PREFIX : PREFIX + size])
+        del buffer[: PREFIX + size]
+        return payload

@@ -1,0 +1,213 @@
+"""The parts of a plan: its steps, and its functions and classes with all that each needs to live elsewhere."""
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sandbox.reading.syntax import code_lines, parse, syntax_tree, walk
+from sandbox.reading.walker import scopes_of
+from sandbox.types import Fault
+
+_STEP = re.compile(r"#+\s*\[Step\s*([\w.-]*)\s*\]\s*:?\s*(.*)", re.IGNORECASE)
+_BUILTINS = frozenset(dir(builtins))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The lines under a ``# [Step n] title`` comment, up to the next one; lines count from 1, both included."""
+
+    number: str
+    title: str
+    line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A top-level function or class.
+
+    ``imports`` (as statements), ``constants`` and ``definitions`` (as names) are what it needs of the same code,
+    directly or through another one; ``missing`` are the names that it reads and that neither the code nor Python
+    defines: the world's objects, and variables of the plan's state.
+    """
+
+    name: str
+    source: str
+    line: int
+    imports: tuple[str, ...]
+    constants: tuple[str, ...]
+    definitions: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+@lru_cache(maxsize=512)
+def bound_names(code: str) -> frozenset[str]:
+    """The names that a cell defines for the cells after it; none for code that is broken."""
+    tree = parse(code)
+    return frozenset() if isinstance(tree, Fault) else frozenset(scopes_of(tree).module.bindings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A top-level statement that can be carried: an import, a constant, a function or a class."""
+
+    kind: str
+    source: str
+    line: int
+    needs: frozenset[str]
+
+
+def sections(code: str) -> list[Section]:
+    """The ``[Step n]`` sections; comments only, so a string that looks like one is none. Works on broken code too."""
+    starts = []
+    for node in walk(syntax_tree(code)):
+        if node.type == "comment" and node.text and (match := _STEP.match(node.text.decode("utf-8", "replace"))):
+            starts.append((node.start_point.row + 1, match[1], match[2].strip()))
+    end = len(code.rstrip().split("\n"))
+    ends = [line - 1 for line, _, _ in starts[1:]] + [end]
+    return [Section(number, title, line, last) for (line, number, title), last in zip(starts, ends, strict=False)]
+
+
+def definitions(code: str) -> list[Definition]:
+    """Every top-level function and class, in order. Of broken code, those that stand whole around the break."""
+    parts = _parts(code)
+    return [_definition(name, parts) for name, part in parts.items() if part.kind == "definition"]
+
+
+def carry(code: str, names: Iterable[str]) -> str:
+    """The named definitions with all they need, as code that runs in an empty namespace but for what ``missing`` says.
+
+    Raises LookupError for a name that the code does not define.
+    """
+    parts, wanted = _parts(code), set(names)
+    if unknown := sorted(name for name in wanted if name not in parts or parts[name].kind != "definition"):
+        raise LookupError(f"the code defines no {', '.join(unknown)} at its top level")
+    needed = set().union(*(_closure(name, parts)[0] for name in wanted)) | wanted
+    chosen = sorted((parts[name] for name in needed), key=lambda part: (part.kind != "import", part.line))
+    texts = [("\n\n" if part.kind == "definition" else "") + part.source for part in chosen]
+    return "\n".join(dict.fromkeys(texts)).strip("\n") + "\n" if texts else ""
+
+
+def _definition(name: str, parts: dict[str, _Part]) -> Definition:
+    needed, missing = _closure(name, parts)
+    ordered = sorted(needed - {name}, key=lambda other: parts[other].line)
+    by_kind = {kind: [n for n in ordered if parts[n].kind == kind] for kind in ("import", "constant", "definition")}
+    imports = tuple(dict.fromkeys(parts[n].source for n in by_kind["import"]))
+    part = parts[name]
+    return Definition(
+        name,
+        part.source,
+        part.line,
+        imports,
+        tuple(by_kind["constant"]),
+        tuple(by_kind["definition"]),
+        tuple(sorted(missing)),
+    )
+
+
+def _closure(name: str, parts: dict[str, _Part]) -> tuple[set[str], set[str]]:
+    """All parts that a part needs, itself included, and the names that no part gives."""
+    needed, missing, open_names = set(), set(), [name]
+    while open_names:
+        if (here := open_names.pop()) in needed:
+            continue
+        needed.add(here)
+        for other in parts[here].needs:
+            if other in parts:
+                open_names.append(other)
+            else:
+                missing.add(other)
+    return needed, missing
+
+
+def _parts(code: str) -> dict[str, _Part]:
+    """What can be carried, by name; nothing where the code is nested too deeply."""
+    try:
+        return _collect(_statements(code), code_lines(code))
+    except RecursionError:
+        return {}
+
+
+def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _Part]:
+    """A name that the plan binds twice is state, no constant; of two functions of one name the later counts."""
+    parts: dict[str, _Part] = {}
+    state: set[str] = set()
+    for statement in statements:
+        match statement:
+            case ast.Import() | ast.ImportFrom():
+                for alias in statement.names:
+                    source = _import_of(statement, alias)
+                    parts[alias.asname or alias.name.partition(".")[0]] = _Part(
+                        "import", source, statement.lineno, frozenset()
+                    )
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                parts[statement.name] = _definition_part(statement, lines)
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                if name in parts or not _fixed(value, parts):
+                    state.add(name)
+                else:
+                    source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+                    parts[name] = _Part("constant", source, statement.lineno, _free(statement))
+            case _:
+                state |= set(scopes_of(statement).module.bindings)
+    return {name: part for name, part in parts.items() if part.kind != "constant" or name not in state}
+
+
+def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]) -> _Part:
+    """A definition with its decorators and the comment that stands right above it, unless that opens a step."""
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    while first > 1 and lines[first - 2].startswith("#") and not _STEP.match(lines[first - 2]):
+        first -= 1
+    return _Part("definition", "\n".join(lines[first - 1 : node.end_lineno]), node.lineno, _free(node) - {node.name})
+
+
+def _statements(code: str) -> list[ast.stmt]:
+    """The top-level statements; of broken code those that tree-sitter finds whole and CPython confirms."""
+    tree = parse(code)
+    if not isinstance(tree, Fault):
+        return tree.body
+    found: list[ast.stmt] = []
+    for node in syntax_tree(code).root_node.children:
+        if node.is_named and not node.has_error and node.text:
+            part = parse(node.text.decode("utf-8", "replace"))
+            if not isinstance(part, Fault):
+                found.extend(ast.increment_lineno(statement, node.start_point.row) for statement in part.body)
+    return found
+
+
+def _free(statement: ast.stmt) -> frozenset[str]:
+    return frozenset(scopes_of(statement).free_names()) - _BUILTINS
+
+
+def _fixed(value: ast.expr, parts: dict[str, _Part]) -> bool:
+    """Whether evaluating the expression again elsewhere gives the same and acts on nothing.
+
+    It may name what is imported, constant or defined, but call only builtins, what is imported and methods of literals:
+    a call of the plan's own function might act.
+    """
+    if not scopes_of(value).free_names() <= _BUILTINS | parts.keys():
+        return False
+    calls = [node.func for node in ast.walk(value) if isinstance(node, ast.Call)]
+    return all(_is_harmless(call, parts) for call in calls)
+
+
+def _is_harmless(called: ast.expr, parts: dict[str, _Part]) -> bool:
+    while isinstance(called, ast.Attribute):
+        called = called.value
+    if not isinstance(called, ast.Name):
+        return isinstance(called, ast.Constant)
+    part = parts.get(called.id)
+    return part.kind == "import" if part else called.id in _BUILTINS
+
+
+def _import_of(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    """The import statement narrowed to one of its names."""
+    if isinstance(statement, ast.Import):
+        return ast.unparse(ast.Import([alias]))
+    return ast.unparse(ast.ImportFrom(statement.module, [alias], statement.level))

@@ -1,0 +1,86 @@
+"""The fenced blocks of a text, as Markdown has them and as models write them."""
+
+import re
+from dataclasses import dataclass
+
+from sandbox.reading.syntax import parse
+from sandbox.types import Fault
+
+_OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
+_PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
+_MAX_BLOCKS = 200
+_LATER_CLOSINGS = 20
+"""How many further fence lines are tried as the end of a block that is cut short by a fence inside a string."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """One block: its language in small letters, its code, and the lines (from 0) of its opening and closing fence."""
+
+    language: str
+    code: str
+    opening: int
+    closing: int
+    closed: bool
+
+    @property
+    def is_python(self) -> bool:
+        """Whether the fence says so."""
+        return self.language in _PYTHON
+
+
+def fenced_blocks(lines: list[str]) -> list[Fenced]:
+    """The blocks in order, 200 at most. The last one may be unclosed: it then ends with the text."""
+    blocks: list[Fenced] = []
+    number = 0
+    while number < len(lines) and len(blocks) < _MAX_BLOCKS:
+        if opening := _OPENING.match(lines[number]):
+            blocks.append(_block(lines, number, *opening.groups()))
+            number = blocks[-1].closing
+        number += 1
+    return blocks
+
+
+def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -> Fenced:
+    """The block that opens here.
+
+    It ends at the first line that closes the fence, unless its code is whole only up to a later one: then the fences
+    in between stand inside a string.
+    """
+    language = re.sub(r"[{}.,:]", " ", info).split()[:1]
+    named = language[0].lower() if language else ""
+    closings = _closings(lines, opening, fence, stop_at_opening=named not in _PYTHON)
+    for closing in closings:
+        code = _without(indent, lines[opening + 1 : closing])
+        if not isinstance(parse(code), Fault):
+            return Fenced(named, code, opening, closing, closed=True)
+    if closings:
+        return Fenced(named, _without(indent, lines[opening + 1 : closings[0]]), opening, closings[0], closed=True)
+    return Fenced(named, _without(indent, lines[opening + 1 :]), opening, len(lines), closed=False)
+
+
+def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bool) -> list[int]:
+    """The lines that may close the fence, up to the next line that plainly opens a Python block."""
+    closing = re.compile(rf"^[ \t]*(?:>[ \t]?)*{fence[0]}{{{len(fence)},}}[ \t]*$")
+    found: list[int] = []
+    for number in range(opening + 1, len(lines)):
+        if closing.match(lines[number]):
+            found.append(number)
+            if stop_at_opening or len(found) > _LATER_CLOSINGS:
+                break
+        elif found and _opens_python(lines[number]) and number > found[0]:
+            break
+    return found
+
+
+def _opens_python(line: str) -> bool:
+    match = _OPENING.match(line)
+    return bool(match) and match[3].strip().lower() in _PYTHON if match else False
+
+
+def _without(indent: str, lines: list[str]) -> str:
+    """The lines without the fence's own indentation, and without what they all are indented beyond it."""
+    lines = [line.removeprefix(indent) if indent else line for line in lines]
+    first = next((line for line in lines if line.strip()), "")
+    margin = first[: len(first) - len(first.lstrip(" \t"))]
+    return "\n".join(line.removeprefix(margin) for line in lines) if margin else "\n".join(lines)

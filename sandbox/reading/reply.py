@@ -1,0 +1,127 @@
+"""From what a model replied to the code of its plan.
+
+The rule: the Python blocks of a reply make up the plan, joined in order. A block is left out when a later block defines
+a function, class or ``[Step n]`` of the same name again: the later one is its revision.
+"""
+
+import ast
+from dataclasses import dataclass, replace
+
+from sandbox.reading.definitions import sections
+from sandbox.reading.fences import Fenced, fenced_blocks
+from sandbox.reading.syntax import code_lines, locate_error, parse
+from sandbox.reading.unfenced import find_code
+from sandbox.types import Fault, FaultKind
+
+MAX_REPLY_CHARS = 1_000_000
+
+_ONE_BLOCK = "put the whole plan into one block that begins with ```python and ends with ```"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of code in a reply. ``line`` is where its code begins in the reply, counted from 1.
+
+    ``code_line`` is where it begins in the plan's code, None where a later block revises it. ``closed`` is False for a
+    fence that the reply never closes: the model was cut off, or stopped at its stop word.
+    """
+
+    code: str
+    line: int
+    code_line: int | None
+    closed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReply:
+    """What a reply says: prose ``before`` and ``after`` the code, the plan's ``code``, and what is wrong with it."""
+
+    before: str
+    code: str
+    after: str
+    blocks: tuple[Block, ...] = ()
+    problem: Fault | None = None
+
+    def reply_line(self, code_line: int) -> int:
+        """The line of the reply that a line of ``code`` came from; both count from 1."""
+        begun = [block for block in self.blocks if block.code_line is not None and block.code_line <= code_line]
+        return begun[-1].line + code_line - (begun[-1].code_line or 1) if begun else code_line
+
+
+def read_reply(text: str) -> ReadReply:
+    """Find the plan in a reply. Never raises; what can't be used has a ``problem`` that the model can act on.
+
+    Line ends become newlines; nothing else of the code is changed but its common indentation.
+    """
+    if len(text) > MAX_REPLY_CHARS:
+        message = f"the reply has {len(text)} characters; {MAX_REPLY_CHARS} are allowed"
+        return ReadReply("", "", "", problem=_problem("too-long", message, "write a shorter reply"))
+    lines = code_lines(text)
+    if chosen := _plan_blocks(fenced_blocks(lines)):
+        return _from_fences(lines, chosen)
+    return _from_bare_text(lines)
+
+
+def _plan_blocks(blocks: list[Fenced]) -> list[Fenced]:
+    """The blocks marked as Python; else, of those without a mark, the ones that parse; else the last of these."""
+    if marked := [block for block in blocks if block.is_python]:
+        return marked
+    unmarked = [block for block in blocks if not block.language]
+    return [block for block in unmarked if block.code.strip() and _parses(block.code)] or unmarked[-1:]
+
+
+def _from_fences(lines: list[str], fenced: list[Fenced]) -> ReadReply:
+    names = [_names(block.code) for block in fenced] if len(fenced) > 1 else [set()]
+    kept = [not any(own & later for later in names[number + 1 :]) for number, own in enumerate(names)]
+    blocks: list[Block] = []
+    code_line = 1
+    for source, keep in zip(fenced, kept, strict=True):
+        blocks.append(Block(source.code, source.opening + 2, code_line if keep else None, source.closed))
+        code_line += source.code.count("\n") + 1 if keep else 0
+    code = "\n".join(block.code for block in blocks if block.code_line)
+    before = "\n".join(lines[: fenced[0].opening])
+    after = "\n".join(lines[fenced[-1].closing + 1 :])
+    return ReadReply(before.strip(), code, after.strip(), tuple(blocks), _problem_of(code, closed=fenced[-1].closed))
+
+
+def _from_bare_text(lines: list[str]) -> ReadReply:
+    span = find_code(lines)
+    if span is None:
+        nothing = _problem("no-code", "the reply holds no Python code", _ONE_BLOCK)
+        return ReadReply("\n".join(lines).strip(), "", "", problem=nothing)
+    code = "\n".join(lines[span.start : span.end])
+    before, after = "\n".join(lines[: span.start]).strip(), "\n".join(lines[span.end :]).strip()
+    problem = _problem_of(code, closed=True)
+    return ReadReply(before, code, after, (Block(code, span.start + 1, 1),), problem)
+
+
+def _problem_of(code: str, *, closed: bool) -> Fault | None:
+    if (fault := locate_error(code)) is None:
+        empty = _problem("empty", "the code block holds no statement", "write the plan's code into the block")
+        return None if _has_statement(code) else empty
+    if closed:
+        return fault
+    return replace(
+        fault, hint=f"the reply ended inside its code block: write it whole, shorter if need be. {fault.hint}"
+    )
+
+
+def _problem(kind: str, message: str, hint: str) -> Fault:
+    return Fault(FaultKind.CHECK, kind, message, hint=hint)
+
+
+def _has_statement(code: str) -> bool:
+    tree = parse(code)
+    return isinstance(tree, ast.Module) and bool(tree.body)
+
+
+def _parses(code: str) -> bool:
+    return isinstance(parse(code), ast.Module)
+
+
+def _names(code: str) -> set[str]:
+    """What a block defines: its functions and classes, and its steps."""
+    tree = parse(code)
+    body = tree.body if isinstance(tree, ast.Module) else []
+    defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+    return defined | {f"[Step {section.number}]" for section in sections(code) if section.number}

@@ -1,0 +1,162 @@
+"""Is this Python, and if not, where does it break? CPython's parser has the last word; tree-sitter explains."""
+
+import ast
+import warnings
+from collections.abc import Iterator
+from functools import cache
+
+import tree_sitter_python
+from tree_sitter import Language, Node, Parser, Tree
+
+from sandbox.types import Fault, FaultKind, Limits
+
+FILENAME = "<plan>"
+MAX_CHARS = Limits().source_chars
+"""Longer code is not parsed at all: it would not run either."""
+MAX_LINES = 5_000
+"""Lines and semicolons: CPython's compiler takes seconds over tens of thousands of statements."""
+
+# CPython warns of "x is 1" and of "\d" while parsing. A plan's style is no business of the host's standard error.
+warnings.filterwarnings("ignore", category=SyntaxWarning, module=FILENAME)
+warnings.filterwarnings("ignore", category=DeprecationWarning, module=FILENAME)
+
+_LANGUAGE = Language(tree_sitter_python.language())
+
+_HINTS_BY_CHARACTER = {
+    **dict.fromkeys("‘’‚‛′´", "write a plain quote: '"),
+    **dict.fromkeys("“”„‟″«»", 'write a plain quote: "'),
+    **dict.fromkeys("，；：（）【】。、", "write the plain ASCII sign"),
+    **dict.fromkeys("–—−", "write a plain minus: -"),
+    "…": "write three dots, or the real code: nothing fills in what is left out",
+    "`": "backquotes stand around the code, not in it",
+    "\N{NO-BREAK SPACE}": "write a plain space",
+}
+_HINTS_BY_MESSAGE = (
+    ("never closed", "close it, or check the brackets of the lines that follow"),
+    ("unterminated triple-quoted", "close the string with the same three quotes"),
+    ("unterminated", "close the string on its line; if the text holds the same quote, use the other kind around it"),
+    ("expected an indented block", "indent the body by four spaces, or write pass"),
+    ("unindent does not match", "indent every line of a block alike, by four spaces"),
+    ("unexpected indent", "lines of one block start in the same column; begin the code in column 0"),
+    ("inconsistent use of tabs", "indent with four spaces everywhere"),
+    ("outside function", "a plan is no function: let it run to its end, or put the lines into a def and call it"),
+    ("outside loop", "break and continue work inside a for or while only"),
+    ("Maybe you meant '=='", "compare with ==, assign with ="),
+)
+_GENERAL_HINT = "explanations belong outside the code, or behind a #"
+
+
+def parse(code: str) -> ast.Module | Fault:
+    """The syntax tree, or what is wrong. Never raises, whatever the text."""
+    lines = code.count("\n") + code.count(";") + 1
+    for count, limit, unit in ((len(code), MAX_CHARS, "characters"), (lines, MAX_LINES, "lines")):
+        if count > limit:
+            return _fault(code, f"the code has {count} {unit}; {limit} are allowed", None, "write a shorter plan")
+    try:
+        return ast.parse(code, FILENAME)
+    except SyntaxError as error:
+        return _explained(code, error)
+    except (ValueError, UnicodeError):
+        return _unreadable(code)
+    except (RecursionError, MemoryError):
+        return too_deep(code)
+
+
+def locate_error(code: str) -> Fault | None:
+    """What CPython would refuse, with line, column and remedy; None where the code compiles."""
+    tree = parse(code)
+    return tree if isinstance(tree, Fault) else compile_error(code, tree)
+
+
+def compile_error(code: str, tree: ast.Module) -> Fault | None:
+    """What CPython refuses only after parsing: a return outside of a function, a name both local and global."""
+    try:
+        compile(tree, FILENAME, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return _explained(code, error)
+    except (ValueError, UnicodeError):
+        return _unreadable(code)
+    except (RecursionError, MemoryError):
+        return too_deep(code)
+    return None
+
+
+def too_deep(code: str) -> Fault:
+    """The fault of code that is nested beyond what a parser's stack holds."""
+    return _fault(code, "the code is nested too deeply to be read", None, "use a list or a dict with a loop")
+
+
+def code_lines(code: str) -> list[str]:
+    r"""Lines as CPython counts them: only \n, \r\n and \r end a line."""
+    return code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def syntax_tree(code: str) -> Tree:
+    """tree-sitter's tree, which exists for broken code too. Its columns count UTF-8 bytes."""
+    return Parser(_LANGUAGE).parse(code.encode("utf-8", "replace"))
+
+
+def walk(tree: Tree) -> Iterator[Node]:
+    """Every node in source order, without recursion."""
+    cursor = tree.walk()
+    while True:
+        if cursor.node is not None:
+            yield cursor.node
+        if cursor.goto_first_child() or cursor.goto_next_sibling():
+            continue
+        while cursor.goto_parent():
+            if cursor.goto_next_sibling():
+                break
+        else:
+            return
+
+
+def _fault(code: str, message: str, line: int | None, hint: str, column: int | None = None) -> Fault:
+    lines = code_lines(code) if line else []
+    source = lines[line - 1] if line and line <= len(lines) else ""
+    source = source.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair could not be stored
+    return Fault(FaultKind.CHECK, "syntax", message, line, column, source, hint)
+
+
+def _explained(code: str, error: SyntaxError) -> Fault:
+    if "null bytes" in error.msg:
+        return _unreadable(code)
+    message, line, column = error.msg, error.lineno or 1, max((error.offset or 1) - 1, 0)
+    lines = code_lines(code)
+    line = min(line, len(lines))
+    if message == "invalid syntax":
+        message = _tree_sitter_view(code, line) or message
+    character = lines[line - 1][column : column + 1]
+    hint = _HINTS_BY_CHARACTER.get(character) if message.startswith("invalid") else None
+    hint = hint or next((hint for part, hint in _HINTS_BY_MESSAGE if part in message), _GENERAL_HINT)
+    return _fault(code, message, line, hint, column)
+
+
+def _tree_sitter_view(code: str, line: int) -> str | None:
+    """What tree-sitter found missing or unreadable on this line, where CPython says "invalid syntax" only."""
+    for node in walk(syntax_tree(code)):
+        if node.start_point.row + 1 > line:
+            return None
+        if node.start_point.row + 1 < line:
+            continue
+        if node.is_missing:
+            return f"invalid syntax: {_readable(node.type)} is missing"
+        if node.is_error and node.text:
+            shown = node.text.decode("utf-8", "replace").split("\n")[0][:40]
+            return f"invalid syntax at {shown!r}"
+    return None
+
+
+@cache
+def _readable(node_type: str) -> str:
+    return f"'{node_type}'" if not node_type.isidentifier() else f"an {node_type}".replace("_", " ")
+
+
+def _unreadable(code: str) -> Fault:
+    """The first character that Python source cannot hold: NUL, or half of a surrogate pair."""
+    for number, line in enumerate(code_lines(code), start=1):
+        for column, character in enumerate(line):
+            if character == "\0" or "\ud800" <= character <= "\udfff":
+                message = f"the character U+{ord(character):04X} cannot stand in code"
+                return _fault(code, message, number, "leave it out, or write it as an escape in a string", column)
+    return _fault(code, "Python cannot read this code", None, _GENERAL_HINT)

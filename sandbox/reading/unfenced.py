@@ -1,0 +1,126 @@
+"""Code in a text that has no fences: the lines that parse and do something, among prose that does not."""
+
+import ast
+import re
+from dataclasses import dataclass
+
+from sandbox.reading.syntax import parse
+from sandbox.types import Fault
+
+_PARSES = 3_000
+"""How often one text is parsed at most: what lies behind counts as prose."""
+_LINES_OF_ONE_STATEMENT = 60
+_CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
+_OPEN_ENDED = ("was never closed", "unterminated triple-quoted", "expected an indented block", "expected 'except'")
+_LOOKS_LIKE_CODE = re.compile(
+    r"""\s*(?:
+        (?:def|class)\s+\w+.*:\s*$ | (?:if|elif|for|while|with|try|else|except|finally)\b.*:\s*$
+      | (?:from\s+[\w.]+\s+)?import\s+\w+ | (?:return|assert|raise)\s+[\w.]+[\[(=!<>.\s]+\S*$ | @\w+
+      | [\w.]+(?:\[.*\])?\s*[-+*/|&]?=\s*\S | [\w.]+\(.*
+    )""",
+    re.VERBOSE,
+)
+_ACTS = (
+    ast.Assign | ast.AugAssign | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+    | ast.For | ast.While | ast.If | ast.With | ast.Try | ast.Match
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Lines of the text, from 0, the last not included."""
+
+    start: int
+    end: int
+
+
+def find_code(lines: list[str]) -> Span | None:
+    """The longest run of lines that parses and does something; None where there is none.
+
+    Where lines outside of the run look like code too, the span covers them all: half of a plan must not run because
+    the other half has an error.
+    """
+    runs = _runs(lines)
+    best = max(runs, key=lambda span: span.end - span.start, default=None)
+    suspects = [
+        number
+        for number, line in enumerate(lines)
+        if _LOOKS_LIKE_CODE.match(line) and not (best and best.start <= number < best.end)
+    ]
+    if not suspects:
+        return best
+    ends = [best.start, best.end - 1] if best else []
+    return Span(min([*suspects, *ends]), max([*suspects, *ends]) + 1)
+
+
+def _without_blank_end(span: Span, lines: list[str]) -> Span:
+    end = span.end
+    while not lines[end - 1].strip():
+        end -= 1
+    return Span(span.start, end)
+
+
+def _runs(lines: list[str]) -> list[Span]:
+    """Stretches of statements that parse, cut back to those that do something at both ends."""
+    runs: list[Span] = []
+    start: int | None = None
+    for span, acts in _statements(lines):
+        if span is None:
+            start = None
+        elif acts:
+            if start is None:
+                start = span.start
+                runs.append(span)
+            runs[-1] = _without_blank_end(Span(start, span.end), lines)
+    return runs
+
+
+def _statements(lines: list[str]) -> list[tuple[Span | None, bool]]:
+    """Each statement's lines and whether it does something; None for a line that is no Python."""
+    found: list[tuple[Span | None, bool]] = []
+    number = parses = 0
+    while number < len(lines) and parses < _PARSES:
+        if not lines[number].strip():
+            number += 1
+            continue
+        tree, end, tried = _longest_from(lines, number)
+        parses += tried
+        found.append((Span(number, end), any(map(_does_something, tree.body))) if tree else (None, False))
+        number = end
+    return found
+
+
+def _longest_from(lines: list[str], start: int) -> tuple[ast.Module | None, int, int]:
+    """The statement that starts here: its tree, where it ends, and how many parses that took."""
+    end, tried = _next_start(lines, start), 0
+    while True:
+        tree = parse("\n".join(lines[start:end]))
+        tried += 1
+        if not isinstance(tree, Fault):
+            return tree, end, tried
+        if (
+            end >= len(lines)
+            or end - start > _LINES_OF_ONE_STATEMENT
+            or not any(m in tree.message for m in _OPEN_ENDED)
+        ):
+            return None, _next_start(lines, start), tried
+        end = _next_start(lines, end)
+
+
+def _next_start(lines: list[str], start: int) -> int:
+    """The next line that may begin a statement: not indented, not blank, no else and no closing bracket."""
+    for number in range(start + 1, len(lines)):
+        line = lines[number]
+        if line.strip() and line[0] not in " \t" and not _CONTINUES.match(line):
+            return number
+    return len(lines)
+
+
+def _does_something(statement: ast.stmt) -> bool:
+    """Prose such as "Done" or "Answer: 42" parses as well: bare names, comparisons and annotations are not enough."""
+    match statement:
+        case ast.Expr(value=value) | ast.Raise(exc=value):
+            return isinstance(value, ast.Call)
+        case ast.Assert(test=value):
+            return not isinstance(value, ast.Name)
+    return isinstance(statement, _ACTS)

@@ -1,0 +1,122 @@
+"""An exception of a plan, told so that it can be repaired: the plan's line, that line's source, a hint."""
+
+import builtins
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType, TracebackType
+
+from sandbox.worker import language
+from sandbox.worker.values import text_of
+
+Report = dict[str, object]
+"""The fields of sandbox.types.Fault."""
+MEMORY: Report = {"kind": "limit", "type": "memory", "message": ""}
+"""The host writes the message: it knows the limit."""
+MAX_MESSAGE = 4_000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A compiled cell and where its code comes from."""
+
+    name: str
+    source: str
+    compiled: "language.CompiledCell"
+
+    @cached_property
+    def codes(self) -> frozenset[int]:
+        """The id of every code object made from this cell's source; equal code of two cells is told apart."""
+        roots = (self.compiled.code, self.compiled.tail)
+        return frozenset(id(code) for root in roots if root is not None for code in _nested(root))
+
+    def line(self, number: int) -> str:
+        """The text of a line, counted from 1; empty where there is none."""
+        lines = self.source.splitlines()
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)
+
+
+def refused(error: Exception, source: str) -> list[Report]:
+    """The faults of a cell that was not compiled."""
+    if isinstance(error, language.PolicyRefused):
+        lines = source.splitlines()
+        return [
+            _report("check", p.name, p.message, p.line, p.column, _at(lines, p.line), p.hint) for p in error.problems
+        ]
+    if isinstance(error, SyntaxError):
+        column = None if error.offset is None else max(error.offset - 1, 0)
+        message = error.msg or "invalid syntax"
+        return [
+            _report(
+                "check", type(error).__name__, message, error.lineno, column, _at(source.splitlines(), error.lineno)
+            )
+        ]
+    if isinstance(error, (RecursionError, MemoryError)):
+        return [_report("check", "SyntaxError", "the code is nested too deeply to be compiled")]
+    return [_report("check", "SyntaxError", text_of(error, str))]
+
+
+def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping[str, object]) -> Report:
+    """The fault of a cell that raised."""
+    if isinstance(error, MemoryError):
+        return MEMORY
+    line, deeper = _place(error.__traceback__, cell, earlier)
+    message = text_of(error, str)[:MAX_MESSAGE] + deeper
+    source = cell.line(line) if line else ""
+    return _report("raised", type(error).__name__, message, line, None, source, _hint(error, names))
+
+
+def _report(
+    kind: str,
+    fault_type: str,
+    message: str,
+    line: int | None = None,
+    column: int | None = None,
+    source: str = "",
+    hint: str = "",
+) -> Report:
+    place: Report = {"line": line, "column": column, "source": source}
+    return {"kind": kind, "type": fault_type, "message": message, **place, "hint": hint}
+
+
+def _at(lines: list[str], number: int | None) -> str:
+    return lines[number - 1] if number and number <= len(lines) else ""
+
+
+def _place(trace: TracebackType | None, cell: Cell, earlier: list[Cell]) -> tuple[int | None, str]:
+    """The innermost line of the cell itself, and where in an earlier cell's function it went wrong below that."""
+    line, deeper = None, ""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if id(code) in cell.codes:
+            line, deeper = trace.tb_lineno, ""
+        else:
+            for other in earlier:
+                if id(code) in other.codes:
+                    text = other.line(trace.tb_lineno).strip()
+                    deeper = f" (in {code.co_name}(), line {trace.tb_lineno} of {other.name}: {text})"
+        trace = trace.tb_next
+    return line, deeper
+
+
+def _hint(error: BaseException, names: Mapping[str, object]) -> str:
+    if isinstance(error, AttributeError) and isinstance(error.name, str):
+        known = [name for name in dir(error.obj) if not name.startswith("_")]
+        return _near(error.name, known)
+    if isinstance(error, NameError) and isinstance(error.name, str):
+        return _near(error.name, list(names)) or _near(error.name, dir(builtins))
+    return ""
+
+
+def _near(name: str, known: list[str]) -> str:
+    shown = [word for word in known if not word.startswith("_")]
+    found = difflib.get_close_matches(name, shown, n=1, cutoff=0.6)
+    return f"did you mean `{found[0]}`?" if found else ""

@@ -1,0 +1,112 @@
+"""The worker's end of the channel, as the plan's functions, print and clock use it."""
+
+import builtins
+import socket
+import sys
+from types import FrameType
+from typing import Any, NoReturn
+
+from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, MAX_STRING, Channel, FrameTooLong
+from sandbox.worker.clock import LogicalClock
+from sandbox.worker.objects import refresh
+from sandbox.worker.values import SCALARS, decode, encode, exact, printable, to_bytes
+
+
+def never() -> NoReturn:
+    """The worker's socket has no time-out."""
+    raise AssertionError("a blocking socket returned early")
+
+
+class Link:
+    """The worker's end of the channel, as the plan's functions use it."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._channel = Channel(sock, send_cap=MAX_FROM_WORKER, receive_cap=MAX_FROM_HOST)
+        self._file: str | None = None
+        self.clock = LogicalClock(0, self._sleep)
+        self.objects: dict[str, object] = {}
+
+    def receive(self) -> list[Any]:
+        """The next message of the host."""
+        return decode(self._channel.receive(never).decode())  # type: ignore[no-any-return]
+
+    def send(self, payload: bytes) -> None:
+        """Send one message."""
+        self._channel.send(payload, never)
+
+    def running(self, file: str | None) -> None:
+        """The file name of the code of the cell that runs, or None; only while one runs may plan code speak."""
+        self._file = file
+
+    def write(self, text: str) -> None:
+        """Print: sent at once, so that it is kept whatever becomes of the cell."""
+        if self._file is None:
+            return
+        for start in range(0, len(text), MAX_STRING):
+            part = text[start : start + MAX_STRING]
+            try:
+                payload = encode(["print", part]).encode()
+            except UnicodeEncodeError:
+                payload = to_bytes(["print", printable(part)])
+            self.send(payload)
+
+    def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        """Have the host carry out a function. Raises what it says, or TypeError or ValueError for odd arguments."""
+        line = self._line()
+        if kwargs or not SCALARS.issuperset(map(type, args)):
+            return self._ask(_checked(line, name, parameters, args, kwargs))
+        try:
+            payload = encode(["call", line, name, args, kwargs]).encode()
+        except ValueError:
+            payload = _checked(line, name, parameters, args, kwargs)
+        return self._ask(payload)
+
+    def _line(self) -> int | None:
+        """The innermost line of the running cell's own source that led to this call."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename != self._file:
+            frame = frame.f_back
+        return None if frame is None else frame.f_lineno
+
+    def _sleep(self, seconds: float) -> None:
+        self._ask(encode(["sleep", seconds]).encode())
+
+    def _ask(self, payload: bytes) -> object:
+        if self._file is None:
+            raise RuntimeError("no cell is running")
+        try:
+            self.send(payload)
+        except FrameTooLong as error:
+            raise ValueError(f"the arguments are too long: {error}") from None
+        kind, *rest = self.receive()
+        *answer, changed, self.clock.set_to = rest
+        if changed:
+            refresh(self.objects, changed)
+        if kind == "error":
+            raise _exception(*answer)
+        return answer[0]
+
+
+def _checked(
+    line: int | None, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]
+) -> bytes:
+    given = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
+    parts = []
+    for parameter, value in [*given, *kwargs.items()]:
+        try:
+            parts.append(exact(value))
+            to_bytes(parts[-1])
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name}(): argument {parameter!r} {error}") from None
+    return to_bytes(["call", line, name, parts[: len(args)], dict(zip(kwargs, parts[len(args) :], strict=True))])
+
+
+def _exception(kind: str, message: str) -> Exception:
+    """The builtin of that name, where it is an exception that a message makes; else RuntimeError."""
+    known = getattr(builtins, kind, None)
+    if isinstance(known, type) and issubclass(known, Exception) and not issubclass(known, MemoryError):
+        try:
+            return known(message)
+        except TypeError:
+            pass
+    return RuntimeError(message)

@@ -1,0 +1,133 @@
+"""What the kernel takes away from the zygote and its workers, step by step.
+
+Each step of the tables is a function that returns nothing, or raises OSError where the kernel or the container does
+not grant it; the host decides what may be missing. The zygote takes the inherited steps once, each worker the rest.
+"""
+
+import ctypes
+import errno
+import os
+import resource
+import struct
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from sandbox.worker import seccomp
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x08000000, 0x10000000, 0x40000000
+SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
+"""The same numbers on every machine."""
+LANDLOCK_VERSION = 1
+LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15}
+"""Kinds of file access that an ABI knows; from 5 on 16."""
+CAPABILITY_VERSION_3 = 0x20080522
+SIGKILL = 9
+NONE = (0, 0)
+
+
+def _check(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def _prctl(option: int, value: int) -> None:
+    _check(seccomp.LIBC.prctl(option, value, 0, 0, 0))
+
+
+def _unshare(flag: int) -> None:
+    _check(seccomp.LIBC.unshare(flag))
+
+
+def no_files() -> None:
+    """RLIMIT_CORE and RLIMIT_FSIZE: no core dumps, no byte into a file."""
+    resource.setrlimit(resource.RLIMIT_CORE, NONE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, NONE)
+
+
+def no_new_privs() -> None:
+    """Nothing that is executed later gains rights; seccomp and Landlock need it."""
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def no_capabilities() -> None:
+    """Drop every capability, root's too."""
+    header = ctypes.create_string_buffer(struct.pack("Ii", CAPABILITY_VERSION_3, 0))
+    _check(seccomp.LIBC.capset(header, ctypes.create_string_buffer(24)))
+
+
+def undumpable() -> None:
+    """No other process of the same user may trace this one or read its memory."""
+    _prctl(PR_SET_DUMPABLE, 0)
+
+
+def landlock() -> None:
+    """Deny every access to files and TCP ports and, where the kernel knows it, to outside sockets and signals."""
+    syscall = seccomp.LIBC.syscall
+    abi = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
+    files = (1 << LANDLOCK_FILES.get(abi, 16)) - 1
+    rules = struct.pack("QQQ", files, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
+    size = 24 if abi >= 6 else 16 if abi >= 4 else 8
+    ruleset = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, ctypes.create_string_buffer(rules), size, 0))
+    try:
+        _check(syscall(SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0))
+    finally:
+        os.close(ruleset)
+
+
+INHERITED: Mapping[str, Callable[[], None]] = {
+    "rlimits": no_files,
+    "user namespace": partial(_unshare, CLONE_NEWUSER),
+    "net namespace": partial(_unshare, CLONE_NEWNET),
+    "ipc namespace": partial(_unshare, CLONE_NEWIPC),
+    "mount namespace": partial(_unshare, CLONE_NEWNS),
+    "no_new_privs": no_new_privs,
+    "landlock": landlock,
+    "capabilities": no_capabilities,
+    "undumpable": undumpable,
+}
+"""The order matters: namespaces need capabilities, Landlock needs no_new_privs."""
+
+
+def attempt(step: Callable[[], None]) -> str:
+    """Take a step; empty if it was granted, else why not."""
+    try:
+        step()
+    except (OSError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def lock_zygote() -> dict[str, str]:
+    """Take every inherited step. Mechanism to empty, or why it was not granted."""
+    return {name: attempt(step) for name, step in INHERITED.items()}
+
+
+def die_with_parent(parent: int) -> None:
+    """Die when the zygote dies. Raises OSError if it already has."""
+    _prctl(PR_SET_PDEATHSIG, SIGKILL)
+    if os.getppid() != parent:
+        raise ProcessLookupError(errno.ESRCH, "the zygote is gone")
+
+
+def bound(idle_bytes: int, memory_mb: int, *, confined: bool) -> None:
+    """Set the worker's own limits: address space, and for a confined one no new file, no new process."""
+    space, most = idle_bytes + (memory_mb << 20), resource.getrlimit(resource.RLIMIT_AS)[1]
+    if most != resource.RLIM_INFINITY:
+        space = min(space, most)
+    resource.setrlimit(resource.RLIMIT_AS, (space, space))
+    if confined:
+        resource.setrlimit(resource.RLIMIT_NPROC, NONE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, NONE)
+
+
+def confine(program: seccomp.Program) -> None:
+    """Put the system call filter on, and see that it holds. Raises OSError."""
+    seccomp.install(program)
+    try:
+        os.close(os.open("/", os.O_RDONLY))
+    except PermissionError:
+        return
+    raise OSError(errno.EPERM, "the filter was accepted but did not stop open()")

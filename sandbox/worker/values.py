@@ -1,0 +1,70 @@
+"""Plan values as JSON, exactly: what has no equal in JSON is refused, never bent."""
+
+import json
+from collections.abc import Callable
+
+from sandbox.protocol import MAX_DEPTH
+
+SCALARS = frozenset({str, int, float, bool, type(None)})
+MAX_REPR = 10_000
+"""Characters of a value's repr that come back to the host."""
+
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
+decode = json.JSONDecoder().decode
+JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"
+
+
+def exact(value: object, depth: int = 0) -> object:
+    """The value with tuples as lists. Raises TypeError or ValueError for what JSON cannot hold."""
+    kind = type(value)
+    if kind in SCALARS:
+        return value
+    if depth >= MAX_DEPTH:
+        raise ValueError(f"lists and dicts may be nested at most {MAX_DEPTH} deep")
+    if kind in (list, tuple):
+        return [exact(item, depth + 1) for item in value]  # type: ignore[attr-defined]
+    if kind is dict:
+        return {_text_key(key): exact(item, depth + 1) for key, item in value.items()}  # type: ignore[attr-defined]
+    remedy = "; list(...) makes a list of it" if hasattr(kind, "__iter__") else ""
+    raise TypeError(f"must be {JSON_NAMES}, not {kind.__name__}{remedy}")
+
+
+def _text_key(key: object) -> str:
+    if type(key) is not str:
+        raise TypeError(f"must be {JSON_NAMES}, not a dict with a key of type {type(key).__name__}")
+    return key
+
+
+def to_bytes(value: object) -> bytes:
+    """The JSON of a value that ``exact`` let through. Raises ValueError for nan, infinity and lone surrogates."""
+    try:
+        return encode(value).encode()
+    except UnicodeEncodeError:
+        raise ValueError("must be text without lone surrogates") from None
+
+
+def shown(value: object, limit: int) -> object:
+    """A cell's value for the host: JSON of at most ``limit`` bytes where it can be, else its repr, cut."""
+    try:
+        plain = exact(value)
+        if len(to_bytes(plain)) <= limit:
+            return plain
+    except (TypeError, ValueError):
+        pass
+    return text_of(value, repr)
+
+
+def text_of(value: object, how: Callable[[object], str]) -> str:
+    """``str`` or ``repr`` of a plan's value: cut, printable, whatever the plan's class does."""
+    try:
+        text = how(value)
+    except MemoryError:
+        raise
+    except BaseException as error:
+        return f"<{type(value).__name__} whose text could not be made: {type(error).__name__}>"
+    return printable(text[:MAX_REPR] + ("..." if len(text) > MAX_REPR else ""))
+
+
+def printable(text: str) -> str:
+    """The text with lone surrogates spelt out."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,121 @@
+"""The process that workers are forked from: started once per sandbox, its environment empty, nothing of the host in it.
+
+It imports what plans need, gives up once what workers inherit as given up, and then forks a worker for each byte that
+comes in on its control socket. The answer carries the worker's number and, as descriptors, the host's end of the
+worker's channel and a pidfd. It ends when the control socket closes or the host dies: it watches the host by a pidfd,
+since the kernel's parent-death signal comes already when the thread that started it ends.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+import warnings
+from typing import NoReturn, TypedDict
+
+from sandbox.worker import lockdown, seccomp, serve
+
+CHANNEL = 3
+"""A worker's only descriptor beside 0, 1 and 2."""
+
+
+class Config(TypedDict):
+    """What the host passes on the command line."""
+
+    host: int
+    """Its process number."""
+    control: int
+    """The control socket's descriptor."""
+    confined: bool
+    guarded: bool
+    path: list[str]
+    """Where else to import from: what the host has beyond the interpreter's own."""
+
+
+def main(config: Config) -> None:
+    """Serve until the host is gone."""
+    control = socket.socket(fileno=config["control"])
+    try:
+        host = os.pidfd_open(_parent(config["host"]))
+        _quiet()
+        sys.path.extend(config["path"])
+        nature, granted = _settle(confined=config["confined"], guarded=config["guarded"])
+    except Exception:
+        control.send(json.dumps({"failed": traceback.format_exc()}).encode())
+        return
+    control.send(json.dumps({"granted": granted}).encode())
+    _fork_on_request(control, host, nature)
+
+
+def _parent(expected: int) -> int:
+    parent = os.getppid()
+    if parent != expected:
+        raise ProcessLookupError("the host is gone")
+    return parent
+
+
+def _quiet() -> None:
+    """Nothing is inherited on 0 to 2, nothing is written there; children are reaped by the kernel."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.close(null)
+    sys.stdin = sys.stdout = sys.stderr = None
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+def _settle(*, confined: bool, guarded: bool) -> tuple[serve.Nature, dict[str, str]]:
+    """Import, lock, freeze; what workers are born with, and mechanism to empty or why it was not granted."""
+    serve.prepare()
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    if not confined:
+        return serve.Nature(False, guarded, None, idle_bytes), {}
+    granted = lockdown.lock_zygote()
+    try:
+        program = seccomp.prepare()
+    except OSError as error:
+        program, granted["seccomp"] = None, str(error)
+    return serve.Nature(True, guarded, program, idle_bytes), granted
+
+
+def _fork_on_request(control: socket.socket, host: int, nature: serve.Nature) -> None:
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    poll.register(host, select.POLLIN)
+    while True:
+        ready = dict(poll.poll())
+        if host in ready or not control.recv(1):
+            return
+        try:
+            _fork(control, nature)
+        except OSError as error:
+            control.send(json.dumps({"failed": f"fork: {error}"}).encode())
+
+
+def _fork(control: socket.socket, nature: serve.Nature) -> None:
+    ours, theirs = socket.socketpair()
+    zygote = os.getpid()
+    worker = os.fork()
+    if worker == 0:
+        _become_worker(theirs, zygote, nature)
+    theirs.close()
+    with ours:
+        pidfd = os.pidfd_open(worker)
+        socket.send_fds(control, [json.dumps({"pid": worker}).encode()], [ours.fileno(), pidfd])
+        os.close(pidfd)
+
+
+def _become_worker(sock: socket.socket, zygote: int, nature: serve.Nature) -> NoReturn:
+    """In the forked process: keep one socket of all that was open, serve, and end without a way back."""
+    try:
+        lockdown.die_with_parent(zygote)
+        os.dup2(sock.detach(), CHANNEL)
+        os.closerange(CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
+        serve.serve(socket.socket(fileno=CHANNEL), nature)
+    finally:
+        os._exit(0)

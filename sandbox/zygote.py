@@ -1,0 +1,117 @@
+"""The host's handle of the zygote: starts it, takes workers from it, ends it."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+from sandbox.errors import WorkerFailed
+from sandbox.process import Worker
+
+BOOT = """
+import json, sys, types
+package = types.ModuleType("sandbox")
+package.__path__ = [sys.argv[1]]
+sys.modules["sandbox"] = package
+from sandbox.worker.zygote import main
+main(json.loads(sys.argv[2]))
+"""
+"""Imports the worker's modules alone: ``sandbox/__init__`` and what it imports stay out of the zygote."""
+FLAGS = ("-s", "-P")
+"""Never -I or -E: they ignore PYTHONHASHSEED."""
+ENVIRONMENT = {"PYTHONHASHSEED": "0"}
+START_SECONDS = 60.0
+ANSWER_SECONDS = 30.0
+MAX_ANSWER = 1 << 16
+
+
+class Zygote:
+    """One zygote process with one worker always forked ahead. Raises WorkerFailed if it cannot be started."""
+
+    def __init__(self, *, confined: bool, guarded: bool) -> None:
+        self._lock, self._owner = threading.Lock(), os.getpid()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stderr = os.memfd_create("stderr")
+        with theirs:
+            self._process = _start(theirs, stderr, confined=confined, guarded=guarded)
+        self._end = weakref.finalize(self, _end, self._process, self._control, self._owner)
+        try:
+            self.granted: dict[str, str] = self._hello(stderr)
+            self._control.send(b"w")
+        except BaseException:
+            self._end()
+            raise
+        finally:
+            os.close(stderr)
+
+    def hatch(self) -> Worker:
+        """The worker that stands ready; the next one is asked for, and not waited for. Raises WorkerFailed."""
+        with self._lock:
+            if not self._end.alive or os.getpid() != self._owner:
+                raise WorkerFailed("the zygote is closed, or belongs to another process: open a sandbox of your own")
+            try:
+                self._control.settimeout(ANSWER_SECONDS)
+                self._control.send(b"w")
+                answer, descriptors, _, _ = socket.recv_fds(self._control, MAX_ANSWER, 2, socket.MSG_CMSG_CLOEXEC)
+            except OSError as error:
+                self._end()
+                raise WorkerFailed(f"the zygote does not answer ({error!r}): open a new sandbox") from error
+        told = _read(answer)
+        if len(descriptors) != 2:
+            raise WorkerFailed(f"the zygote could not fork a worker: {told.get('failed', 'it ended')}")
+        sock, pidfd = descriptors
+        return Worker(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock), pidfd, told["pid"])
+
+    def close(self) -> None:
+        """End the zygote, and with it every worker. Closing twice is harmless."""
+        with self._lock:
+            self._end()
+
+    def _hello(self, stderr: int) -> dict[str, str]:
+        self._control.settimeout(START_SECONDS)
+        try:
+            told = _read(self._control.recv(MAX_ANSWER))
+        except OSError as error:
+            told = {"failed": repr(error)}
+        if "granted" not in told:
+            said = os.pread(stderr, MAX_ANSWER, 0).decode(errors="replace")
+            raise WorkerFailed(f"the zygote did not start ({sys.executable}): {told.get('failed', '')}{said}".rstrip())
+        return dict(told["granted"])
+
+
+def _read(answer: bytes) -> dict[str, Any]:
+    return dict(json.loads(answer)) if answer else {}
+
+
+def _start(control: socket.socket, stderr: int, *, confined: bool, guarded: bool) -> "subprocess.Popen[bytes]":
+    """Start the process in a session of its own, so that Ctrl-C in the terminal is the host's alone."""
+    folder = str(Path(__file__).resolve().parent)
+    more = [entry for entry in sys.path if entry and Path(entry).is_absolute()]
+    config = {"host": os.getpid(), "confined": confined, "guarded": guarded, "path": more, "control": control.fileno()}
+    command = [sys.executable, *FLAGS, "-c", BOOT, folder, json.dumps(config)]
+    try:
+        return subprocess.Popen(
+            command,
+            env=ENVIRONMENT,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            pass_fds=(control.fileno(),),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise WorkerFailed(f"the zygote did not start ({sys.executable}): {error}") from error
+
+
+def _end(process: "subprocess.Popen[bytes]", control: socket.socket, owner: int) -> None:
+    """Runs once: on close, when the handle is collected, or at the interpreter's end; never in a forked copy."""
+    control.close()
+    if os.getpid() == owner:
+        process.kill()
+        process.wait()

@@ -1,0 +1,29 @@
+"""What the browser tests share: they need Chromium, and say so where it is not there."""
+
+import os
+
+import pytest
+
+from envs.base import Action, Observation, Selection
+from envs.miniwob import Miniwob
+
+
+def need_browser() -> None:
+    """Skip the test without a browser; where CI is set a missing browser is a failure."""
+    missing = [requirement for requirement in Miniwob.requirements() if requirement.found is None]
+    if not missing:
+        return
+    reason = f"no {' and no '.join(item.name for item in missing)}: {missing[0].remedy}"
+    if os.environ.get("CI", "").lower() in ("1", "true"):
+        pytest.fail(f"CI runs the browser tests, but there is {reason}")
+    pytest.skip(reason)
+
+
+def start(world: Miniwob, name: str) -> Observation:
+    """Begin the task of that id."""
+    return world.reset(Miniwob.tasks(Selection(ids=(name,)))[0])
+
+
+def act(world: Miniwob, name: str, *args: str | float) -> Observation:
+    """Take one action."""
+    return world.act(Action(name, args))

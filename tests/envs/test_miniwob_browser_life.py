@@ -1,0 +1,139 @@
+"""The browser's life: one for all threads, replaced when it dies, gone when its owner is."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from envs.errors import WorldBroken
+from envs.miniwob import Miniwob, chromium
+from envs.miniwob.watchdog import end_all, processes_naming
+from tests.envs.miniwob_browser import act, need_browser, start
+
+OWNER = """
+import sys
+from envs.base import Selection
+from envs.miniwob import Miniwob, chromium
+world = Miniwob()
+world.reset(Miniwob.tasks(Selection(ids=("click-test/1",)))[0])
+print(chromium.shared().profile, flush=True)
+sys.stdin.read()
+"""
+ROOT = Path(__file__).parents[2]
+
+
+def gone(profile: str, seconds: float = 15.0) -> bool:
+    """Whether nothing uses the profile any more, and its folder is removed."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if not processes_naming(profile.encode()) and not Path(profile).exists():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("ending", ["killed", "finished"])
+def test_no_browser_outlives_its_owner(ending: str) -> None:
+    need_browser()
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert owner.stdin is not None
+    assert owner.stdout is not None
+    profile = owner.stdout.readline().strip()
+    assert len(processes_naming(profile.encode())) >= 2  # Chromium and its driver
+    if ending == "killed":
+        owner.send_signal(signal.SIGKILL)
+    else:
+        owner.stdin.close()
+    owner.wait(timeout=30)
+    assert gone(profile)
+
+
+@pytest.mark.browser
+def test_a_dead_browser_breaks_the_episode_and_is_replaced() -> None:
+    need_browser()
+    world = Miniwob()
+    start(world, "click-test/1")
+    first = chromium.shared()
+    for process in processes_naming(first.profile.encode()):
+        if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes():
+            os.kill(process, signal.SIGKILL)
+    for _ in range(2):
+        with pytest.raises(WorldBroken, match="gone"):
+            act(world, "click_xpath", "//button")
+    start(world, "click-test/1")
+    assert act(world, "click_xpath", "//button").terminated
+    assert chromium.shared() is not first
+    assert gone(first.profile)
+    world.close()
+
+
+@pytest.mark.browser
+def test_a_crashed_tab_breaks_only_its_own_episode() -> None:
+    need_browser()
+    crashing, other = Miniwob(), Miniwob()
+    start(crashing, "click-test/1")
+    start(other, "click-test/2")
+    browser = chromium.shared()
+    crash(crashing)
+    with pytest.raises(WorldBroken):
+        act(crashing, "click_xpath", "//button")
+    assert act(other, "click_xpath", "//button").terminated
+    start(crashing, "click-test/1")
+    assert act(crashing, "click_xpath", "//button").terminated
+    crash(crashing)
+    start(crashing, "click-test/1")  # what dies between two episodes breaks neither
+    assert act(crashing, "click_xpath", "//button").terminated
+    assert chromium.shared() is browser
+    crashing.close()
+    other.close()
+
+
+def crash(world: Miniwob) -> None:
+    """End the process behind the world's page."""
+    tab = world._tab
+    assert tab is not None
+    with contextlib.suppress(WorldBroken):
+        tab._connection.call("Page.crash")
+
+
+@pytest.mark.browser
+def test_threads_play_side_by_side() -> None:
+    need_browser()
+    solved: list[bool] = []
+
+    def play(seed: int) -> None:
+        world = Miniwob()
+        for number in range(seed, seed + 5):
+            start(world, f"click-test/{number}")
+            act(world, "click_xpath", "//button")
+            solved.append(world.verdict().solved)
+        world.close()
+
+    threads = [threading.Thread(target=play, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    assert solved == [True] * 20
+
+
+def test_the_watchdog_ends_what_names_the_profile_and_nothing_else(tmp_path: Path) -> None:
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    named = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", str(profile)])
+    spared = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", str(tmp_path / "other")])
+    end_all(str(profile))
+    assert named.wait(timeout=10) == -signal.SIGKILL
+    assert spared.poll() is None
+    assert not profile.exists()
+    spared.kill()
+    spared.wait()

@@ -1,0 +1,141 @@
+"""What the world of MiniWoB++ knows without a browser."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from envs.base import Selection
+from envs.errors import BadSelection, MissingRequirement
+from envs.miniwob import Miniwob, chromium, keys, task_types
+from envs.miniwob.world import PAPER_ACTIONS, Options
+from tests.envs.miniwob_browser import need_browser
+
+
+def ids(selection: Selection) -> list[str]:
+    return [task.id for task in Miniwob.tasks(selection)]
+
+
+def test_the_53_types_have_a_page_each() -> None:
+    pages = [task_types.package() / "html" / "miniwob" / f"{name}.html" for name in Miniwob.types]
+    assert len(set(pages)) == 53
+    assert all(page.is_file() for page in pages)
+
+
+def test_the_splits_part_the_types() -> None:
+    assert len(task_types.FEEDBACK) == 9
+    assert len(task_types.NO_FEEDBACK) == 44
+    assert Miniwob.splits == ("all", "feedback", "no-feedback")
+    assert sorted(Miniwob.types) == sorted(task_types.FEEDBACK + task_types.NO_FEEDBACK)
+
+
+def test_a_selection_takes_each_type_in_turn() -> None:
+    assert len(ids(Selection())) == 53 * 5
+    assert len({name.split("/")[0] for name in ids(Selection(limit=53))}) == 53
+    assert ids(Selection(types=("click-test", "click-link"), seeds=(7, 8))) == [
+        "click-link/7",
+        "click-test/7",
+        "click-link/8",
+        "click-test/8",
+    ]
+    assert len(ids(Selection(split="feedback", seeds=(1,)))) == 9
+
+
+def test_ids_override_all_else_and_carry_the_seed() -> None:
+    (task,) = Miniwob.tasks(Selection(ids=("click-button/17",), split="feedback", seeds=(3,)))
+    assert (task.type, task.seed, task.split, task.goal) == ("click-button", 17, "no-feedback", "")
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(split="hard"),
+        Selection(types=("click-nothing",)),
+        Selection(split="feedback", types=("click-test",)),
+        Selection(ids=("click-button",)),
+        Selection(ids=("click-button/x",)),
+        Selection(ids=("click-nothing/1",)),
+    ],
+)
+def test_what_does_not_exist_is_refused(selection: Selection) -> None:
+    with pytest.raises(BadSelection):
+        Miniwob.tasks(selection)
+
+
+def test_the_papers_actions_are_five_and_come_without_queries() -> None:
+    assert set(Miniwob(Options(paper_actions=True)).actions) == set(PAPER_ACTIONS)
+    assert not Miniwob(Options(paper_actions=True)).queries
+    assert set(Miniwob().actions) > set(PAPER_ACTIONS)
+    assert set(Miniwob.queries) == {"find"}
+
+
+def test_every_action_is_documented_with_an_example_call() -> None:
+    for spec in Miniwob.actions.values():
+        assert spec.doc
+        assert spec.example.startswith(f"{spec.name}(")
+
+
+@pytest.mark.parametrize(
+    ("type_name", "goal", "expected"),
+    [
+        ("click-button", 'Click on the "Ok" button.', {"target": "Ok"}),
+        ("click-checkboxes", "Select a, b and click Submit.", {"targets": ["a", "b"], "button": "submit"}),
+        ("social-media-some", 'Click the "Like" button on 1 post by @a and then click Submit.', None),
+        ("click-button", "Something else.", {}),
+    ],
+)
+def test_the_goal_is_read(type_name: str, goal: str, expected: dict[str, object] | None) -> None:
+    params = task_types.params(type_name, goal, None)
+    assert params == (
+        expected if expected is not None else {"button": "Like", "amount": "1", "user": "@a", "submit": "Submit"}
+    )
+
+
+def test_fields_of_the_page_come_before_the_goal() -> None:
+    assert task_types.params("email-inbox-nl-turk", "Reply.", {"task": "reply", "by": "Al"}) == {
+        "task": "reply",
+        "by": "Al",
+    }
+
+
+@pytest.mark.parametrize("name", ["arrow_down", "ArrowDown", "down", "Arrow-Down", "ARROW_DOWN"])
+def test_a_key_may_be_spelled_as_people_do(name: str) -> None:
+    assert keys.named(name) is keys.NAMED["arrow_down"]
+
+
+def test_every_printable_character_has_its_key() -> None:
+    printable = {chr(number) for number in range(32, 127)}
+    assert printable <= set(keys.TYPED)
+    assert all(keys.TYPED[character].text == character for character in printable)
+    assert keys.TYPED["["].number == 219  # 91, its ordinal, would be the Windows key
+    assert keys.named("hyper") is None
+
+
+def test_without_a_browser_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for _, variable, _ in chromium.PROGRAMS:
+        monkeypatch.setenv(variable, str(tmp_path / "nothing"))
+    assert [item.found for item in Miniwob.requirements()] == [None, None]
+    with pytest.raises(MissingRequirement, match="chromium-driver"):
+        chromium.require()
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("1", pytest.fail), ("true", pytest.fail), ("", pytest.skip)])
+def test_browser_tests_skip_without_a_browser_but_fail_in_ci(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ci: str, outcome: Callable[[str], NoReturn]
+) -> None:
+    with pytest.raises(BaseException) as expected:
+        outcome("")
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setenv("MINIWOB_CHROMEDRIVER", str(tmp_path / "nothing"))
+    with pytest.raises(expected.type, match="no chromedriver: install"):
+        need_browser()
+
+
+def test_a_browser_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for _, variable, names in chromium.PROGRAMS:
+        monkeypatch.delenv(variable, raising=False)
+        (tmp_path / names[0]).write_text("#!/bin/sh\n")
+        (tmp_path / names[0]).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert chromium.require() == (str(tmp_path / "chromium"), str(tmp_path / "chromedriver"))

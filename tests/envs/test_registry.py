@@ -1,0 +1,67 @@
+"""Finding worlds by name and by file."""
+
+from pathlib import Path
+
+import pytest
+
+from envs import UnknownWorld, known_worlds, load_world
+from envs.toy import Toy
+
+WORLD = '''
+from envs import Environment, Observation, Selection, Task, Verdict, action
+
+class Light(Environment):
+    name = "light"
+    types = ("on",)
+
+    @classmethod
+    def tasks(cls, selection, options=None):
+        return [Task(id="on/0", env="light", split="all", type="on", goal="turn the light on")]
+
+    def begin(self, task):
+        self.on = False
+        return Observation("It is dark.")
+
+    @action()
+    def press(self) -> Observation:
+        """Press the switch."""
+        self.on = True
+        return Observation("It is bright.", terminated=True)
+
+    def verdict(self):
+        return Verdict(self.on, float(self.on))
+'''
+
+
+def test_every_shipped_world_loads() -> None:
+    assert {load_world(name).name for name in ("alfworld", "miniwob", "toy")} <= set(known_worlds())
+    assert load_world("toy") is Toy
+
+
+def test_a_class_in_a_file_is_a_world(tmp_path: Path) -> None:
+    file = tmp_path / "light.py"
+    file.write_text(WORLD)
+    assert load_world(f"{file}:Light").name == "light"
+    assert load_world(str(file)).name == "light"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        (None, "missing.py:X", "no file"),
+        ("x = 1", "plain.py:Light", "it has none"),
+        ("raise RuntimeError('boom')", "bad.py:X", "RuntimeError: boom"),
+        ("def broken(:", "broken.py:X", "SyntaxError"),
+        (WORLD, "light.py:Dark", "it has Light"),
+    ],
+)
+def test_a_file_that_holds_no_such_world_is_told(tmp_path: Path, text: str | None, name: str, message: str) -> None:
+    if text is not None:
+        (tmp_path / name.partition(":")[0]).write_text(text)
+    with pytest.raises(UnknownWorld, match=message):
+        load_world(str(tmp_path / name))
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(UnknownWorld, match="alfworld, miniwob, toy"):
+        load_world("nethack")

@@ -1,0 +1,289 @@
+"""The verbs of an episode, on the toy world and in the real sandbox."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from envs import Action, Observation, Selection, action
+from envs.toy import Toy
+from planner import (
+    Episode,
+    EpisodeBroken,
+    EpisodeOver,
+    EpisodeStopped,
+    FeedbackKind,
+    JournalMismatch,
+    MemoryJournal,
+    Outcome,
+    Terms,
+    WrongMark,
+    play,
+)
+from planner.strategies import Options
+from sandbox import Limits, Sandbox
+
+SOLVE = """
+for number in range(1, 9):
+    if task.params["things"][0] in agent.open(f"box_{number}"):
+        agent.take(task.params["things"][0], f"box_{number}")
+        break
+agent.put(task.params["things"][0])
+print("never reached")
+"""
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as shared:
+        yield shared
+
+
+def episode(
+    sandbox: Sandbox, world: Toy | None = None, journal: MemoryJournal | None = None, **terms: object
+) -> Episode:
+    task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
+    given = Terms(**{"actions": 30, **terms})  # type: ignore[arg-type]
+    return Episode(task, world or Toy(), sandbox, journal if journal is not None else MemoryJournal(), terms=given)
+
+
+def test_the_action_that_ends_the_episode_does_not_return(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    played.begin()
+    with pytest.raises(EpisodeOver):
+        played.run(SOLVE)
+    assert played.feedbacks[-1].kind is FeedbackKind.DONE
+    assert played.feedbacks[-1].output == ""
+    assert played.ending().outcome is Outcome.DIRECT_SUCCESS
+    assert [step.line for step in played.steps][-2:] == [4, 6]
+    played.close()
+
+
+def test_a_success_after_an_error_is_indirect(sandbox: Sandbox) -> None:
+    def strategy(playing: Episode, options: object) -> None:
+        assert playing.run("agent.opne('box_1')").kind is FeedbackKind.CHECK
+        assert playing.run("agent.open('box_1')\nassert False, 'stop here'").kind is FeedbackKind.RAISED
+        playing.run(SOLVE)
+
+    ending = play(episode(sandbox), strategy, Options())
+    assert ending.outcome is Outcome.INDIRECT_SUCCESS
+    assert ending.cause == ""
+
+
+def test_a_plan_that_stops_early_is_unfinished_and_keeps_its_names(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    played.begin()
+    first = played.run("seen = agent.open('box_1')\nprint(seen)")
+    assert first.kind is FeedbackKind.UNFINISHED
+    assert "You open box_1" in first.output
+    assert played.run("assert seen.startswith('You open')").kind is FeedbackKind.UNFINISHED
+    assert played.ending().outcome is Outcome.FAILURE
+    assert played.ending().cause == "unfinished"
+    played.close()
+
+
+def test_feedback_tells_actions_fault_line_and_state(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    played.begin()
+    feedback = played.run("agent.open('box_1')\n\nagent.take('unicorn', 'box_1')\nraise KeyError('unicorn')")
+    assert feedback.line == 4
+    assert "1. open('box_1') -> You open box_1" in feedback.text
+    assert "2. take('unicorn', 'box_1') -> Nothing happens: you see no unicorn in box_1." in feedback.text
+    assert "raise KeyError('unicorn')" in feedback.text
+    assert feedback.text.endswith("Current state: You hold nothing. On the table: nothing.")
+    played.close()
+
+
+def test_attributes_follow_the_world(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    played.begin()
+    found = played.run(SOLVE.replace("agent.put", "assert agent.holding == task.params['things'][0]\n#"))
+    assert found.kind is FeedbackKind.UNFINISHED, found.text
+    assert played.run("agent.holding = 'key'").kind is not FeedbackKind.UNFINISHED
+    played.close()
+
+
+def test_actions_run_out(sandbox: Sandbox) -> None:
+    ending = play(
+        episode(sandbox, actions=2), lambda playing, _: void(playing.run("while True: agent.open('box_1')")), Options()
+    )
+    assert (ending.outcome, ending.cause, ending.actions) == (Outcome.OUT_OF_BUDGET, "out_of_budget", 2)
+
+
+def void(_: object) -> None:
+    return None
+
+
+def test_a_rewind_takes_back_world_and_namespace_but_not_the_count(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    played.begin()
+    played.run("opened = [agent.open('box_1')]")
+    mark = played.mark()
+    state = played.world.state()
+    played.run("opened.append(agent.open('box_2'))\nextra = 1")
+    played.rewind(mark)
+    assert played.world.state() == state
+    assert [step.undone for step in played.steps] == [False, True]
+    assert played.actions == 2
+    assert played.run("print(len(opened))").output == "1\n"
+    assert played.run("print(extra)").kind is FeedbackKind.CHECK
+    played.close()
+
+
+def test_a_mark_belongs_to_its_frame(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    played.begin()
+    mark = played.mark()
+    with played.frame("other"), pytest.raises(WrongMark, match="belongs to frame"):
+        played.rewind(mark)
+    played.close()
+
+
+def test_nested_plans_have_frames_of_their_own_and_share_the_budget(sandbox: Sandbox) -> None:
+    played = episode(sandbox, actions=3)
+
+    def achieve(depth: int) -> bool:
+        with played.frame("achieve", {"achieve": typed}):
+            inner = played.run("outer" if depth < 0 else f"agent.open('box_1')\nachieve({depth + 1})")
+        return inner.kind is FeedbackKind.UNFINISHED
+
+    def typed(depth: int) -> bool:
+        """Go one level deeper."""
+        return achieve(depth)
+
+    ending = play(played, lambda playing, _: void(achieve(0)), Options())
+    assert (ending.outcome, ending.actions) == (Outcome.OUT_OF_BUDGET, 3)
+    assert [feedback.kind for feedback in played.feedbacks] == [FeedbackKind.LIMIT] * 4
+    assert [step.scope.count("achieve") for step in played.steps] == [1, 2, 3]
+
+
+def test_frames_pass_only_what_is_given(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    played.begin()
+    played.run("secret = 1")
+    with played.frame("inner", helpers="def double(x):\n    return 2 * x"):
+        assert played.run("print(double(4))").output == "8\n"
+        assert played.run("print(secret)").kind is FeedbackKind.CHECK
+    assert played.run("print(secret)").output == "1\n"
+    played.close()
+
+
+def test_a_limit_ends_the_cell_and_the_namespace_comes_back(sandbox: Sandbox) -> None:
+    played = episode(sandbox, limits=Limits(wall_seconds=0.5))
+    played.begin()
+    played.run("opened = agent.open('box_1')")
+    assert played.run("while True:\n    pass").kind is FeedbackKind.LIMIT
+    assert played.run("print(opened[:8])").output == "You open\n"
+    assert played.actions == 1
+    played.close()
+
+
+def test_a_new_round_begins_again_with_a_fresh_namespace(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    first = played.begin()
+    played.run("x = agent.open('box_1')")
+    assert played.new_round() == first
+    assert played.steps == []
+    assert played.actions == 1
+    assert played.run("print(x)").kind is FeedbackKind.CHECK
+    played.close()
+
+
+class Breaking(Toy):
+    """A world whose lid is a bug."""
+
+    @action()
+    def open(self, box: str) -> Observation:
+        """Open a box."""
+        raise ZeroDivisionError("a bug in the world")
+
+
+def test_a_bug_of_the_world_is_broken_and_never_reaches_the_plan(sandbox: Sandbox) -> None:
+    code = "try:\n    agent.open('box_1')\nexcept BaseException:\n    print('caught')"
+    played = episode(sandbox, Breaking())
+    ending = play(played, lambda playing, _: void(playing.run(code)), Options())
+    assert ending.outcome is Outcome.BROKEN
+    assert "ZeroDivisionError: a bug in the world" in ending.message
+
+
+def test_helpers_that_cannot_be_defined_are_our_fault(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    played.begin()
+    with pytest.raises(EpisodeBroken, match="helpers cannot be defined"), played.frame("inner", helpers="1/0"):
+        pass
+
+
+def test_a_stopped_run_leaves_no_ending(sandbox: Sandbox) -> None:
+    journal = MemoryJournal()
+    task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
+    stopped = Episode(task, Toy(), sandbox, journal, terms=Terms(actions=9), stopped=lambda: True)
+    with pytest.raises(EpisodeStopped):
+        play(stopped, lambda playing, _: void(playing.run("agent.open('box_1')")), Options())
+    assert "outcome" not in {kind for _, kind, _ in journal.events}
+
+
+def solve(playing: Episode, options: object) -> None:
+    playing.run("print(agent.open('box_1'))")
+    playing.run(SOLVE)
+
+
+def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox) -> None:
+    whole = MemoryJournal()
+    play(episode(sandbox, journal=whole), solve, Options())
+    events = list(whole.events.items())
+    assert len(events) > 5
+    for cut in range(len(events)):
+        journal = MemoryJournal()
+        journal.events = dict(events[:cut])
+        play(episode(sandbox, journal=journal), solve, Options())
+        assert list(journal.events.items()) == events
+
+
+def test_a_journal_that_cannot_be_repeated_is_told(sandbox: Sandbox) -> None:
+    journal = MemoryJournal()
+    play(episode(sandbox, journal=journal), solve, Options())
+    key = next(key for key in journal.events if key[1] == "act")
+    changed = dict(journal.events[key])
+    changed["observation"] = {"text": "You open box_1. In it, you see a dragon."}
+    journal.events[key] = changed
+    with pytest.raises(JournalMismatch, match="dragon"):
+        play(episode(sandbox, journal=journal), solve, Options())
+
+
+def test_random_numbers_follow_the_seed_and_the_frame_only(sandbox: Sandbox) -> None:
+    def numbers(seed: str, path: str) -> str:
+        played = Episode(
+            Toy.tasks(Selection(ids=("fetch/0",)))[0],
+            Toy(),
+            sandbox,
+            MemoryJournal(),
+            terms=Terms(actions=1, seed=seed),
+            path=path,
+        )
+        played.begin()
+        output = played.run("import random\nprint([random.randint(0, 9) for _ in range(20)])").output
+        played.close()
+        return output
+
+    assert numbers("1", "task/4") == numbers("1", "task/5")
+    assert numbers("1", "task/4") != numbers("2", "task/4")
+
+
+def test_queries_are_no_steps(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    played.begin()
+    assert played.run("print(agent.table())").output == "[]\n"
+    assert played.steps == []
+    assert played.actions == 0
+    played.close()
+
+
+def test_an_action_is_what_its_call_means(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    played.begin()
+    played.run("list(map(agent.open, ['box_1', 'box_2']))\nagent.take(box='box_1', thing='unicorn')")
+    assert [step.action for step in played.steps] == [
+        Action("open", ("box_1",)),
+        Action("open", ("box_2",)),
+        Action("take", ("unicorn", "box_1")),
+    ]
+    played.close()

@@ -1,0 +1,69 @@
+"""What the plans of the tests are given: a household, a web page, host functions."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+
+def one(receptacle: str) -> str:
+    return receptacle
+
+
+def two(object: str, receptacle: str) -> str:
+    return object + receptacle
+
+
+def get_object_with_id(observation: str, object_name: str) -> list[str]:
+    return [observation, object_name]
+
+
+def click_xpath(xpath: str) -> str:
+    return xpath
+
+
+def press_key(key: Literal["enter", "tab"]) -> str:
+    return key
+
+
+def scroll(pixels: int, speed: float = 1.0, *, smooth: bool = False) -> str:
+    return f"{pixels}{speed}{smooth}"
+
+
+def drag(start: tuple[int, int], end: tuple[int, int] | None = None) -> str:
+    return f"{start}{end}"
+
+
+def select(options: list[str], *more: str, **settings: str) -> str:
+    return f"{options}{more}{settings}"
+
+
+def nothing() -> str:
+    return ""
+
+
+def write_rule(rule: str, type: str = "", example: str = "", validation_record: str = "") -> str:
+    return rule + type + example + validation_record
+
+
+def achieve(task: str) -> bool:
+    return bool(task)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{f"agent.{name}": one for name in ("go_to", "open", "close", "use", "examine")},
+    **{f"agent.{name}": two for name in ("take_from", "put_in_or_on", "clean_with", "heat_with", "cool_with")},
+    "agent.look": nothing,
+    "agent.inventory": nothing,
+    "agent.click_xpath": click_xpath,
+    "agent.type": one,
+    "agent.press_key": press_key,
+    "agent.scroll": scroll,
+    "agent.drag": drag,
+    "agent.select": select,
+    "agent.find": click_xpath,
+    "get_object_with_id": get_object_with_id,
+    "achieve": achieve,
+    "finish": nothing,
+    "rule_system.write_rule": write_rule,
+}
+ATTRIBUTES = ("agent.location", "agent.holding")
+NAMES = ("task", "seen_before")

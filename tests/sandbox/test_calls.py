@@ -1,0 +1,135 @@
+"""Host functions as plans call them: arguments, defaults, errors, answers."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from pydantic import JsonValue
+
+from sandbox import BadAnswer, BadFunction, FaultKind, Sandbox
+
+
+def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
+    return [*args, kwargs]
+
+
+def test_functions_are_called_as_python_calls_them(sandbox: Sandbox) -> None:
+    with sandbox.session({"agent.echo": echo, "say": echo}) as session:
+        assert session.run("agent.echo(1, 'b', c=[2])").value == [1, "b", {"c": [2]}]
+        assert session.run("say(*[1, 2], **{'x': None})").value == [1, 2, {"x": None}]
+        assert session.run("list(map(agent.echo, ['a', 'b']))").value == [["a", {}], ["b", {}]]
+        assert session.run("f = say\n[f((1, (2,)))]").value == [[[1, [2]], {}]]
+        assert session.run("agent").value == "<agent: echo>"
+
+
+def test_defaults_are_the_functions_own(sandbox: Sandbox) -> None:
+    def f(a: int, b: int = 2, *, c: int = 3) -> list[int]:
+        return [a, b, c]
+
+    with sandbox.session({"f": f}) as session:
+        assert session.run("[f(1), f(1, 5), f(1, c=6), f(b=7, a=8)]").value == [
+            [1, 2, 3],
+            [1, 5, 3],
+            [1, 2, 6],
+            [8, 7, 3],
+        ]
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        ("f(1)", "TypeError", "f(): argument 'place' should be a valid string, not int 1"),
+        ("f('a', 'b')", "TypeError", "f(): too many positional arguments; it is f(place: str)"),
+        ("f()", "TypeError", "f(): missing a required argument: 'place'"),
+        ("f(plce='a')", "TypeError", "f(): missing a required argument: 'place'"),
+        ("f({'a'})", "TypeError", "f(): argument 'place' must be str, int, float, bool, None, list or dict"),
+        ("f({1: 'a'})", "TypeError", "not a dict with a key of type int"),
+        ("f(f)", "TypeError", "not HostFunction"),
+        ("f(float('nan'))", "ValueError", "f(): argument 'place'"),
+        ("f('\\ud800')", "ValueError", "f(): argument 'place' must be text without lone surrogates"),
+        ("f('x' * 100_001)", "ValueError", "at most 100000"),
+        ("f('x' * 2_000_000)", "ValueError", "the arguments are too long"),
+        (
+            "a = []\na.append(a)\nf(a)",
+            "ValueError",
+            "f(): argument 'place' lists and dicts may be nested at most 32 deep",
+        ),
+        ("f(10 ** 30)", "ValueError", "64 bits"),
+    ],
+)
+def test_odd_arguments_never_reach_the_function(sandbox: Sandbox, call: str, kind: str, message: str) -> None:
+    called: list[object] = []
+
+    def f(place: str) -> None:
+        called.append(place)
+
+    with sandbox.session({"f": f}) as session:
+        fault = session.run(call).fault
+        assert fault is not None
+        assert (fault.kind, fault.type) == (FaultKind.RAISED, kind)
+        assert message in fault.message
+        assert not called
+        assert session.run("f('a')").fault is None
+        assert called == ["a"]
+
+
+class Odd(ValueError):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("error", "caught"),
+    [
+        (ValueError("no such place"), "ValueError: no such place"),
+        (KeyError("desk"), "KeyError: 'desk'"),
+        (FileNotFoundError(2, "gone"), "FileNotFoundError: [Errno 2] gone"),
+        (Odd("odd"), "RuntimeError: odd"),
+        (MemoryError("host"), "RuntimeError: host"),
+        (UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"), "RuntimeError: 'utf-8' codec can't decode byte 0x78"),
+        (ValueError("a \ud800"), "ValueError: a \\ud800"),
+    ],
+)
+def test_what_a_function_raises_reaches_the_plan(sandbox: Sandbox, error: Exception, caught: str) -> None:
+    def fail() -> None:
+        raise error
+
+    with sandbox.session({"fail": fail}) as session:
+        fault = session.run("fail()").fault
+        assert fault is not None
+        assert f"{fault.type}: {fault.message}".startswith(caught)
+        result = session.run("try:\n    fail()\nexcept Exception as error:\n    print('caught')")
+        assert result.output == "caught\n"
+        assert result.fault is None
+
+
+def unheard_of() -> object:
+    return object()
+
+
+def test_an_answer_that_is_not_json_is_the_hosts_own_error(sandbox: Sandbox) -> None:
+    with sandbox.session({"f": unheard_of}) as session:
+        with pytest.raises(BadAnswer, match="f: the answer is not JSON"):
+            session.run("f()")
+        assert session.run("1").value == 1
+
+
+@pytest.mark.parametrize(
+    ("functions", "values", "attributes"),
+    [
+        ({"agent.go": echo, "agent": echo}, {}, {}),
+        ({"agent.go": echo}, {"agent": {}}, {}),
+        ({"agent.go": echo}, {}, {"agent.go": 1}),
+        ({"f": echo}, {"f": 1}, {}),
+        ({}, {"a.b": 1}, {}),
+        ({}, {"_a": 1}, {}),
+        ({}, {}, {"location": 1}),
+        ({}, {"a": object()}, {}),
+    ],
+)
+def test_names_that_clash_and_values_that_are_not_json_are_refused(
+    sandbox: Sandbox,
+    functions: Mapping[str, Callable[..., object]],
+    values: dict[str, JsonValue],
+    attributes: dict[str, JsonValue],
+) -> None:
+    with pytest.raises(BadFunction):
+        sandbox.session(functions, values=values, attributes=lambda: attributes)

@@ -1,0 +1,78 @@
+"""What is wrong with a plan, told by its own line."""
+
+import pytest
+from pydantic import JsonValue
+
+from sandbox import FaultKind, Sandbox
+
+
+def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
+    return [*args, kwargs]
+
+
+def test_a_fault_shows_the_plans_line_its_source_and_a_hint(sandbox: Sandbox) -> None:
+    with sandbox.session({"agent.go_to": echo}) as session:
+        fault = session.run("x = 1\n\nagent.goto('desk')\n").fault
+        assert fault is not None
+        assert (fault.line, fault.source, fault.type) == (3, "agent.goto('desk')", "AttributeError")
+        assert fault.hint == "did you mean `go_to`?"
+        fault = session.run("agnet.go_to('desk')").fault
+        assert fault is not None
+        assert fault.hint == "did you mean `agent`?"
+
+
+def test_a_fault_in_an_earlier_cells_function_names_both_places(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        session.run("def inner(x):\n    return 1 / x\ndef outer(x):\n    return inner(x)", "helpers")
+        fault = session.run("a = 1\nb = outer(0)", "main").fault
+        assert fault is not None
+        assert (fault.line, fault.source) == (2, "b = outer(0)")
+        assert fault.message == "division by zero (in inner(), line 2 of helpers: return 1 / x)"
+
+
+def test_the_innermost_line_of_the_cell_itself_counts(sandbox: Sandbox) -> None:
+    with sandbox.session({"f": echo}) as session:
+        fault = session.run("def go():\n    f({1})\n\ngo()").fault
+        assert fault is not None
+        assert (fault.line, fault.source) == (2, "    f({1})")
+        assert "worker" not in str(fault)
+
+
+def test_code_that_does_not_parse_says_where(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        fault = session.run("x = 1\ny = (2\n").fault
+        assert fault is not None
+        assert (fault.kind, fault.line, fault.column, fault.source) == (FaultKind.CHECK, 2, 4, "y = (2")
+        for code in ("\0", "x = '\ud800'", "(" * 5_000, "-" * 50_000 + "1", "return 1", "x = 1\n  y = 2"):
+            fault = session.run(code).fault
+            assert fault is not None, code[:20]
+            assert fault.kind is FaultKind.CHECK, code[:20]
+        assert session.run("1 + 1").value == 2
+        assert session.mark() == 1
+
+
+@pytest.mark.parametrize("raised", ["SystemExit(3)", "KeyboardInterrupt()", "GeneratorExit()", "BaseException('x')"])
+def test_no_exception_of_a_plan_ends_its_session(sandbox: Sandbox, raised: str) -> None:
+    with sandbox.session({}) as session:
+        session.run("kept = 1")
+        fault = session.run(f"raise {raised}").fault
+        assert fault is not None
+        assert (fault.kind, fault.type) == (FaultKind.RAISED, raised.partition("(")[0])
+        assert session.run("kept").value == 1
+
+
+def test_deep_recursion_is_an_exception_like_any_other(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        fault = session.run("def f(n):\n    return f(n + 1)\nf(0)").fault
+        assert fault is not None
+        assert (fault.type, fault.line) == ("RecursionError", 2)
+
+
+def test_an_exceptions_text_may_be_as_odd_as_it_likes(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        fault = session.run("class E(Exception):\n    def __str__(self):\n        return 1 / 0\nraise E()").fault
+        assert fault is not None
+        assert fault.type == "E"
+        fault = session.run("raise ValueError('x' * 1_000_000 + '\\ud800')").fault
+        assert fault is not None
+        assert len(fault.message) < 5_000

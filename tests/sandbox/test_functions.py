@@ -1,0 +1,245 @@
+"""What a function's signature makes of the arguments that come in."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from enum import Enum
+from typing import Annotated, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field, JsonValue
+
+from sandbox.errors import BadFunction
+from sandbox.functions import FunctionSpec
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Point(BaseModel):
+    x: int
+    y: int = 0
+
+
+class World:
+    def go_to(self, place: str, times: int = 1) -> str:
+        """Walk there."""
+        return place * times
+
+
+def spec(function: Callable[..., object], name: str = "f") -> FunctionSpec:
+    return FunctionSpec.of(name, function)
+
+
+def typed(annotation: object) -> FunctionSpec:
+    """A function of one parameter ``x`` with that annotation."""
+
+    def function(x: object) -> None: ...
+
+    parameter = inspect.Parameter("x", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation)
+    function.__signature__ = inspect.Signature([parameter])  # type: ignore[attr-defined]
+    return spec(function)
+
+
+def test_a_method_is_read_without_self() -> None:
+    read = spec(World().go_to, "agent.go_to")
+    assert read.parameters() == ["place", "times"]
+    assert read.doc == "Walk there."
+    assert read.schema() == {
+        "name": "agent.go_to",
+        "doc": "Walk there.",
+        "parameters": [
+            {"name": "place", "kind": "positional or keyword", "type": "str"},
+            {"name": "times", "kind": "positional or keyword", "type": "int", "default": "1"},
+        ],
+    }
+
+
+def test_a_given_signature_comes_first() -> None:
+    def go(*args: object, **kwargs: object) -> None: ...
+
+    go.__signature__ = inspect.signature(World().go_to)  # type: ignore[attr-defined]
+    assert spec(go).parameters() == ["place", "times"]
+    with pytest.raises(TypeError, match="'place' should be a valid string"):
+        spec(go).check([1], {})
+
+
+def test_the_checks_of_one_method_are_made_once_for_all_instances() -> None:
+    assert spec(World().go_to).arguments is spec(World().go_to).arguments
+
+
+def test_partials_lambdas_and_callables_have_signatures_too() -> None:
+    assert spec(functools.partial(World().go_to, times=3)).parameters() == ["place", "times"]
+    assert spec(lambda a, *b, **c: None).parameters() == ["a", "*b", "**c"]
+    assert spec(len).check([[1]], {}) == ([[1]], {})
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a.b.c", "a.", ".b", "1a", "class", "agent.class", "_a", "agent._b", "a b", "a\n"]
+)
+def test_names_that_plans_cannot_use_are_refused(name: str) -> None:
+    with pytest.raises(BadFunction, match="cannot be offered"):
+        FunctionSpec.of(name, len)
+
+
+def test_annotations_that_cannot_be_checked_are_refused() -> None:
+    with pytest.raises(BadFunction, match="cannot be checked"):
+        typed(inspect.Parameter)
+    with pytest.raises(BadFunction, match="is text"):
+        typed("str")
+
+
+def test_a_signature_that_cannot_be_read_is_refused() -> None:
+    def function(x: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(BadFunction, match="signature cannot be read"):
+        spec(function)
+
+
+ACCEPTED: list[tuple[object, JsonValue, object]] = [
+    (str, "a", "a"),
+    (str, "x" * 100_000, "x" * 100_000),
+    (int, 1, 1),
+    (int, -(2**63), -(2**63)),
+    (float, 1, 1.0),
+    (float, 1.5, 1.5),
+    (bool, True, True),
+    (None, None, None),
+    (str | None, None, None),
+    (int | str, "1", "1"),
+    (list[int], [1, 2], [1, 2]),
+    (dict[str, list[str]], {"a": ["b"]}, {"a": ["b"]}),
+    (tuple[int, int], [1, 2], (1, 2)),
+    (list[tuple[int, str]], [[1, "a"]], [(1, "a")]),
+    (Literal["a", 1], "a", "a"),
+    (Annotated[int, Field(ge=0)], 0, 0),
+    (Colour, "red", Colour.RED),
+    (Point, {"x": 1}, Point(x=1)),
+    (JsonValue, {"a": [None, 1.5]}, {"a": [None, 1.5]}),
+    (object, [1, "a"], [1, "a"]),
+    (inspect.Parameter.empty, "a", "a"),
+]
+
+
+@pytest.mark.parametrize(("annotation", "given", "expected"), ACCEPTED)
+def test_what_fits_is_accepted(annotation: object, given: JsonValue, expected: object) -> None:
+    for (value,), named in [typed(annotation).check([given], {}), typed(annotation).check([], {"x": given})]:
+        assert value == expected
+        assert type(value) is type(expected)
+        assert not named
+
+
+REFUSED: list[tuple[object, JsonValue, type[Exception], str]] = [
+    (str, 1, TypeError, "f(): argument 'x' should be a valid string, not int 1"),
+    (str, None, TypeError, "should be a valid string, not NoneType None"),
+    (int, True, TypeError, "should be a valid integer, not bool True"),
+    (int, "1", TypeError, "should be a valid integer, not str '1'"),
+    (int, 1.0, TypeError, "should be a valid integer"),
+    (bool, 1, TypeError, "should be a valid boolean"),
+    (bool, "yes", TypeError, "should be a valid boolean"),
+    (float, "1.5", TypeError, "should be a valid number"),
+    (list[int], [1, "a"], TypeError, "should be a valid integer at 1"),
+    (list[int], {"a": 1}, TypeError, "should be a valid list"),
+    (tuple[int, int], [1], ValueError, "Field required at 1"),
+    (str | None, 1, TypeError, "should be a valid string"),
+    (Literal["a", "b"], "c", ValueError, "should be 'a' or 'b', not str 'c'"),
+    (Colour, "blue", ValueError, "should be 'red'"),
+    (Annotated[int, Field(ge=0)], -1, ValueError, "greater than or equal to 0"),
+    (str, "x" * 100_001, ValueError, "100001 characters; at most 100000"),
+    (object, ["x" * 100_001], ValueError, "at most 100000"),
+    (object, {"x" * 100_001: 1}, ValueError, "at most 100000"),
+    (str, "\ud800", ValueError, "lone surrogate"),
+    (JsonValue, [{"a": "\udfff"}], ValueError, "lone surrogate"),
+    (int, 2**63, ValueError, "64 bits"),
+    (object, [-(2**63) - 1], ValueError, "64 bits"),
+    (object, functools.reduce(lambda inner, _: [inner], range(40), 1), ValueError, "nested more than 32 deep"),  # type: ignore[arg-type, return-value]
+]
+
+
+@pytest.mark.parametrize(("annotation", "given", "kind", "message"), REFUSED)
+def test_what_does_not_fit_is_refused_by_name(
+    annotation: object, given: JsonValue, kind: type[Exception], message: str
+) -> None:
+    for args, kwargs in [([given], {}), ([], {"x": given})]:
+        with pytest.raises(kind) as caught:
+            typed(annotation).check(args, kwargs)
+        assert message in str(caught.value)
+        assert "f(): argument 'x'" in str(caught.value)
+        assert len(str(caught.value)) < 300
+
+
+def example(a: int, /, b: str, c: float = 1.5, *more: int, d: bool = False, **rest: str) -> None: ...
+
+
+def test_every_kind_of_parameter_is_checked() -> None:
+    checked = spec(example).check([1, "b", 2.5, 3, 4], {"d": True, "e": "f"})
+    assert checked == ((1, "b", 2.5, 3, 4), {"d": True, "e": "f"})
+    for args, kwargs in [([1, "b", 1.0, "x"], {}), ([1, "b"], {"e": 1}), ([1, "b"], {"d": 1}), (["1", "b"], {})]:
+        with pytest.raises(TypeError, match="argument '"):
+            spec(example).check(args, kwargs)  # type: ignore[arg-type]
+
+
+def test_a_call_that_does_not_bind_shows_the_signature() -> None:
+    with pytest.raises(TypeError) as caught:
+        spec(World().go_to, "agent.go_to").check([], {"plce": "a"})
+    assert str(caught.value).startswith(
+        "agent.go_to(): missing a required argument: 'place'; it is agent.go_to(place: str"
+    )
+
+
+def accepts(function: Callable[..., object], args: list[JsonValue], kwargs: dict[str, JsonValue]) -> bool:
+    try:
+        function(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+LOOSE: list[Callable[..., object]] = [
+    lambda: None,
+    lambda a: None,
+    lambda a, b=1: None,
+    lambda a, /, b, *, c=1: None,
+    lambda *a: None,
+    lambda a, *b, c, **d: None,
+    lambda **a: None,
+]
+
+
+@given(
+    st.sampled_from(LOOSE),
+    st.lists(st.integers(0, 9), max_size=4),
+    st.dictionaries(st.sampled_from("abcde"), st.integers(0, 9), max_size=3),
+)
+def test_calls_bind_as_python_binds_them(
+    function: Callable[..., object], args: list[JsonValue], kwargs: dict[str, JsonValue]
+) -> None:
+    try:
+        checked, named = spec(function).check(args, kwargs)
+    except TypeError:
+        assert not accepts(function, args, kwargs)
+        return
+    assert accepts(function, args, kwargs)
+    function(*checked, **named)
+
+
+@given(st.sampled_from([a for a, _, _ in ACCEPTED]), JSON)
+def test_arguments_are_checked_or_refused_and_nothing_else(annotation: object, value: JsonValue) -> None:
+    try:
+        (checked,), _ = typed(annotation).check([value], {})
+    except (TypeError, ValueError):
+        with pytest.raises((TypeError, ValueError), match="argument 'x'"):
+            typed(annotation).check([], {"x": value})
+        return
+    if annotation in (str, int, bool):
+        assert type(checked) is annotation
+        assert checked == value

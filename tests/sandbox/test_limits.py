@@ -1,0 +1,273 @@
+"""Every limit holds against plans that do not want to end, whichever layer is on; and hostile workers."""
+
+import os
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from sandbox import CellResult, FaultKind, Limits, Sandbox, Session
+from sandbox.answers import Answers
+from sandbox.opening import specs
+from sandbox.process import Worker
+from sandbox.protocol import pack
+
+SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20, source_chars=10_000)
+SHORT = Limits(wall_seconds=0.5, memory_mb=64)
+BUSY = Limits(wall_seconds=30, cpu_seconds=0.3)
+
+
+@pytest.fixture(params=["guarded", "unguarded"])
+def any_sandbox(request: pytest.FixtureRequest, sandbox: Sandbox, unguarded: Sandbox) -> Sandbox:
+    return sandbox if request.param == "guarded" else unguarded
+
+
+def ends_with(sandbox: Sandbox, code: str, limits: Limits, name: str, message: str) -> CellResult:
+    """Run a cell that must end by a limit; the session must be of use afterwards, as it was before."""
+    with sandbox.session({"f": lambda x=0: x}, limits=limits) as session:
+        assert session.run("kept = [1, 2]").fault is None
+        result = session.run(code)
+        assert result.fault is not None, result
+        assert (result.fault.kind, result.fault.type) == (FaultKind.LIMIT, name), result.fault
+        assert message in result.fault.message
+        assert session.mark() == 1
+        after = session.run("kept + [f(3)]")
+        assert after.value == [1, 2, 3], after
+        return result
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True:\n    pass",
+        "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass",
+        "sum(iter(int, 1))",
+        "import re\nre.match('(a+)+$', 'a' * 60 + 'b')",
+        "10 ** 10 ** 8",
+        "class A:\n    def __repr__(self):\n        while True:\n            pass\nA()",
+        "class E(Exception):\n    def __str__(self):\n        while True:\n            pass\nraise E()",
+        "def f(n):\n    try:\n        f(n + 1)\n    finally:\n        f(n + 1)\nf(0)",
+    ],
+)
+def test_the_wall_clock(any_sandbox: Sandbox, code: str) -> None:
+    began = time.monotonic()
+    result = ends_with(any_sandbox, code, SHORT, "wall", "more than 0.5 s of wall clock")
+    assert 0.5 < result.seconds < 5
+    assert time.monotonic() - began < 20
+
+
+def test_processor_time(any_sandbox: Sandbox) -> None:
+    result = ends_with(any_sandbox, "while True:\n    pass", BUSY, "cpu", "more than 0.3 s of processor time")
+    assert result.seconds < 20
+    ends_with(any_sandbox, "while True:\n    print('', end='')", BUSY, "cpu", "processor time")
+    ends_with(any_sandbox, "import time\nwhile True:\n    time.sleep(0)", BUSY, "cpu", "processor time")
+
+
+def test_processor_time_is_counted_for_each_cell(sandbox: Sandbox) -> None:
+    with sandbox.session({}, limits=BUSY) as session:
+        for _ in range(4):
+            assert session.run("for i in range(1_000_000):\n    pass").fault is None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "'a' * 10 ** 10",
+        "x = []\nwhile True:\n    x.append('a' * 10 ** 6 + str(len(x)))",
+        "x = [0]\nwhile True:\n    x = x + x",
+        "list(range(10 ** 9))",
+        "print('a' * 10 ** 9)",
+        "f('a' * 10 ** 8)",
+        "'%0999999999d' % 1",
+    ],
+)
+def test_memory(any_sandbox: Sandbox, code: str) -> None:
+    ends_with(any_sandbox, code, SMALL, "memory", "more than 64 MB of memory")
+
+
+def test_memory_that_the_plan_does_not_give_back_cannot_be_outlived(any_sandbox: Sandbox) -> None:
+    code = "x = []\nwhile True:\n    try:\n        x.append('a' * 10 ** 6)\n    except BaseException:\n        pass"
+    ends_with(any_sandbox, code, SHORT, "wall", "wall clock")
+
+
+def test_a_plan_may_catch_a_memory_error_and_go_on(sandbox: Sandbox) -> None:
+    with sandbox.session({}, limits=SMALL) as session:
+        assert session.run("try:\n    'a' * 10 ** 10\nexcept MemoryError:\n    x = 1\nx").value == 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True:\n    print('x' * 99)",
+        "print('x' * 1_001)",
+        "print('é' * 500_000)",
+        "while True:\n    try:\n        print('x')\n    except BaseException:\n        pass",
+    ],
+)
+def test_output(any_sandbox: Sandbox, code: str) -> None:
+    result = ends_with(any_sandbox, code, SMALL, "output", "printed more than 1000 characters")
+    assert len(result.output) == 1_000
+
+
+def test_output_within_the_limit_arrives_whole(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        assert session.run("print('é' * 99_999)").output == "é" * 99_999 + "\n"
+        assert session.run("print('a', '\\ud800', sep='\\x00', end='')").output == "a\x00\\ud800"
+
+
+def test_host_calls(any_sandbox: Sandbox) -> None:
+    result = ends_with(any_sandbox, "while True:\n    f(1)", SMALL, "host_calls", "more than 20 calls")
+    assert result.host_calls == 20
+    stubborn = "while True:\n    try:\n        f([])\n        f()\n    except BaseException:\n        pass"
+    ends_with(any_sandbox, stubborn, SMALL, "host_calls", "20")
+
+
+def test_calls_with_bad_arguments_count_too(sandbox: Sandbox) -> None:
+    code = "while True:\n    try:\n        f(1, 2)\n    except TypeError:\n        pass"
+    ends_with(sandbox, code, SMALL, "host_calls", "more than 20 calls")
+
+
+def test_sleep(any_sandbox: Sandbox) -> None:
+    several = "import time\nfor _ in range(9):\n    time.sleep(6)"
+    ends_with(any_sandbox, several, SMALL, "sleep", "slept for more than 30 s in all")
+    ends_with(any_sandbox, "import time\ntime.sleep(1e300)", SMALL, "sleep", "slept")
+
+
+def test_source(sandbox: Sandbox) -> None:
+    ends_with(sandbox, "#" * 10_001, SMALL, "source", "more than 10000 characters")
+
+
+def test_what_was_printed_before_a_limit_is_kept(any_sandbox: Sandbox) -> None:
+    result = ends_with(any_sandbox, "print('so far')\nwhile True:\n    pass", SHORT, "wall", "0.5 s")
+    assert result.output == "so far\n"
+
+
+def test_the_clock_stands_still_while_the_host_works(sandbox: Sandbox) -> None:
+    def slow() -> None:
+        time.sleep(1.5)
+
+    with sandbox.session({"slow": slow}, limits=Limits(wall_seconds=2)) as session:
+        result = session.run("slow()\nslow()")
+        assert result.fault is None
+        assert result.seconds < 2
+
+
+def test_a_worker_that_crashes_is_a_limit(unguarded: Sandbox) -> None:
+    ends_with(unguarded, "import os\nos._exit(3)", SMALL, "crashed", "the worker ended by itself")
+    ends_with(unguarded, "import ctypes\nctypes.string_at(0)", SMALL, "crashed", "crashed the interpreter")
+
+
+@pytest.mark.parametrize(
+    ("code", "detail"),
+    [
+        ("send(pack(b'[', 10))", "not JSON"),
+        ("send(b'\\xff\\xff\\xff\\xff')", "a frame of 4294967295 bytes; at most 1048576"),
+        ('send(pack(b\'["call",1,"nothing",[],{}]\', 99))', "'nothing', which the session does not have"),
+        ("send(pack(b'[\"opened\",{}]', 99))", "'opened' out of turn"),
+    ],
+)
+def test_a_plan_that_takes_over_the_channel_gains_nothing(unguarded: Sandbox, code: str, detail: str) -> None:
+    take = (
+        "import gc, socket\nfrom sandbox.protocol import pack\n"
+        "send = socket.socket(fileno=3, family=1, type=1, proto=0).send\n"
+    )
+    ends_with(unguarded, f"{take}{code}\nwhile True:\n    pass", SMALL, "protocol", detail)
+
+
+# --- a worker of the test's own, which says whatever the test wants
+
+
+@contextmanager
+def fake(*frames: bytes) -> Iterator[tuple[Session, "subprocess.Popen[bytes]", list[object]]]:
+    """A session whose worker says this once it is asked to run a cell, and never listens again.
+
+    The process that the session must be able to end is a real one.
+    """
+    called: list[object] = []
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen(["sleep", "60"])
+
+    def speak() -> None:
+        theirs.recv(1 << 16)
+        with suppress(BrokenPipeError):
+            theirs.sendall(b"".join(frames))
+
+    speaker = threading.Thread(target=speak)
+    with theirs, process:
+        speaker.start()
+        worker = Worker(ours, os.pidfd_open(process.pid), process.pid)
+        answers = Answers(specs({"f": called.append}), None)
+        with Session(lambda: worker, answers, Limits(wall_seconds=0.5)) as session:
+            yield session, process, called
+        process.kill()
+        speaker.join()
+
+
+def frame(payload: bytes) -> bytes:
+    return pack(payload, 1 << 30)
+
+
+@pytest.mark.parametrize(
+    ("frames", "name", "detail"),
+    [
+        ([b"\x7f\xff\xff\xff"], "protocol", "a frame of 2147483647 bytes"),
+        ([frame(b"{")], "protocol", "not JSON"),
+        ([frame(b"\xff")], "protocol", "not JSON"),
+        ([frame(b"[" * 200_000)], "protocol", "not JSON"),
+        ([frame(b'["exec","x"]')], "protocol", "not a known message"),
+        ([frame(b'["call",1,"g",[],{}]')], "protocol", "'g', which the session does not have"),
+        ([frame(b'["call",1,"f",[]]')], "protocol", "a 'call' message of (int, str, list)"),
+        ([frame(b'["call",1,"f",{},{}]')], "protocol", "a 'call' message of (int, str, dict, dict)"),
+        ([frame(b'["sleep",-1]')], "protocol", "negative"),
+        ([frame(b'["opened",{}]')], "protocol", "out of turn"),
+        ([frame(b'["end",1,[1]]')], "protocol", "malformed faults"),
+        ([frame(b'["end",1,[{"kind":"none","type":"","message":""}]]')], "protocol", "malformed faults"),
+        ([b"\0\0\0\x09abc"], "wall", "wall clock"),
+        ([], "wall", "wall clock"),
+    ],
+)
+def test_a_hostile_worker_is_ended(frames: list[bytes], name: str, detail: str) -> None:
+    with fake(*frames) as (session, process, called):
+        fault = session.run("1").fault
+        assert fault is not None
+        assert (fault.kind, fault.type) == (FaultKind.LIMIT, name)
+        assert detail in fault.message
+        assert process.wait(timeout=5) == -9
+        assert not called
+
+
+def test_a_worker_that_asks_and_never_listens_is_ended() -> None:
+    calls = b"".join(frame(b'["call",1,"f",["x"],{}]') for _ in range(1_900))
+    many = frame(b'["call",1,"f",["' + b"x" * 90_000 + b'"],{}]')
+    with fake(many, calls) as (session, process, called):
+        fault = session.run("1").fault
+        assert fault is not None
+        assert fault.type == "wall"
+        assert process.wait(timeout=5) == -9
+        assert 1 < len(called) < 1_901
+
+
+def test_a_frame_after_the_end_is_not_an_answer_to_the_next_cell() -> None:
+    early = frame(b'["end",1,[]]') + frame(b'["end",2,[]]')
+    with fake(early) as (session, process, _):
+        assert session.run("1").value == 1
+        fault = session.run("2").fault
+        assert fault is not None
+        assert (fault.type, process.wait(timeout=5)) == ("protocol", -9)
+        assert "before it was asked" in fault.message
+
+
+def test_a_worker_that_dies_between_two_cells_is_replaced(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        assert session._worker is not None
+        pid = session._worker._pid
+        assert session.run("1").value == 1
+        os.kill(pid, 9)
+        fault = session.run("1").fault
+        assert fault is not None
+        assert fault.type == "crashed"
+        assert session.run("1").value == 1

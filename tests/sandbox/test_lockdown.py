@@ -1,0 +1,261 @@
+"""What the kernel takes away, tried out by plain Python in a locked worker, and where it cannot."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sandbox as package
+from sandbox import Limits, MissingMechanism, Sandbox
+from sandbox.mechanisms import OPTIONAL, REQUIRED, demand, read
+from sandbox.worker import seccomp
+
+ROOT = Path(package.__file__).parent.parent
+LIBC = "import ctypes, errno, os, signal, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+CALL = LIBC + "result = libc.{call}\n[result, errno.errorcode.get(ctypes.get_errno())]"
+
+REFUSED_IN_PYTHON = [
+    "open('/etc/passwd')",
+    "open('/proc/self/mem', 'rb')",
+    "open('/tmp/planbook-was-here', 'w')",
+    "os.listdir('/')",
+    "os.stat('/etc/passwd')",
+    "os.unlink('/tmp/planbook')",
+    "os.mkdir('/tmp/planbook-was-here')",
+    "os.fork()",
+    "os.execv('/bin/true', ['true'])",
+    "os.posix_spawn('/bin/true', ['true'], {})",
+    "os.kill(os.getppid(), 9)",
+    "os.kill(os.getpid(), 9)",
+    "os.pidfd_open(1)",
+    "os.setuid(0)",
+    "os.pipe()",
+    "os.dup(3)",
+    "os.write(1, b'x')",
+    "os.read(3, 1)",
+    "os.memfd_create('x')",
+    "socket.socket()",
+    "socket.socketpair()",
+    "socket.socket(fileno=3, family=1, type=1, proto=0).getsockname()",
+]
+REFUSED_IN_C = [
+    "kill(1, 9)",
+    "tgkill(os.getpid(), os.getpid(), 9)",
+    "setitimer(0, ctypes.create_string_buffer(32), None)",
+    "sigaction(10, ctypes.create_string_buffer(152), None)",
+    "setrlimit(9, ctypes.create_string_buffer(16))",
+    "prlimit(os.getppid(), 9, None, ctypes.create_string_buffer(16))",
+    "ptrace(16, 1, 0, 0)",
+    "prctl(22, 0, 0, 0, 0)",
+    "prctl(38, 0, 0, 0, 0)",
+    "unshare(0x10000000)",
+    "nanosleep(ctypes.create_string_buffer(16), None)",
+    "process_vm_readv(os.getppid(), 0, 0, 0, 0, 0)",
+    "mprotect(ctypes.c_void_p(id(0) & ~4095), 4096, 7)",
+    "pkey_mprotect(ctypes.c_void_p(id(0) & ~4095), 4096, 7, -1)",
+    "shmget(0, 4096, 0o1600)",
+    "syscall(317, 0, 0, 0)",
+    "syscall(425, 8, ctypes.create_string_buffer(120))",
+    "syscall(0x40000000 + 2, b'/etc/passwd', 0)",
+]
+
+
+@pytest.mark.parametrize("code", REFUSED_IN_PYTHON)
+def test_plain_python_in_a_locked_worker_is_refused(unguarded: Sandbox, code: str) -> None:
+    with unguarded.session({}) as session:
+        session.run("import os, signal, socket")
+        fault = session.run(code).fault
+        assert fault is not None
+        assert fault.type in ("PermissionError", "OSError"), fault
+        assert "Errno 1]" in fault.message, fault
+
+
+@pytest.mark.parametrize("call", REFUSED_IN_C)
+def test_so_are_system_calls_from_c(unguarded: Sandbox, call: str) -> None:
+    with unguarded.session({}) as session:
+        assert session.run(CALL.format(call=call)).value == [-1, "EPERM"]
+
+
+def test_no_memory_is_executable(unguarded: Sandbox) -> None:
+    with unguarded.session({}) as session:
+        code = "libc.mmap.restype = ctypes.c_long\nlibc.mmap(None, 4096, {}, 0x22, -1, 0) > 0"
+        session.run(LIBC)
+        assert session.run(code.format(3)).value is True
+        assert session.run(code.format(7)).value is False
+        assert session.run(code.format(5)).value is False
+
+
+def test_the_worker_has_one_socket_and_nothing_else_open(unguarded: Sandbox) -> None:
+    with unguarded.session({}) as session:
+        session.run("import socket, errno\nopen_ones = []")
+        code = (
+            "for number in range(0, 200):\n    try:\n"
+            "        socket.socket(fileno=number, family=1, type=1, proto=0).send(b'')\n"
+            "        open_ones.append(number)\n    except OSError as error:\n"
+            "        if error.errno not in (errno.EBADF, errno.ENOTSOCK):\n            raise\nopen_ones"
+        )
+        assert session.run(code).value == [3]
+
+
+def test_the_same_worker_without_the_process_layer_is_not_refused(tmp_path: Path) -> None:
+    """So that the tests above fail for no other reason than the lockdown; time and memory stay limited."""
+    with Sandbox(language_layer=False, process_layer=False) as loose:
+        assert not any(mechanism.granted for mechanism in loose.mechanisms().values())
+        with loose.session({}, limits=Limits(memory_mb=64)) as session:
+            assert session.run(f"open({str(tmp_path / 'x')!r}, 'w').write('here')").fault is None
+            fault = session.run("'a' * 10 ** 9").fault
+            assert fault is not None
+            assert fault.type == "memory"
+    assert (tmp_path / "x").read_text() == "here"
+
+
+def test_every_mechanism_is_named() -> None:
+    with Sandbox() as own:
+        found = own.mechanisms()
+        assert set(found) == {*REQUIRED, *OPTIONAL}
+        assert all(found[name].granted for name in REQUIRED)
+        assert all(mechanism.granted or mechanism.reason for mechanism in found.values())
+
+
+def test_a_required_mechanism_may_only_be_missing_by_name() -> None:
+    found = read({"seccomp": "Function not implemented", "no_new_privs": "", "rlimits": "", "landlock": "ENOSYS"})
+    with pytest.raises(
+        MissingMechanism, match=r"seccomp is not granted here: Function not.*allow_missing=\('seccomp',\)"
+    ):
+        demand(found, ())
+    demand(found, ("seccomp",))
+    with pytest.raises(ValueError, match="landlock"):
+        Sandbox(allow_missing=("landlock",))
+
+
+# --- a host that has less: the test takes it away from a process of its own
+
+TAKE_AWAY = """
+import ctypes, platform, sys
+from sandbox import MissingMechanism, Sandbox, WorkerFailed
+from sandbox.worker import seccomp
+column, _ = seccomp.ARCHITECTURES[platform.machine()]
+prctl, unshare, capset = (157, 167)[column], (272, 97)[column], (126, 91)[column]
+FIRST = 16
+steps = [(seccomp.LOAD, 0, 0, seccomp.NUMBER)]
+for number in (unshare, 444, capset):
+    steps += [(seccomp.JUMP_EQUAL, 0, 1, number), (seccomp.RETURN, 0, 0, seccomp.DENY)]
+steps += [(seccomp.JUMP_EQUAL, 0, 3, prctl), (seccomp.LOAD, 0, 0, FIRST), (seccomp.JUMP_EQUAL, 0, 1, 22),
+          (seccomp.RETURN, 0, 0, seccomp.DENY), (seccomp.RETURN, 0, 0, seccomp.ALLOW)]
+program = seccomp.Program(len(steps), (seccomp.Instruction * len(steps))(*(seccomp.Instruction(*s) for s in steps)))
+seccomp.LIBC.prctl(38, 1, 0, 0, 0)
+seccomp.install(program)
+try:
+    Sandbox()
+except MissingMechanism as error:
+    print(error)
+with Sandbox(allow_missing=("seccomp",)) as sandbox, sandbox.session({}) as session:
+    print(session.run("6 * 7").value)
+    print(sorted(m.name for m in sandbox.mechanisms().values() if not m.granted))
+"""
+
+
+def test_a_host_without_the_mechanisms_refuses_by_name() -> None:
+    done = subprocess.run([sys.executable, "-c", TAKE_AWAY], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    refusal, value, missing = done.stdout.splitlines()
+    assert refusal.startswith("seccomp is not granted here: ")
+    assert "allow_missing=('seccomp',)" in refusal
+    assert value == "42"
+    spaces = [f"{kind} namespace" for kind in ("ipc", "mount", "net", "user")]
+    assert missing == str(sorted(["capabilities", "landlock", "seccomp", *spaces]))
+
+
+@pytest.fixture
+def open_tree() -> Iterator[Path]:
+    """A copy of the package that every user can read."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    shutil.copytree(ROOT / "sandbox", folder / "sandbox", ignore=shutil.ignore_patterns("__pycache__"))
+    yield folder
+    shutil.rmtree(folder)
+
+
+ORDINARY = """
+import os
+from sandbox import Limits, Sandbox
+with Sandbox() as sandbox, sandbox.session({"f": lambda x: x}, limits=Limits(wall_seconds=1)) as session:
+    print(os.getuid(), session.run("f(6) * 7").value, sandbox.mechanisms()["seccomp"].granted)
+    print(session.run("while True:\\n    pass").fault.type)
+"""
+
+
+READ_ALL = "+dac_read_search"
+"""The one right that is kept: the interpreter may lie in a folder that only root can read."""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="all other tests run as an ordinary user already")
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv (util-linux)")
+def test_an_ordinary_user_has_the_same_sandbox(open_tree: Path) -> None:
+    user = ["--reuid=65534", "--regid=65534", "--clear-groups", f"--inh-caps={READ_ALL}", f"--ambient-caps={READ_ALL}"]
+    command = ["setpriv", *user, sys.executable, "-c", ORDINARY]
+    done = subprocess.run(command, cwd=open_tree, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["65534 42 True", "wall"]
+
+
+def test_a_zygote_that_cannot_start_says_why(open_tree: Path) -> None:
+    (open_tree / "sandbox" / "worker" / "serve.py").write_text("raise RuntimeError('this file is damaged')\n")
+    script = "import sandbox\ntry:\n    sandbox.Sandbox()\nexcept sandbox.WorkerFailed as error:\n    print(error)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=open_tree, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "the zygote did not start" in done.stdout
+    assert "this file is damaged" in done.stdout
+
+
+# --- the filter itself, run by hand
+
+
+def verdict(machine: str, number: int, third: int = 0, architecture: int | None = None) -> int:
+    """What the kernel would make of a call: the filter's return value."""
+    _, known = seccomp.ARCHITECTURES[machine]
+    data = {seccomp.NUMBER: number, seccomp.ARCHITECTURE: known if architecture is None else architecture}
+    data[seccomp.THIRD_ARGUMENT] = third
+    program, at, held = seccomp.instructions(machine), 0, 0
+    while True:
+        code, yes, no, constant = program[at]
+        at += 1
+        if code == seccomp.LOAD:
+            held = data[constant]
+        elif code == seccomp.JUMP_EQUAL:
+            at += yes if held == constant else no
+        elif code == seccomp.JUMP_ANY_BIT:
+            at += yes if held & constant else no
+        else:
+            assert code == seccomp.RETURN
+            return constant
+
+
+@pytest.mark.parametrize("machine", seccomp.ARCHITECTURES)
+def test_the_filter_allows_the_table_and_nothing_else(machine: str) -> None:
+    column, _ = seccomp.ARCHITECTURES[machine]
+    allowed = {numbers[column] for numbers in seccomp.ALLOWED.values()}
+    guarded = {numbers[column] for numbers in seccomp.NOT_EXECUTABLE.values()}
+    for number in range(600):
+        expected = seccomp.ALLOW if number in allowed | guarded else seccomp.DENY
+        assert verdict(machine, number) == expected, number
+        if number in allowed | guarded:
+            assert verdict(machine, number | 0x40000000) == seccomp.DENY
+            assert verdict(machine, number, architecture=0x40000003) == seccomp.KILL
+        if number in guarded:
+            assert [verdict(machine, number, third) for third in (3, 4, 7)] == [
+                seccomp.ALLOW,
+                seccomp.DENY,
+                seccomp.DENY,
+            ]
+
+
+def test_an_unknown_machine_is_refused() -> None:
+    with pytest.raises(OSError, match="no table of system calls for riscv64"):
+        seccomp.instructions("riscv64")

@@ -1,0 +1,375 @@
+"""Reading: replies to plans, plans to parts, broken code to the place where it breaks."""
+
+import ast
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox.reading import carry, definitions, locate_error, read_reply, sections
+from sandbox.reading.reply import MAX_REPLY_CHARS
+from sandbox.types import FaultKind
+from tests.sandbox.good_plans import GOOD_PLANS
+
+HELPER = "def find(agent):\n    return agent.look()"
+CALL = 'agent.go_to("desk_1")'
+
+# Replies: name -> (reply, code, before, after)
+READABLE: dict[str, tuple[str, str, str, str]] = {
+    "fenced": (f"I go.\n```python\n{CALL}\n```\nDone.", CALL, "I go.", "Done."),
+    "py": (f"```py\n{CALL}\n```", CALL, "", ""),
+    "capital": (f"```Python\n{CALL}\n```", CALL, "", ""),
+    "with attributes": (f'```python title="plan.py"\n{CALL}\n```', CALL, "", ""),
+    "braces": (f"```{{.python}}\n{CALL}\n```", CALL, "", ""),
+    "no language": (f"Plan:\n```\n{CALL}\n```", CALL, "Plan:", ""),
+    "tildes": (f"~~~python\n{CALL}\n~~~", CALL, "", ""),
+    "longer fence": (f"````python\nx = '''\n```\n'''\n{CALL}\n````", f"x = '''\n```\n'''\n{CALL}", "", ""),
+    "fence inside a docstring": (
+        f"```python\ndef f():\n    '''Like so:\n    ```\n    f()\n    ```\n    '''\n{CALL}\n```\nbye",
+        f"def f():\n    '''Like so:\n    ```\n    f()\n    ```\n    '''\n{CALL}",
+        "",
+        "bye",
+    ),
+    "python fence inside a string": (
+        f"```python\nexample = '''\n```python\nf()\n```\n'''\n{CALL}\n```",
+        f"example = '''\n```python\nf()\n```\n'''\n{CALL}",
+        "",
+        "",
+    ),
+    "unclosed": (f"I go.\n```python\n{CALL}", CALL, "I go.", ""),
+    "windows": (f"I go.\r\n```python\r\nif x:\r\n    {CALL}\r\n```\r\n", f"if x:\n    {CALL}", "I go.", ""),
+    "old mac": (f"```python\rif x:\r    {CALL}\r```", f"if x:\n    {CALL}", "", ""),
+    "indented fence": (f"1. Go:\n   ```python\n   if x:\n       {CALL}\n   ```", f"if x:\n    {CALL}", "1. Go:", ""),
+    "quoted fence": (f"> ```python\n> {CALL}\n> ```", CALL, "", ""),
+    "indented code": (f"```python\n    x = 1\n    if x:\n        {CALL}\n```", f"x = 1\nif x:\n    {CALL}", "", ""),
+    "tabs": (f"```python\nif x:\n\t{CALL}\n```", f"if x:\n\t{CALL}", "", ""),
+    "two blocks": (
+        f"First:\n```python\n{HELPER}\n```\nthen\n```python\n{CALL}\n```",
+        f"{HELPER}\n{CALL}",
+        "First:",
+        "",
+    ),
+    "function revised": (
+        f"```python\n{HELPER}\n```\nBetter:\n```python\n{HELPER} + '!'\nfind(agent)\n```",
+        f"{HELPER} + '!'\nfind(agent)",
+        "",
+        "",
+    ),
+    "step revised": (
+        f"```python\n# [Step 1] Go\nagent.look()\n```\nNo:\n```python\n# [Step 1] Go\n{CALL}\n```",
+        f"# [Step 1] Go\n{CALL}",
+        "",
+        "",
+    ),
+    "helper kept, step revised": (
+        f"```python\n{HELPER}\n```\n```python\n# [Step 1] a\nfind(1)\n```\n```python\n# [Step 1] a\nfind(agent)\n```",
+        f"{HELPER}\n# [Step 1] a\nfind(agent)",
+        "",
+        "",
+    ),
+    "output beside the code": (
+        f"```python\n{CALL}\n```\n```\nOn desk_1, you see a mug.\n```",
+        CALL,
+        "",
+        "```\nOn desk_1, you see a mug.\n```",
+    ),
+    "output without mark, code without mark": (
+        f"```\nYou see a mug.\n```\n```\n{CALL}\n```",
+        CALL,
+        "```\nYou see a mug.\n```",
+        "",
+    ),
+    "another language beside": (f"```json\n{{}}\n```\n```python\n{CALL}\n```", CALL, "```json\n{}\n```", ""),
+    "bare code": (f"{HELPER}\n\n{CALL}\n", f"{HELPER}\n\n{CALL}", "", ""),
+    "prose, then code": (f"I will go there now.\n\nx = 1\n{CALL}\n", f"x = 1\n{CALL}", "I will go there now.", ""),
+    "code between prose": (
+        f"Let's go (fast):\nif x:\n    {CALL}\nelse:\n    agent.look()\nThat's all.",
+        f"if x:\n    {CALL}\nelse:\n    agent.look()",
+        "Let's go (fast):",
+        "That's all.",
+    ),
+    "words that parse": (f"Done\n{CALL}\nFinished", CALL, "Done", "Finished"),
+    "bare code over several lines": (
+        f"Now:\nplaces = [\n'desk_1',\n'bed_1',\n]\ntext = '''\nany prose, here\n'''\n{CALL}",
+        f"places = [\n'desk_1',\n'bed_1',\n]\ntext = '''\nany prose, here\n'''\n{CALL}",
+        "Now:",
+        "",
+    ),
+    "bare decorated": ("@cache\ndef f():\n    return 1\nf()", "@cache\ndef f():\n    return 1\nf()", "", ""),
+}
+
+# name -> (reply, type, line in the code, a part of message and hint)
+UNUSABLE: dict[str, tuple[str, str, int | None, str]] = {
+    "nothing": ("", "no-code", None, "```python"),
+    "prose": ("I think we should go to the desk.\nThen, look.", "no-code", None, "no Python code"),
+    "prose that parses": ("Done", "no-code", None, "no Python code"),
+    "a label": ("Answer: 42\nThought: nothing", "no-code", None, "no Python code"),
+    "another language": ("```json\n{}\n```", "no-code", None, "no Python code"),
+    "an empty block": ("Plan:\n```python\n```", "empty", None, "no statement"),
+    "comments only": ("```python\n# look\n```", "empty", None, "no statement"),
+    "typographic quotes": ("```python\nx = 1\nagent.go_to(‘desk_1’)\n```", "syntax", 2, "plain quote"),
+    "unclosed and cut off": ("```python\nagent.look()\nagent.go_to('de", "syntax", 2, "the reply ended inside"),
+    "broken": ("```python\nx = (1\n```", "syntax", 1, "never closed"),
+    "one block of two is broken": ("```python\nx = 1\n```\n```python\nfor x in\n```", "syntax", 2, "invalid syntax"),
+    "bare code with an error": (
+        "agent.look()\nagent.go_to('a'\nagent.look()\nagent.look()",
+        "syntax",
+        2,
+        "never closed",
+    ),
+    "bare code with an error at its end": ("x = 1\nagent.go_to('a')\nfor y in x\n    y()", "syntax", 3, "expected ':'"),
+    "a NUL": ("```python\nx = '\0'\n```", "syntax", 1, "U+0000"),
+    "too long": ("x" * (MAX_REPLY_CHARS + 1), "too-long", None, "1000001 characters"),
+}
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_a_plan_is_read(name: str) -> None:
+    text, code, before, after = READABLE[name]
+    reply = read_reply(text)
+    assert (reply.code, reply.before, reply.after, reply.problem) == (code, before, after, None)
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_what_cannot_be_used_is_told(name: str) -> None:
+    text, kind, line, says = UNUSABLE[name]
+    problem = read_reply(text).problem
+    assert problem is not None
+    assert (problem.kind, problem.type, problem.line) == (FaultKind.CHECK, kind, line)
+    assert says in f"{problem.message} {problem.hint}"
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_lines_of_the_code_are_found_in_the_reply(name: str) -> None:
+    text, code, _, _ = READABLE[name]
+    reply = read_reply(text)
+    shown = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for number, line in enumerate(code.split("\n"), start=1):
+        assert line in shown[reply.reply_line(number) - 1]
+
+
+def test_a_revised_block_is_kept_aside() -> None:
+    first, second = read_reply(READABLE["function revised"][0]).blocks
+    assert (first.line, first.code_line, first.closed) == (2, None, True)
+    assert (second.line, second.code_line) == (7, 1)
+
+
+def test_an_unclosed_block_says_so() -> None:
+    assert [block.closed for block in read_reply("```python\nx = 1").blocks] == [False]
+
+
+@pytest.mark.parametrize("name", GOOD_PLANS)
+@pytest.mark.parametrize("form", ["I go.\n\n```python\n{}```\n", "I go.\n\n~~~py\n{}~~~", "```python\n{}"])
+def test_good_plans_come_out_of_fences_unchanged(name: str, form: str) -> None:
+    reply = read_reply(form.replace("{}", GOOD_PLANS[name]))
+    assert reply.problem is None
+    assert reply.code.rstrip("\n") == GOOD_PLANS[name].rstrip("\n")
+
+
+def _acts(code: str) -> bool:
+    first, last = (ast.parse(code).body[n] for n in (0, -1))
+    return not any(isinstance(s, ast.Expr) and not isinstance(s.value, ast.Call) for s in (first, last))
+
+
+@pytest.mark.parametrize("name", [name for name, code in GOOD_PLANS.items() if _acts(code)])
+def test_good_plans_are_found_without_fences(name: str) -> None:
+    reply = read_reply(f"Here's what I will do (see the rules).\n\n{GOOD_PLANS[name]}\nThat should do it.")
+    assert reply.problem is None
+    assert ast.dump(ast.parse(reply.code)) == ast.dump(ast.parse(GOOD_PLANS[name]))
+
+
+PLAN = '''# [Helper Method] look for a thing
+import re
+from typing import Dict, List
+
+LIMIT = 3
+KINDS = "mug cup".split()
+PATTERN = re.compile("|".join(KINDS))
+count = 0
+text = """
+# [Step 9] not a step
+"""
+# [Step 1] Define
+def clean(word: str) -> List[str]:
+    return PATTERN.findall(word)[:LIMIT]
+
+# Visit one place
+@staticmethod
+def visit(agent, place):
+    observation = agent.go_to(place)
+    return clean(observation) or get_object_with_id(observation, place)
+
+class Tour:
+    def go(self):
+        return [visit(agent, place) for place in places]
+
+# [Step 2]: Go there
+places = [agent.location]
+observation = agent.go_to("desk_1")
+count += 1
+# [step 2b] Look
+
+print(count)
+'''
+
+
+def test_sections() -> None:
+    found = [(s.number, s.title, s.line, s.last_line) for s in sections(PLAN)]
+    assert found == [("1", "Define", 12, 25), ("2", "Go there", 26, 29), ("2b", "Look", 30, 32)]
+
+
+def test_sections_of_broken_code() -> None:
+    assert [s.number for s in sections("# [Step 1] a\nx = (\n# [Step 2] b\nfor")] == ["1", "2"]
+
+
+def test_definitions_with_all_they_need() -> None:
+    clean, visit, tour = definitions(PLAN)
+    assert (clean.name, clean.line, clean.constants) == ("clean", 13, ("LIMIT", "KINDS", "PATTERN"))
+    assert clean.imports == ("import re", "from typing import List")
+    assert clean.missing == ()
+    assert clean.source.startswith("def clean(")
+    assert visit.source.startswith("# Visit one place\n@staticmethod\ndef visit")
+    assert (visit.definitions, visit.missing) == (("clean",), ("get_object_with_id",))
+    assert (tour.definitions, tour.missing) == (("clean", "visit"), ("agent", "get_object_with_id", "places"))
+
+
+def test_what_acts_is_no_constant() -> None:
+    code = "A = find()\nB = print\nC = agent.look()\ndef find():\n    return A, B, C\n"
+    (find,) = definitions(code)
+    assert (find.constants, find.missing) == (("B",), ("A", "C"))
+
+
+def test_what_changes_is_no_constant() -> None:
+    code = "n = 0\nm = 0\nm = 1\nfor k in [1]:\n    n = k\ndef f():\n    return n, m, k\n"
+    assert definitions(code)[0].missing == ("k", "m", "n")
+
+
+def test_carried_code_runs_in_another_namespace() -> None:
+    carried = carry(PLAN, ["clean"])
+    space: dict[str, object] = {}
+    exec(carried, space)
+    assert eval('clean("a mug, a cup, a mug and a mug")', space) == ["mug", "cup", "mug"]
+    assert "visit" not in carried
+    assert carry(PLAN, []) == ""
+
+
+def test_carrying_keeps_the_order_of_definition() -> None:
+    code = "def base():\n    return 1\n\nclass A:\n    size = 2\n\nclass B(A):\n    two = base\n"
+    code += "\nX = 3\ndef f(x=X):\n    return B, x\n"
+    space: dict[str, object] = {}
+    exec(carry(code, ["f"]), space)
+    assert {"base", "A", "B", "X", "f"} <= space.keys()
+
+
+def test_carrying_what_is_not_there() -> None:
+    with pytest.raises(LookupError, match="defines no nothing"):
+        carry(PLAN, ["nothing"])
+
+
+def test_definitions_of_broken_code() -> None:
+    code = "import re\ndef f(x):\n    return re.sub('a', 'b', x)\n\nfoo bar baz\n\ndef g():\n    return f('a')\n"
+    f, g = definitions(code)
+    assert (f.name, f.line, f.imports) == ("f", 2, ("import re",))
+    assert (g.name, g.line, g.definitions) == ("g", 7, ("f",))
+
+
+def test_a_function_defined_twice_counts_once() -> None:
+    (f,) = definitions("def f():\n    return 1\ndef f():\n    return 2\n")
+    assert "return 2" in f.source
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "column", "says"),
+    [
+        ("x = 1\ny = f(2 3)", 2, 6, "Perhaps you forgot a comma"),
+        ("foo bar", 1, 4, "invalid syntax at"),
+        ("def f(:\n    pass", 1, 6, "invalid syntax"),
+        ("x = 'abc", 1, 4, "unterminated string"),
+        ("if x:\n\ty()\n        z()", 3, None, "four spaces"),
+        ("a = “b”", 1, 4, 'plain quote: "'),
+        ("x = 3 – 1", 1, 6, "plain minus"),
+        ("x = 1\n  y = 2", 2, None, "begin the code in column 0"),
+        ("x = '''\nabc", 1, 4, "same three quotes"),
+        ("f(x,\u00a0y)", 1, 4, "plain space"),
+        ("return 1", 1, 0, "outside function"),
+        ("class A:\n    break", 2, 4, "outside loop"),
+    ],
+)
+def test_an_error_is_located(code: str, line: int, column: int | None, says: str) -> None:
+    fault = locate_error(code)
+    assert fault is not None
+    assert (fault.type, fault.line) == ("syntax", line)
+    assert column is None or fault.column == column
+    assert says in f"{fault.message} {fault.hint}"
+    assert fault.source == code.split("\n")[line - 1]
+
+
+def test_code_that_compiles_has_no_error() -> None:
+    assert locate_error("x = 1") is None
+
+
+def test_style_warnings_stay_out_of_the_output() -> None:
+    """In a process of its own: pytest keeps warnings to itself."""
+    program = """from sandbox.reading import locate_error; locate_error("if 1 is 1: print('\\\\d')")"""
+    done = subprocess.run([sys.executable, "-W", "default", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+HOSTILE = [
+    "-" * 90_000 + "1",
+    "(" * 90_000,
+    "1+" * 40_000 + "1",
+    "a." * 40_000 + "a",
+    "(\n" * 50_000,
+    "'''\n" * 30_000,
+    "x = 1\n" * 15_000,
+    "def f():\n x=1\n" * 6_000,
+    "def f():\n x=1\n" * 2_000,
+    "f'{" * 3_000,
+    "```\n" * 100_000,
+    "```python\nx = 1\n```\n" * 40_000,
+    "don't (see\n" * 80_000,
+    "x\n" * 400_000,
+    "a b\n" * 25_000,
+    "\0" * 100_000,
+    "\ud800" * 100_000,
+    "```python\n'''\n" + "```\n" * 200_000,
+    "`" * 900_000,
+    "if x:\n    y()\nel" * 2_000,
+    "> " * 400_000,
+    " " * 900_000,
+    "```" + " " * 900_000,
+    "a" * 900_000 + "(",
+    "# [Step " * 100_000,
+    "a.a[" * 20_000 + "=" * 20_000,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_text_is_read_in_bounded_time(text: str) -> None:
+    started = time.perf_counter()
+    reply = read_reply(text)
+    sections(reply.code)
+    definitions(reply.code)
+    locate_error(text)
+    assert time.perf_counter() - started < 10
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(st.sampled_from("`~ \n\r\tx=(:'\"#\0\ud800>python"), max_size=80))
+def test_any_text_is_read(text: str) -> None:
+    reply = read_reply(text)
+    assert reply.problem is not None or locate_error(reply.code) is None
+    sections(text)
+    definitions(text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(sorted(GOOD_PLANS.values())), st.data())
+def test_a_reply_cut_anywhere_is_read(plan: str, data: st.DataObject) -> None:
+    text = f"I go.\n```python\n{plan}```\nDone."
+    reply = read_reply(text[: data.draw(st.integers(0, len(text)))])
+    assert reply.problem is not None or plan.startswith(reply.code)

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Set planbook up in .venv, from the lock file, and Chromium from Debian where that is possible. Run by `make`.
+set -eu
+cd "$(dirname "$0")/.."
+PYTHON=${PYTHON:-python3}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; elif sudo -n true 2>/dev/null; then sudo -n "$@"; else return 1; fi
+}
+
+debian() {
+    command -v apt-get >/dev/null || return 1
+    echo "setup: installing from Debian: $*"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 ||
+        { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
+}
+
+"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    { echo "setup: planbook needs Python 3.11 or newer; name one with: make PYTHON=python3.11 ..." >&2; exit 3; }
+
+if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
+    debian python3-venv ||
+        { echo "setup: this Python cannot make a virtual environment; install python3-venv (apt-get install python3-venv)" >&2; exit 3; }
+fi
+
+[ -x .venv/bin/python ] || "$PYTHON" -m venv .venv
+PATH=$PWD/.venv/bin:$PATH # some packages are built here, and their builds call python
+echo "setup: installing the $(grep -c == requirements.lock) locked packages into .venv"
+python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+
+if ! { command -v chromium && command -v chromedriver; } >/dev/null 2>&1; then
+    debian chromium chromium-driver ||
+        echo "setup: no Chromium: MiniWoB++ is left out; add it with: apt-get install chromium chromium-driver"
+fi
+touch .venv/.ready
