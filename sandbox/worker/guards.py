@@ -18,8 +18,8 @@ from sandbox.policy.rules import (
 from sandbox.worker.clock import Clock
 
 PLAN_NAME = "".join(("__main", "__"))
-"""The plan's ``__name__``. Classes and functions are the plan's own if theirs is this very object: no other string, however
-equal, is it, and plans can assign neither ``__name__`` nor ``__module__``."""
+"""The plan's ``__name__``. Classes and functions are the plan's own if theirs is this very object: no other string
+is it, however equal, and plans can assign neither ``__name__`` nor ``__module__``."""
 _HIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, types.CellType)
 _protected: set[type] = set()
 
@@ -40,7 +40,7 @@ def protect(cls: type) -> None:
             f"{cls.__name__} shows plans {', '.join(shown + settable)}; call attributes _x_, drop the others"
         )
     _protected.add(cls)
-    copyreg.pickle(cls, _refuse_copy)  # type: ignore[arg-type]
+    copyreg.pickle(cls, _refuse_copy)
 
 
 def _refuse_copy(value: object) -> NoReturn:
@@ -145,7 +145,7 @@ PlanType.__name__ = PlanType.__qualname__ = "type"
 
 
 def type_of(value: object) -> Any:
-    """The type of a value, unless it opens the host's insides; the type of a class is always the plans' own ``type``."""
+    """The type of a value, unless it opens the host's insides; of a class, it is the plans' own ``type``."""
     cls = type(value)
     if issubclass(cls, type):
         return PlanType
@@ -168,7 +168,7 @@ def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
     return made
 
 
-_BUILD_CLASS = __build_class__  # type: ignore[name-defined]  # noqa: F821
+_BUILD_CLASS = __build_class__  # type: ignore[name-defined]
 
 
 def _checked(template: Any) -> str:
