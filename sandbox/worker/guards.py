@@ -168,7 +168,7 @@ def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
     return made
 
 
-_BUILD_CLASS = __build_class__  # type: ignore[name-defined]
+_BUILD_CLASS = __build_class__
 
 
 def _checked(template: Any) -> str:
