@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TypeVar
 
-from RestrictedPython import RestrictingNodeTransformer
+from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from sandbox.policy.rules import ATTRIBUTE, NAME, STATEMENT, Problem, attribute_hint, is_hidden
 from sandbox.policy.tables import ATTRIBUTE_HINTS, CLASS_NAMES, HOOKS, NAME_HINTS, READABLE_NAMES, STATEMENT_HINTS
@@ -21,7 +21,7 @@ LEAVES = frozenset(
 """Nodes without content that RestrictedPython allows: visiting each costs time and decides nothing."""
 
 
-class BasePolicy(RestrictingNodeTransformer):  # type: ignore[misc]
+class BasePolicy(RestrictingNodeTransformer):
     """RestrictedPython's transformer, which refuses every kind of node it does not know, with our names and faults."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""From source to faults, or to compiled code. Sizes are measured first: nothing here recurses into an unmeasured tree."""
+"""From source to faults, or to compiled code. Sizes come first: nothing recurses into a tree that was not measured."""
 
 import ast
 import warnings

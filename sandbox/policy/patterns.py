@@ -13,9 +13,17 @@ class PatternPolicy(BasePolicy):
         """Allowed; what it consists of is checked."""
         return self.node_contents_visit(node)
 
-    visit_match_case = visit_Match
-    visit_MatchSequence = visit_Match  # noqa: N815
-    visit_MatchOr = visit_Match  # noqa: N815
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        """Allowed; what it consists of is checked."""
+        return self.node_contents_visit(node)
+
+    def visit_MatchSequence(self, node: ast.MatchSequence) -> ast.AST:  # noqa: N802
+        """Allowed; what it consists of is checked."""
+        return self.node_contents_visit(node)
+
+    def visit_MatchOr(self, node: ast.MatchOr) -> ast.AST:  # noqa: N802
+        """Allowed; what it consists of is checked."""
+        return self.node_contents_visit(node)
 
     def visit_MatchSingleton(self, node: ast.MatchSingleton) -> ast.AST:  # noqa: N802
         """None, True or False."""

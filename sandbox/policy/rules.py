@@ -1,9 +1,10 @@
 """One-line rules over names, and the form a fault takes."""
 
-import _string
+import _string  # type: ignore[import-not-found]
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sandbox.policy.tables import (
     ATTRIBUTE_HINT,
@@ -47,16 +48,19 @@ def is_hidden(name: str) -> bool:
     return name in HIDDEN_ATTRIBUTES or (name.endswith("_") and name not in SUNDERS)
 
 
+@lru_cache(4096)
 def may_read(name: str) -> bool:
     """Whether a plan may read the attribute, directly or through the run-time guard."""
     return name in READABLE_ATTRIBUTES or not is_hidden(name)
 
 
+@lru_cache(4096)
 def may_write(name: str) -> bool:
     """Whether a plan may set or delete the attribute, if its object may be written."""
     return not is_hidden(name)
 
 
+@lru_cache(4096)
 def is_plain(name: str) -> bool:
     """Whether reading the attribute is harmless on every object."""
     return not is_hidden(name) and name not in RUNTIME_ATTRIBUTES
@@ -80,11 +84,14 @@ def template_attributes(template: str) -> Iterator[str]:
     """
     for _, field, spec, _ in _string.formatter_parser(template):
         if field is not None:
-            yield from (str(part) for is_attribute, part in _string.formatter_field_name_split(field)[1] if is_attribute)
+            yield from (
+                str(part) for is_attribute, part in _string.formatter_field_name_split(field)[1] if is_attribute
+            )
         if spec:
             yield from template_attributes(spec)
 
 
+@lru_cache(256)
 def harmless_template(template: str) -> bool:
     """Whether formatting the template can't reach anything a plan may not read. Raises ValueError as above."""
     return "." not in template or all(map(is_plain, template_attributes(template)))

@@ -11,7 +11,8 @@ MAX_NODES = 60_000
 MAX_DEPTH = 120
 """Levels of nesting of one cell's syntax tree."""
 
-_MATH = """acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2 expm1
+_MATH = """acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2
+expm1
 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10
 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan tanh tau trunc ulp"""
 
@@ -21,7 +22,8 @@ MODULES: dict[str, frozenset[str]] = {
         "abc": "ABC abstractmethod",
         "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
         "collections": "ChainMap Counter OrderedDict abc defaultdict deque namedtuple",
-        "collections.abc": """Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView Mapping
+        "collections.abc": """Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView
+            Mapping
             MappingView MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView""",
         "contextlib": "contextmanager nullcontext suppress",
         "copy": "Error copy deepcopy",
@@ -35,21 +37,29 @@ MODULES: dict[str, frozenset[str]] = {
             filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest""",
         "json": "JSONDecodeError JSONEncoder dumps loads",
         "math": _MATH,
-        "operator": """abs add and_ attrgetter concat contains countOf eq floordiv ge getitem gt index indexOf inv invert
-            is_ is_not itemgetter le lshift lt methodcaller mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor""",
-        "random": """Random betavariate choice choices expovariate gauss getrandbits getstate lognormvariate normalvariate
+        "operator": """abs add and_ attrgetter concat contains countOf eq floordiv ge getitem gt index indexOf inv
+            invert
+            is_ is_not itemgetter le lshift lt methodcaller mod mul ne neg not_ or_ pos pow rshift sub truediv truth
+            xor""",
+        "random": """Random betavariate choice choices expovariate gauss getrandbits getstate lognormvariate
+            normalvariate
             paretovariate randbytes randint random randrange sample seed setstate shuffle triangular uniform
             vonmisesvariate weibullvariate""",
-        "re": """A ASCII DOTALL I IGNORECASE M MULTILINE Match NOFLAG Pattern RegexFlag S U UNICODE VERBOSE X compile error
+        "re": """A ASCII DOTALL I IGNORECASE M MULTILINE Match NOFLAG Pattern RegexFlag S U UNICODE VERBOSE X compile
+            error
             escape findall finditer fullmatch match search split sub subn""",
-        "statistics": """StatisticsError correlation covariance fmean geometric_mean harmonic_mean linear_regression mean
+        "statistics": """StatisticsError correlation covariance fmean geometric_mean harmonic_mean linear_regression
+            mean
             median median_grouped median_high median_low mode multimode pstdev pvariance quantiles stdev variance""",
-        "string": """Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable
+        "string": """Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits
+            printable
             punctuation whitespace""",
         "textwrap": "dedent fill indent shorten wrap",
-        "time": """asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time
+        "time": """asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns
+            process_time
             sleep strftime strptime struct_time time time_ns""",
-        "typing": """AbstractSet Annotated Any Callable ClassVar Collection Concatenate Container Counter DefaultDict Deque
+        "typing": """AbstractSet Annotated Any Callable ClassVar Collection Concatenate Container Counter DefaultDict
+            Deque
             Dict Final FrozenSet Generator Generic Hashable Iterable Iterator List Literal Mapping MutableMapping
             MutableSequence MutableSet NamedTuple Never NewType NoReturn NotRequired Optional OrderedDict ParamSpec
             Protocol Required Reversible Self Sequence Set Sized SupportsFloat SupportsInt Text Tuple Type TypeAlias

@@ -1,7 +1,7 @@
 """The policy over the whole syntax tree.
 
-RestrictedPython's transformer refuses what it does not know; we keep that and its list of frame and code attributes, and
-give back what plans really write. Names are constants, so nearly all is decided here; what only the running program
+RestrictedPython's transformer refuses what it does not know; we keep that and its list of frame and code attributes,
+and give back what plans really write. Names are constants, so nearly all is decided here; what only the running program
 knows is rewritten into a call of one of ``tables.HOOKS``. Lines never move.
 """
 

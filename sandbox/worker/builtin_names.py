@@ -9,9 +9,9 @@ from typing import Any
 from sandbox.policy.tables import HOOKS
 from sandbox.worker import guards
 
-_AS_THEY_ARE = """abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float
-format frozenset hash hex id int isinstance issubclass iter len list map max min next object oct ord pow property range repr
-reversed round set slice sorted staticmethod str sum super tuple zip Ellipsis NotImplemented""".split()
+_AS_THEY_ARE = """abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate
+filter float format frozenset hash hex id int isinstance issubclass iter len list map max min next object oct ord pow
+property range repr reversed round set slice sorted staticmethod str sum super tuple zip Ellipsis NotImplemented"""
 
 
 def _exceptions() -> Mapping[str, type[BaseException]]:
@@ -23,7 +23,7 @@ def _exceptions() -> Mapping[str, type[BaseException]]:
 
 
 FIXED: dict[str, Any] = {
-    **{name: getattr(builtins, name) for name in _AS_THEY_ARE},
+    **{name: getattr(builtins, name) for name in _AS_THEY_ARE.split()},
     **_exceptions(),
     "__build_class__": guards.build_class,
     "__debug__": True,
@@ -45,7 +45,9 @@ FIXED: dict[str, Any] = {
 def printer(write: Callable[[str], None]) -> Callable[..., None]:
     """A ``print`` that hands its text to ``write``."""
 
-    def print(*values: object, sep: str | None = None, end: str | None = None, file: None = None, flush: bool = False) -> None:
+    def print(
+        *values: object, sep: str | None = None, end: str | None = None, file: None = None, flush: bool = False
+    ) -> None:
         """Print the values, as Python's own print does."""
         for name, text in (("sep", sep), ("end", end)):
             if text is not None and not isinstance(text, str):

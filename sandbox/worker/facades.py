@@ -98,7 +98,7 @@ def _of_time(_random: Random, clock: Clock, _attributes: Attributes) -> dict[str
 
 
 def _of_operator(_random: Random, _clock: Clock, attributes: Attributes) -> dict[str, object]:
-    import operator  # noqa: PLC0415
+    import operator
 
     return {name: getattr(operator, name) for name in MODULES["operator"] - {"attrgetter", "methodcaller"}} | {
         "attrgetter": partial(stand_ins.attrgetter, attributes.getattr),
@@ -118,7 +118,9 @@ def importer(random: Random, clock: Clock, attributes: Attributes) -> Callable[.
             made[name] = Facade(name, _MAKERS[name](random, clock, attributes))
         return made.get(name) or FIXED.get(name)
 
-    def __import__(name: str, globals: object = None, locals: object = None, fromlist: Any = (), level: int = 0) -> object:
+    def load_for_plan(
+        name: str, globals: object = None, locals: object = None, fromlist: Any = (), level: int = 0
+    ) -> object:
         facade = load(name)
         if name in _INTERNAL:
             return None
@@ -129,4 +131,4 @@ def importer(random: Random, clock: Clock, attributes: Attributes) -> Callable[.
                 raise ImportError(f"cannot import name {member!r} from {name!r}", name=name)
         return facade if fromlist else load(name.partition(".")[0])
 
-    return __import__
+    return load_for_plan

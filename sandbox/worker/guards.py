@@ -1,5 +1,6 @@
 """What the policy could not decide when it compiled: attributes by computed name, writes, types, formatting."""
 
+import copyreg
 import types
 from collections.abc import Callable
 from datetime import UTC, date, datetime, tzinfo
@@ -17,8 +18,8 @@ from sandbox.policy.rules import (
 from sandbox.worker.clock import Clock
 
 PLAN_NAME = "".join(("__main", "__"))
-"""The plan's ``__name__``. Classes and functions are the plan's own if theirs is this very object: no other string, however
-equal, is it, and plans can assign neither ``__name__`` nor ``__module__``."""
+"""The plan's ``__name__``. Classes and functions are the plan's own if theirs is this very object: no other string
+is it, however equal, and plans can assign neither ``__name__`` nor ``__module__``."""
 _HIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, types.CellType)
 _protected: set[type] = set()
 
@@ -35,8 +36,15 @@ def protect(cls: type) -> None:
     shown = [name for name in dir(cls) if name.startswith("_") and is_plain(name)]
     settable = [name for name in ("__setitem__", "__delitem__") if hasattr(cls, name)]
     if shown or settable:
-        raise ValueError(f"{cls.__name__} shows plans {', '.join(shown + settable)}; call attributes _x_, drop the others")
+        raise ValueError(
+            f"{cls.__name__} shows plans {', '.join(shown + settable)}; call attributes _x_, drop the others"
+        )
     _protected.add(cls)
+    copyreg.pickle(cls, _refuse_copy)
+
+
+def _refuse_copy(value: object) -> NoReturn:
+    raise TypeError(f"{value!r} can't be copied")
 
 
 def is_host(value: object) -> bool:
@@ -137,7 +145,7 @@ PlanType.__name__ = PlanType.__qualname__ = "type"
 
 
 def type_of(value: object) -> Any:
-    """The type of a value, unless it opens the host's insides; the type of a class is always the plans' own ``type``."""
+    """The type of a value, unless it opens the host's insides; of a class, it is the plans' own ``type``."""
     cls = type(value)
     if issubclass(cls, type):
         return PlanType
@@ -160,20 +168,23 @@ def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
     return made
 
 
-_BUILD_CLASS = __build_class__  # type: ignore[name-defined]  # noqa: F821
+_BUILD_CLASS = __build_class__
+
+
+def _checked(template: Any) -> str:
+    """The exact text of a template whose fields reach only harmless attributes; a subclass could lie about its own."""
+    text = str.__str__(template)
+    if not harmless_template(text):
+        _refuse(next(name for name in template_attributes(text) if not is_plain(name)))
+    return text
 
 
 def _format(template: Any, *args: object, **kwargs: object) -> str:
-    """``str.format`` whose fields reach only harmless attributes."""
-    if not harmless_template(template):
-        _refuse(next(name for name in template_attributes(template) if not is_plain(name)))
-    return str.format(template, *args, **kwargs)
+    return str.format(_checked(template), *args, **kwargs)
 
 
 def _format_map(template: Any, mapping: Any) -> str:
-    if not harmless_template(template):
-        _refuse(next(name for name in template_attributes(template) if not is_plain(name)))
-    return str.format_map(template, mapping)
+    return str.format_map(_checked(template), mapping)
 
 
 class Attributes:

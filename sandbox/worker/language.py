@@ -28,7 +28,7 @@ _LAZY = """_strptime calendar collections.abc copyreg decimal encodings.cp1252 e
 encodings.punycode encodings.unicode_escape encodings.utf_16 encodings.utf_32 fractions heapq json.decoder json.encoder
 keyword numbers reprlib stringprep weakref""".split()
 """Modules that the library imports only when they are needed: a locked worker could not."""
-_WARM_UP = '''
+_WARM_UP = """
 import collections, copy, dataclasses, datetime, enum, functools, json, random, re, statistics, string, textwrap, time
 @dataclasses.dataclass(order=True)
 class Point:
@@ -52,7 +52,7 @@ string.Template("$a").substitute(a=1)
 textwrap.dedent(textwrap.fill("a b"))
 random.gauss(0, 1), random.sample(range(9), 2), random.shuffle([1, 2])
 "{0:>5}".format("a"), "é".encode("latin-1"), type(Colour.RED).__name__
-'''
+"""
 
 
 def preload() -> None:

@@ -33,12 +33,11 @@ def namedtuple(
     *,
     rename: bool = False,
     defaults: Iterable[object] | None = None,
-    module: None = None,
 ) -> type:
     """``collections.namedtuple``; it checks the names itself, and only exact strings reach it."""
     names = field_names.replace(",", " ").split() if type(field_names) is str else field_names
     checked = [name if rename and type(name) is str else _identifier(name) for name in names]
-    return collections.namedtuple(_identifier(typename), checked, rename=rename, defaults=defaults, module=PLAN_NAME)  # type: ignore[misc]
+    return collections.namedtuple(_identifier(typename), checked, rename=rename, defaults=defaults, module=PLAN_NAME)
 
 
 def dataclass(cls: type | None = None, /, **options: Any) -> Any:
@@ -152,7 +151,7 @@ class IntFlag(enum.IntFlag, metaclass=PlanEnumMeta):
     """enum.IntFlag."""
 
 
-_REAL = {Enum: enum.Enum, Flag: enum.Flag}
+_REAL: dict[type, Any] = {Enum: enum.Enum, Flag: enum.Flag}
 """Each of ours derives from its real counterpart only, and is told to include the others that count as one."""
 
 MODULES: dict[str, dict[str, Any]] = {

@@ -14,6 +14,7 @@ from sandbox.policy import CompiledCell
 from sandbox.worker import language
 
 HERE = Path(__file__).parent
+language.preload()
 
 
 class StillClock:
@@ -49,7 +50,7 @@ class Session:
     def __init__(self, **names: object) -> None:
         self.written: list[str] = []
         self.clock = StillClock()
-        self.names = language.namespace(Random(5), self.clock, self.written.append) | names
+        self.names: dict[str, Any] = language.namespace(Random(5), self.clock, self.written.append) | names
 
     def run(self, source: str) -> Ran:
         """Run a cell; raises PolicyRefused if it does not compile."""

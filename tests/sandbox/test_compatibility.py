@@ -25,7 +25,7 @@ def test_there_are_enough_programs() -> None:
 
 def _line(error: BaseException | None) -> int | None:
     """The innermost line of the plan."""
-    line, trace = None, error and error.__traceback__
+    line, trace = None, error.__traceback__ if error else None
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == "<plan>":
             line = trace.tb_lineno
