@@ -1,6 +1,7 @@
 """A made-up household: furniture from a floor plan, objects strewn by chance over what can hold them."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from random import Random
 
 from envs.alfworld.wheel import Facts, Plan
@@ -35,6 +36,7 @@ class Room:
         return [thing for thing in self.inside if kind_of(thing) == kind]
 
 
+@lru_cache(maxsize=4096)
 def kind_of(name: str) -> str:
     """``Cabinet`` of ``Cabinet|+00.68|...``, ``SinkBasin`` of ``Sink|...|SinkBasin``."""
     last = name.rsplit("|", 1)[-1]

@@ -33,7 +33,11 @@ class AlfworldOptions(BaseModel):
 
 
 class Alfworld(Environment):
-    """One household game at a time."""
+    """One household game at a time.
+
+    ``task.params`` has ``object`` and ``target`` (kinds, as in ``mug``), with ``count`` 2 for pick_two_obj; look_at_obj
+    has ``object`` and ``lamp``. The textworld engine's calls take turns between threads.
+    """
 
     name = "alfworld"
     types = TYPES
