@@ -24,8 +24,12 @@ if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
 fi
 
 [ -x .venv/bin/python ] || "$PYTHON" -m venv .venv
-PATH=$PWD/.venv/bin:$PATH # some packages are built here, and their builds call python
-echo "setup: installing the $(grep -c == requirements.lock) locked packages into .venv"
+PATH=$PWD/.venv/bin:$PATH # textworld's planner comes as source: its build calls python and a C++ compiler
+if ! command -v c++ >/dev/null 2>&1; then
+    debian g++ ||
+        { echo "setup: textworld's planner is built from source: install g++ (apt-get install g++)" >&2; exit 3; }
+fi
+echo "setup: installing the $(grep -c == requirements.lock) locked packages into .venv; one is compiled, which takes some minutes"
 python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
 python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 
