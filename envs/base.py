@@ -17,7 +17,7 @@ from envs.errors import Diverged, EpisodeEnded, UnknownAction
 
 
 class Task(BaseModel):
-    """One thing to achieve in a world. ``id`` alone identifies it; ``params`` is what the goal sentence says, parsed."""
+    """One thing to achieve in a world. ``id`` alone identifies it; ``params`` is what the goal says, parsed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

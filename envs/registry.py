@@ -19,7 +19,7 @@ SHIPPED: Mapping[str, str] = {
 
 
 def known_worlds() -> dict[str, str]:
-    """Name to "module:class" of every world that can be loaded by name; other packages may not replace a shipped one."""
+    """Name to "module:class" of every world that loads by name; other packages may not replace a shipped one."""
     registered = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
     return {**registered, **SHIPPED}
 

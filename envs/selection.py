@@ -1,7 +1,7 @@
 """What every world's ``tasks`` does with a selection: check the names, take the types in turn."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice, zip_longest
+from itertools import islice, zip_longest
 from typing import TypeVar
 
 from envs.base import Selection
@@ -26,6 +26,5 @@ def chosen_split(selection: Selection, known: Sequence[str], world: str) -> str:
 
 def in_turn(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:
     """The first ``limit`` items, one of each group in turn, so that a small selection still covers every type."""
-    end = object()
-    items = chain.from_iterable(zip_longest(*groups, fillvalue=end))
-    return islice((item for item in items if item is not end), limit)
+    turns = zip_longest(*(([item] for item in group) for group in groups), fillvalue=())
+    return islice((item for turn in turns for wrapped in turn for item in wrapped), limit)

@@ -1,7 +1,7 @@
 """Libraries of procedures: the one that ships, and folders of the user's own.
 
-A library is a folder with one folder a world; in it ``procedures/`` holds a file for each task type, and ``helpers/`` the
-plan code that several of them use.
+A library is a folder with one folder a world; in it ``procedures/`` holds a file for each task type, and ``helpers/``
+the plan code that several of them use.
 """
 
 from collections.abc import Mapping
@@ -42,14 +42,14 @@ class ProcedureLibrary:
         return self._recalls[task.type]
 
 
-def checked_procedure(
-    procedure: Procedure, world: type[Environment], options: BaseModel | None = None
-) -> Procedure:
+def checked_procedure(procedure: Procedure, world: type[Environment], options: BaseModel | None = None) -> Procedure:
     """The procedure, held against the actions that the world offers. Raises BadProcedure with every fault."""
     if procedure.world != world.name:
         raise BadProcedure(f"{procedure.name} is written for world {procedure.world!r}, not {world.name!r}")
     names = bound_names(world.helpers) | bound_names(procedure.helpers)
-    faults = check_procedure(procedure.code, checked_functions(world, options), attributes=plan_attributes(world), names=names)
+    faults = check_procedure(
+        procedure.code, checked_functions(world, options), attributes=plan_attributes(world), names=names
+    )
     if faults:
         listed = "\n".join(str(fault) for fault in faults)
         raise BadProcedure(f"{procedure.name} does not pass the check:\n{listed}")

@@ -1,7 +1,7 @@
 """planbook: agents that plan in Python and learn a manual.
 
-The engine lies in five packages beside this one. Their names are short, so another file may hide one of them: that is told
-here, before it shows up as a puzzling error.
+The engine lies in five packages beside this one. Their names are short, so another file may hide one of them: that is
+told here, before it shows up as a puzzling error.
 """
 
 from importlib.util import find_spec

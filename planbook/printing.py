@@ -83,6 +83,7 @@ class Live:
         self._out = out
 
     def __call__(self, kind: EventKind, body: Body) -> None:
+        """Print one event, if it is of a kind that a reader follows."""
         if tell := self.TELL.get(kind):
             self._out.print(tell(body), markup=False, soft_wrap=True)
 

@@ -33,8 +33,9 @@ def run_tasks(
 ) -> bool:
     """Play every episode of a run that has no ending yet. Returns False if Ctrl-C stopped it.
 
-    ``on_ending`` is called in this thread, as each episode ends; ``watch`` in the episode's own, at each new event. A run that was stopped or killed is taken up again by
-    calling this once more: what ended is not played again, and what had begun repeats its recorded part.
+    ``on_ending`` is called in this thread, as each episode ends; ``watch`` in the episode's own, at each new event. A
+    run that was stopped or killed is taken up again by calling this once more: what ended is not played again, and what
+    had begun repeats its recorded part.
     """
     played = recorded_endings(run)
     left = [entry for entry in run.entries() if entry.index not in played]

@@ -1,7 +1,7 @@
 """The store of a run: one append-only table of events; everything else is read from it.
 
-Every event is committed before the next action, so that a killed process loses nothing. Long strings are kept once, in a
-table of texts, whatever number of events holds them.
+Every event is committed before the next action, so that a killed process loses nothing. Long strings are kept once, in
+a table of texts, whatever number of events holds them.
 """
 
 import hashlib

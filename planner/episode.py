@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -49,7 +49,7 @@ class Terms:
     """What an episode may use, and its seed. ``actions`` are those of the world, over all rounds."""
 
     actions: int
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     seed: str = "0"
 
 

@@ -15,7 +15,8 @@ TASK = "task"
 class Call(Protocol):
     """Carries out one call of plan code."""
 
-    def __call__(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue: ...
+    def __call__(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+        """The answer that the plan receives."""
 
 
 class PlanFunction:
@@ -28,6 +29,7 @@ class PlanFunction:
         self.__signature__: Signature = spec.signature
 
     def __call__(self, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
+        """Call as plan code does."""
         return self._call(self._spec, args, kwargs)
 
 

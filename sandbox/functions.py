@@ -119,7 +119,7 @@ class Arguments:
             bound.arguments[name] = self._checked(spec.name, name, value)
         return bound.args, bound.kwargs
 
-    def _checked(self, function: str, name: str, value: Any) -> object:  # noqa: ANN401 - what bind() makes of JSON
+    def _checked(self, function: str, name: str, value: Any) -> object:
         check, kind = self._checks[name], self._signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
             return tuple(check(function, item) for item in value)
@@ -136,7 +136,7 @@ def _arguments(signature: inspect.Signature) -> Arguments:
 class Check:
     """The strict check of one parameter."""
 
-    def __init__(self, name: str, annotation: Any) -> None:  # noqa: ANN401 - annotations are any object
+    def __init__(self, name: str, annotation: Any) -> None:
         self._name = name
         if isinstance(annotation, str):
             raise BadFunction(f"parameter {name!r}: the annotation {annotation!r} is text; give its type")

@@ -36,8 +36,8 @@ class FaultKind(StrEnum):
 class Fault:
     """One thing wrong with a plan, told so that a model or a person can repair it.
 
-    ``line`` and ``column`` count from 1 and 0, in the cell's own source; ``source`` is that line's text. ``type`` is the
-    exception's class name, the limit's name, or the name of the check.
+    ``line`` and ``column`` count from 1 and 0, in the cell's own source; ``source`` is that line's text. ``type`` is
+    the exception's class name, the limit's name, or the name of the check.
     """
 
     kind: FaultKind

@@ -59,7 +59,7 @@ def test_the_wheel_does_the_main_job_from_an_empty_folder(tmp_path: Path) -> Non
     environment = tmp_path / "environment"
     venv.create(environment, with_pip=True)
     python = environment / "bin" / "python"
-    install = [python, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", wheel]
+    install = [str(python), "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", str(wheel)]
     subprocess.run(install, check=True, capture_output=True)
     (site,) = environment.glob("lib/python*/site-packages")
     dependencies = next(path for path in sys.path if path.endswith("site-packages"))
@@ -67,7 +67,15 @@ def test_the_wheel_does_the_main_job_from_an_empty_folder(tmp_path: Path) -> Non
 
     empty = tmp_path / "empty"
     empty.mkdir()
-    command = [environment / "bin" / "planbook", "replay", "--env", "alfworld", "--split", "generated:12", "--json"]
+    command = [
+        str(environment / "bin" / "planbook"),
+        "replay",
+        "--env",
+        "alfworld",
+        "--split",
+        "generated:12",
+        "--json",
+    ]
     done = subprocess.run(command, cwd=empty, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert '"solved":12' in done.stdout

@@ -26,7 +26,7 @@ def _alone() -> Iterator[None]:
             sys.argv = arguments
 
 
-def _environment() -> Any:  # noqa: ANN401 - textworld has no types
+def _environment() -> Any:
     if _IDLE:
         return _IDLE.pop()
     try:

@@ -1,31 +1,28 @@
 """From a selection to tasks."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, zip_longest
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from envs.alfworld import games, generated
 from envs.alfworld.goals import TYPES, paper_goal, params_of
 from envs.base import Selection, Task
 from envs.errors import BadSelection
+from envs.selection import chosen_split, chosen_types, in_turn
 
 
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
     """The chosen tasks, in turn from each type; unsolvable games are left out, as alfworld does."""
     if selection.ids:
         return [_by_id(task_id, splits) for task_id in selection.ids]
-    split = selection.split or splits[0]
-    if split not in splits:
-        raise BadSelection(f"alfworld has no split {split!r}; it has {', '.join(splits)}")
-    if unknown := [kind for kind in selection.types if kind not in TYPES]:
-        raise BadSelection(f"alfworld has no task type {', '.join(map(repr, unknown))}; it has {', '.join(TYPES)}")
-    types = selection.types or TYPES
+    split = chosen_split(selection, splits, "alfworld")
+    types = chosen_types(selection, TYPES, "alfworld")
     found = _generated(types, selection) if split == generated.SPLIT else _on_disk(split, types)
     return list(islice(found, selection.limit))
 
 
 def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:
     listed = games.list_games(split)
-    for game_id in _in_turn([listed[kind] for kind in types]):
+    for game_id in in_turn(listed[kind] for kind in types):
         goal, solvable = games.peek(game_id)
         if solvable:
             yield _task(game_id, split, games.type_of(game_id), goal)
@@ -34,11 +31,6 @@ def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:
 def _generated(types: Sequence[str], selection: Selection) -> Iterator[Task]:
     seeds = selection.seeds or range(selection.limit or generated.SEEDS)
     return (_made(kind, seed) for seed in seeds for kind in types)
-
-
-def _in_turn(lists: Iterable[Sequence[str]]) -> Iterator[str]:
-    for turn in zip_longest(*lists):
-        yield from (item for item in turn if item is not None)
 
 
 def _by_id(task_id: str, splits: Sequence[str]) -> Task:

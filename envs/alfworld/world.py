@@ -42,7 +42,7 @@ class Alfworld(Environment):
     name = "alfworld"
     types = TYPES
     splits = (*games.DATA_SPLITS, generated.SPLIT)
-    attributes = {  # noqa: RUF012 - the base class declares it a ClassVar
+    attributes = {
         "location": f"the receptacle that the agent stands at; {START!r} before the first go_to",
         "holding": f"the object in its hands, or {EMPTY_HANDED!r}",
     }

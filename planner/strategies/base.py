@@ -11,7 +11,8 @@ from planner.episode import Episode
 class Strategy(Protocol):
     """Plays one episode. Returning means giving up; EpisodeOver, raised by the verbs, must pass through."""
 
-    def __call__(self, episode: Episode, options: BaseModel, /) -> None: ...
+    def __call__(self, episode: Episode, options: BaseModel, /) -> None:
+        """Play until the task is given up."""
 
 
 class Options(BaseModel):

@@ -14,7 +14,7 @@ import pytest
 from envs.errors import WorldBroken
 from envs.miniwob import Miniwob, chromium
 from envs.miniwob.watchdog import end_all, processes_naming
-from tests.envs.miniwob_browser import act, need_browser, start
+from tests.browser import act, need_browser, start
 
 OWNER = """
 import sys

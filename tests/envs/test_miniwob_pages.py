@@ -8,7 +8,7 @@ import pytest
 from envs.base import Action, Selection
 from envs.errors import EpisodeEnded
 from envs.miniwob import Miniwob
-from tests.envs.miniwob_browser import act, need_browser, start
+from tests.browser import act, need_browser, start
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ from envs.base import Selection
 from envs.errors import BadSelection, MissingRequirement
 from envs.miniwob import Miniwob, chromium, keys, task_types
 from envs.miniwob.world import PAPER_ACTIONS, Options
-from tests.envs.miniwob_browser import need_browser
+from tests.browser import need_browser
 
 
 def ids(selection: Selection) -> list[str]:

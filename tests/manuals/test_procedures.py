@@ -10,6 +10,7 @@ from manuals import ProcedureLibrary
 from planbook.run import Config, Run
 from planbook.runner import recorded_endings, run_tasks
 from planner import read_procedure
+from tests.browser import need_browser
 
 WORLDS = ("alfworld", "miniwob", "toy")
 
@@ -63,5 +64,6 @@ def test_the_seen_games_are_solved(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_pages_of_every_type_are_solved(tmp_path: Path) -> None:
     """Perfect play loses some instances of tic-tac-toe, so that one is not counted."""
+    need_browser()
     left = unsolved("miniwob", Selection(seeds=(11, 12)), tmp_path)
     assert [each for each in left if not each.startswith("tic-tac-toe/")] == []

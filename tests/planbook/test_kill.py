@@ -10,18 +10,22 @@ from pathlib import Path
 import pytest
 
 from planbook.run import Run
+from planner import Body
 
 ROOT = Path(__file__).parents[2]
 TASKS = ("--env", "toy", "--seeds", "0-19", "--jobs", "2")
+
+
+Events = list[tuple[str, str, int, Body]]
 
 
 def command(out: Path) -> list[str]:
     return [sys.executable, "-m", "planbook", "run", *TASKS, "--out", str(out)]
 
 
-def events(folder: Path) -> list[tuple[str, str, int, dict[str, object]]]:
+def events(folder: Path) -> Events:
     run = Run.open(folder)
-    found = [(row.scope, row.kind, row.n, dict(row.body)) for row in run.store.events()]
+    found = [(row.scope, row.kind, row.n, row.body) for row in run.store.events()]
     run.close()
     return sorted(found, key=lambda row: row[:3])
 
@@ -29,7 +33,7 @@ def events(folder: Path) -> list[tuple[str, str, int, dict[str, object]]]:
 @pytest.fixture(scope="module")
 def undisturbed(
     tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[list[tuple[str, str, int, dict[str, object]]], float]:
+) -> tuple[Events, float]:
     folder = tmp_path_factory.mktemp("undisturbed") / "run"
     begun = time.monotonic()
     subprocess.run(command(folder), cwd=ROOT, check=True, capture_output=True)
@@ -37,9 +41,7 @@ def undisturbed(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_killed_runs_end_as_undisturbed_ones(
-    tmp_path: Path, undisturbed: tuple[list[tuple[str, str, int, dict[str, object]]], float], seed: int
-) -> None:
+def test_killed_runs_end_as_undisturbed_ones(tmp_path: Path, undisturbed: tuple[Events, float], seed: int) -> None:
     expected, seconds = undisturbed
     dice = random.Random(seed)
     for _ in range(2):

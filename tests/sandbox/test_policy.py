@@ -104,7 +104,8 @@ def test_no_text_makes_the_check_raise(source: str) -> None:
 
 
 WORDS = """def class if else for while try except finally with lambda yield return import from as global nonlocal match
-case async await del assert raise pass x y self __class__ _attr_ ( ) [ ] { } : ; , . = == += -> := * ** @ f'{x}' 'a' 1"""
+case async await del assert raise pass x y self __class__ _attr_ ( ) [ ] { } : ; , . = == += -> := * ** @ f'{x}' 'a'
+1"""
 TOKENS = [*WORDS.split(), "\n", "\n  "]
 
 
