@@ -11,7 +11,7 @@ from envs import load_world
 from planbook.lanes import Lane, side_by_side
 from planbook.run import Entry, Run
 from planbook.runner import play_entry, recorded_endings
-from planner import Body, Ending, EventKind, JournalMismatch, Outcome
+from planner import Body, Ending, EventKind, JournalMismatch, Outcome, Step
 
 OBJECT_ID = re.compile(r"\b([A-Za-z]+)[ _](\d+)\b")
 
@@ -113,8 +113,8 @@ def _told(kind: str, body: Any) -> str:
 
 
 def _told_act(body: dict[str, Any]) -> str:
-    action = f"{body['action']['name']}({', '.join(map(repr, body['action']['args']))})"
-    return f"line {body['line']}: {action} -> {body['observation']['text']}"
+    step = Step.model_validate(body)
+    return f"line {step.line}: agent.{step.action} -> {step.observation.text}"
 
 
 def _told_cell(body: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ import click
 from pydantic import BaseModel
 from rich.table import Table
 
-from envs import Environment, Selection, known_worlds, load_world
+from envs import ActionSpec, Environment, Selection, known_worlds, load_world
 from manuals import ProcedureLibrary
 from planbook import errors
 from planbook.arguments import Asked
@@ -52,11 +52,21 @@ def _world_table(world: type[Environment]) -> Table:
     procedures = ProcedureLibrary(world).files
     table.add_row("splits", ", ".join(world.splits))
     table.add_row(f"{len(world.types)} task types", ", ".join(world.types))
-    table.add_row("actions", ", ".join(f"{name}{spec.signature}" for name, spec in world.actions.items()))
+    table.add_row("actions", ", ".join(map(_call, world.actions.values())))
+    if world.queries:
+        table.add_row("queries", ", ".join(map(_call, world.queries.values())))
+    if world.attributes:
+        table.add_row("attributes", ", ".join(world.attributes))
+    if options := world.Options.model_fields:
+        table.add_row("options", ", ".join(f"{name}={field.default}" for name, field in options.items()))
     table.add_row("procedures", f"for {len(procedures)} of {len(world.types)} task types")
     for each in world.requirements():
         table.add_row(each.name, each.found or f"missing: {each.remedy}", style="" if each.found else "yellow")
     return table
+
+
+def _call(spec: ActionSpec) -> str:
+    return f"{spec.name}({', '.join(spec.signature.parameters)})"
 
 
 def _facts(world: type[Environment]) -> dict[str, object]:
@@ -76,7 +86,8 @@ def check_plan(plan: Path, asked: Asked, *, as_json: bool) -> int:
     faults = _faults(plan, world, asked.world_options())
     out = console(as_json)
     for fault in faults:
-        out.print(f"{plan}:{fault.line or 1}: {fault}", markup=False, soft_wrap=True)
+        told = str(fault).removeprefix(f"line {fault.line}: ")
+        out.print(f"{plan}:{fault.line or 1}: {told}", markup=False, soft_wrap=True)
     out.print(f"{plan}: {f'{len(faults)} faults' if len(faults) > 1 else '1 fault' if faults else 'no faults'}")
     if as_json:
         click.echo(json.dumps({"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults]}))

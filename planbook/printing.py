@@ -94,7 +94,7 @@ class Live:
     @staticmethod
     def _act(body: Any) -> str:
         step = Step.model_validate(body)
-        return f"  line {step.line}: {step.action} -> {step.observation.text}"
+        return f"  line {step.line}: agent.{step.action} -> {step.observation.text}"
 
     @staticmethod
     def _cell(body: Any) -> str:

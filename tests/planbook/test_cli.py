@@ -59,7 +59,7 @@ def test_exec_prints_the_steps_as_they_happen(tmp_path: Path) -> None:
     plan.write_text(PLAN)
     finished = planbook("exec", plan, "--env", "toy", "--task", "fetch/1", "--out", tmp_path / "run")
     assert finished.returncode == 0
-    assert "line 3: open('box_1') -> You open box_1." in finished.stdout
+    assert "line 3: agent.open('box_1') -> You open box_1." in finished.stdout
     assert "failure (unfinished) after" in finished.stdout
 
 

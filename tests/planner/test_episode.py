@@ -86,8 +86,8 @@ def test_feedback_tells_actions_fault_line_and_state(sandbox: Sandbox) -> None:
     played.begin()
     feedback = played.run("agent.open('box_1')\n\nagent.take('unicorn', 'box_1')\nraise KeyError('unicorn')")
     assert feedback.line == 4
-    assert "1. open('box_1') -> You open box_1" in feedback.text
-    assert "2. take('unicorn', 'box_1') -> Nothing happens: you see no unicorn in box_1." in feedback.text
+    assert "1. agent.open('box_1') -> You open box_1" in feedback.text
+    assert "2. agent.take('unicorn', 'box_1') -> Nothing happens: you see no unicorn in box_1." in feedback.text
     assert "raise KeyError('unicorn')" in feedback.text
     assert feedback.text.endswith("Current state: You hold nothing. On the table: nothing.")
     played.close()
