@@ -1,20 +1,6 @@
 """Worlds: what the agent acts on, and with which actions."""
 
-from envs.base import (
-    Action,
-    ActionSpec,
-    Environment,
-    NoOptions,
-    Observation,
-    Offered,
-    Requirement,
-    Selection,
-    Snapshot,
-    Task,
-    Verdict,
-    action,
-    query,
-)
+from envs.base import Environment, NoOptions, action, query
 from envs.errors import (
     BadSelection,
     Diverged,
@@ -26,6 +12,7 @@ from envs.errors import (
     WorldBroken,
 )
 from envs.registry import known_worlds, load_world
+from envs.types import Action, ActionSpec, Observation, Offered, Requirement, Selection, Snapshot, Task, Verdict
 
 __all__ = [
     "Action",

@@ -13,7 +13,7 @@ EnvsError
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from envs.base import Action, Observation
+    from envs.types import Action, Observation
 
 
 class EnvsError(Exception):

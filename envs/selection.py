@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import TypeVar
 
-from envs.base import Selection
 from envs.errors import BadSelection
+from envs.types import Selection
 
 T = TypeVar("T")
 

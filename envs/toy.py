@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, JsonValue
 
-from envs.base import Environment, Observation, Selection, Task, Verdict, action, query
+from envs.base import Environment, action, query
 from envs.errors import BadSelection
 from envs.selection import chosen_split, chosen_types, in_turn
+from envs.types import Observation, Selection, Task, Verdict
 
 THINGS = ("apple", "book", "coin", "key", "lamp", "pen", "ring", "spoon")
 DEFAULT_SEEDS = tuple(range(5))

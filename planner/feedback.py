@@ -39,7 +39,9 @@ def of_end(kind: FeedbackKind, ending: str, output: str, steps: Sequence[Step], 
 
 
 def _text(steps: Sequence[Step], output: str, ending: str, state: str) -> str:
-    acted = "".join(f"{number}. {AGENT}.{step.action} -> {step.observation.text}\n" for number, step in enumerate(steps, 1))
+    acted = "".join(
+        f"{number}. {AGENT}.{step.action} -> {step.observation.text}\n" for number, step in enumerate(steps, 1)
+    )
     printed = f"Printed:\n{output}\n" if output else ""
     return f"{acted}{printed}{ending}\n{_state(state)}".rstrip()
 

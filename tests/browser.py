@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from envs.base import Action, Observation, Selection
 from envs.miniwob import Miniwob
+from envs.types import Action, Observation, Selection
 
 
 def need_browser() -> None:

@@ -5,9 +5,9 @@ from itertools import islice
 
 from envs.alfworld import games, generated
 from envs.alfworld.goals import TYPES, paper_goal, params_of
-from envs.base import Selection, Task
 from envs.errors import BadSelection
 from envs.selection import chosen_split, chosen_types, in_turn
+from envs.types import Selection, Task
 
 
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:

@@ -12,7 +12,8 @@ from envs.alfworld.engine import NOTHING, Engine, Game, Reply
 from envs.alfworld.goals import TYPES
 from envs.alfworld.reference import Reference
 from envs.alfworld.text import EMPTY_HANDED, HELPERS, START, first_text, game_name, paper_text
-from envs.base import Action, Environment, Observation, Requirement, Selection, Task, Verdict, action
+from envs.base import Environment, action
+from envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 OBSERVATION_ACTIONS = frozenset({"look", "inventory", "examine"})
 _ENGINES: dict[str, type[Engine]] = {"direct": Direct, "textworld": Reference}

@@ -14,9 +14,9 @@ from pathlib import Path
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 
-from envs.base import Requirement
 from envs.errors import MissingRequirement, WorldBroken
 from envs.miniwob.devtools import Connection
+from envs.types import Requirement
 
 REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "

@@ -5,11 +5,12 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from envs.base import Environment, Observation, Offered, Requirement, Selection, Task, Verdict, action, query
+from envs.base import Environment, action, query
 from envs.errors import BadSelection, EpisodeEnded, WorldBroken
 from envs.miniwob import chromium, keys, task_types
 from envs.miniwob.tab import Picture, Tab
 from envs.selection import chosen_split, chosen_types, in_turn
+from envs.types import Observation, Offered, Requirement, Selection, Task, Verdict
 
 PAPER_ACTIONS = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)

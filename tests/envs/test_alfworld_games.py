@@ -7,8 +7,8 @@ import pytest
 
 from envs.alfworld import Alfworld, generated
 from envs.alfworld.goals import GAME_TYPES, TYPES
-from envs.base import Selection
 from envs.errors import BadSelection, MissingRequirement, WorldBroken
+from envs.types import Selection
 
 
 def store(root: Path, split: str, kind: str, number: int, *, solvable: bool = True, note: str = "") -> str:

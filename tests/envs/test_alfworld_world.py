@@ -11,8 +11,8 @@ from envs.alfworld import Alfworld, AlfworldOptions, generated
 from envs.alfworld.direct import Direct
 from envs.alfworld.goals import TYPES
 from envs.alfworld.search import find_plan
-from envs.base import Action, Observation, Selection, Task
 from envs.errors import EpisodeEnded, UnknownAction
+from envs.types import Action, Observation, Selection, Task
 
 
 def task_of(kind: str, seed: int) -> Task:

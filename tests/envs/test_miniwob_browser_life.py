@@ -18,7 +18,7 @@ from tests.browser import act, need_browser, start
 
 OWNER = """
 import sys
-from envs.base import Selection
+from envs.types import Selection
 from envs.miniwob import Miniwob, chromium
 world = Miniwob()
 world.reset(Miniwob.tasks(Selection(ids=("click-test/1",)))[0])
