@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import CodeType
 
-from sandbox.policy.rules import SYNTAX, Problem
+from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem
 from sandbox.policy.tables import MAX_DEPTH, MAX_NODES, MAX_SOURCE
 from sandbox.policy.transformer import PlanPolicy
 
@@ -48,7 +48,7 @@ def compile_plain(source: str, name: str) -> CompiledCell:
 
 def _compile(source: str, name: str, *, all_faults: bool) -> CompiledCell:
     if len(source) > MAX_SOURCE:
-        raise PolicyRefused([_whole(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
+        raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -57,16 +57,20 @@ def _compile(source: str, name: str, *, all_faults: bool) -> CompiledCell:
         column = max((error.offset or 1) - 1, 0)
         raise PolicyRefused([Problem(error.lineno or 1, column, SYNTAX, error.msg or "invalid syntax")]) from None
     except UnicodeError:
-        raise PolicyRefused([_whole("a character that is half of a pair (a lone surrogate)")]) from None
+        raise PolicyRefused([_unreadable("a character that is half of a pair (a lone surrogate)")]) from None
     except (RecursionError, MemoryError):
-        raise PolicyRefused([_whole("nested too deeply")]) from None
+        raise PolicyRefused([_too_large("nested too deeply")]) from None
     except ValueError as error:
-        raise PolicyRefused([_whole(str(error))]) from None
+        raise PolicyRefused([_unreadable(str(error))]) from None
 
 
-def _whole(message: str) -> Problem:
-    """A fault of the source as a whole."""
-    return Problem(1, 0, SYNTAX, message, "write it as shorter, simpler steps" if "NUL" not in message else "")
+def _too_large(message: str, node: ast.AST | None = None) -> Problem:
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    return Problem(line, column, TOO_LARGE, message, "write it as shorter, simpler steps")
+
+
+def _unreadable(message: str) -> Problem:
+    return Problem(1, 0, SYNTAX, message, "use ordinary characters, or escapes such as \\u00e9 in strings")
 
 
 def _transformed(source: str, name: str, all_faults: bool) -> CompiledCell:
@@ -88,10 +92,9 @@ def _measure(tree: ast.Module) -> None:
     while level:
         nodes, depth = nodes + len(level), depth + 1
         if nodes > MAX_NODES:
-            raise PolicyRefused([_whole(f"more than {MAX_NODES:,} names and operations; split the code up")])
+            raise PolicyRefused([_too_large(f"more than {MAX_NODES:,} names and operations")])
         if depth > MAX_DEPTH:
-            line, column = getattr(level[0], "lineno", 1), getattr(level[0], "col_offset", 0)
-            raise PolicyRefused([Problem(line, column, SYNTAX, f"nested more than {MAX_DEPTH} levels deep")])
+            raise PolicyRefused([_too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])])
         level = [child for node in level for child in ast.iter_child_nodes(node)]
 
 

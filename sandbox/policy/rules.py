@@ -13,19 +13,22 @@ from sandbox.policy.tables import (
     READABLE_ATTRIBUTES,
     RUNTIME_ATTRIBUTES,
     SUNDERS,
+    TEXT_ATTRIBUTES,
 )
 
-SYNTAX = "SyntaxError"
-NAME = "ForbiddenName"
-ATTRIBUTE = "ForbiddenAttribute"
-IMPORT = "ForbiddenImport"
-STATEMENT = "ForbiddenStatement"
-CALL = "ForbiddenCall"
+SYNTAX = "syntax"
+"""What CPython's own parser and compiler refuse."""
+TOO_LARGE = "too-large"
+NAME = "forbidden-name"
+ATTRIBUTE = "forbidden-attribute"
+IMPORT = "forbidden-import"
+STATEMENT = "forbidden-statement"
+CALL = "forbidden-call"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of a source. ``line`` counts from 1, ``column`` from 0; ``name`` says which rule was broken."""
+    """One fault of a source. ``line`` counts from 1, ``column`` from 0; ``name`` is one of the rules above."""
 
     line: int
     column: int
@@ -63,7 +66,7 @@ def may_write(name: str) -> bool:
 @lru_cache(4096)
 def is_plain(name: str) -> bool:
     """Whether reading the attribute is harmless on every object."""
-    return not is_hidden(name) and name not in RUNTIME_ATTRIBUTES
+    return name in TEXT_ATTRIBUTES or (not is_hidden(name) and name not in RUNTIME_ATTRIBUTES)
 
 
 def attribute_hint(name: str) -> str:

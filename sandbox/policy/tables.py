@@ -80,9 +80,12 @@ DEFINABLE = frozenset(
 """Special methods that a plan's class may define, and that may be looked up as attributes."""
 CLASS_NAMES = DEFINABLE | {"__slots__", "__doc__"}
 """Special names that a class body may assign."""
-READABLE_NAMES = DEFINABLE | {"__name__", "__doc__", "__debug__"}
-READABLE_ATTRIBUTES = DEFINABLE | {"__name__", "__qualname__", "__doc__", "__members__", "__setattr__"}
-"""Special attributes that a plan may read, all through the run-time guard. ``__setattr__`` is that of object only."""
+READABLE_NAMES = DEFINABLE | {"__name__", "__doc__", "__debug__", "__class__"}
+"""``__class__`` in a method is its own class."""
+TEXT_ATTRIBUTES = frozenset({"__name__", "__qualname__", "__doc__"})
+"""Special attributes that are harmless on every object."""
+READABLE_ATTRIBUTES = DEFINABLE | TEXT_ATTRIBUTES | {"__members__", "__setattr__"}
+"""Special attributes that a plan may read, the others through the run-time guard; ``__setattr__`` of object only."""
 SUNDERS = frozenset("_missing_ _generate_next_value_ _ignore_ _order_ _value_ _name_".split())
 """Names of the form ``_x_`` that enums use. All others are the sandbox's own, or a library's inside."""
 RUNTIME_ATTRIBUTES = frozenset({"format", "format_map", "now", "today", "utcnow", "register", "obj"})

@@ -9,7 +9,17 @@ import ast
 
 from sandbox.policy.imports import ImportPolicy
 from sandbox.policy.patterns import PatternPolicy
-from sandbox.policy.rules import ATTRIBUTE, CALL, NAME, STATEMENT, harmless_template, is_dunder, may_read, may_write
+from sandbox.policy.rules import (
+    ATTRIBUTE,
+    CALL,
+    NAME,
+    STATEMENT,
+    harmless_template,
+    is_dunder,
+    is_plain,
+    may_read,
+    may_write,
+)
 from sandbox.policy.tables import HOOKS, MARKS, NAME_HINTS, PLAIN_ANNOTATIONS, RUNTIME_ATTRIBUTES, STATEMENT_HINTS
 
 BY_NAME = frozenset({"getattr", "setattr", "delattr"})
@@ -53,9 +63,9 @@ class PlanPolicy(ImportPolicy, PatternPolicy):
             return node
         if isinstance(node.value, ast.Name):
             self.members.append(node)
-        if (node.attr in RUNTIME_ATTRIBUTES and not _formats_harmlessly(node)) or is_dunder(node.attr):
-            return self.hook("attribute", node, node.value, ast.copy_location(ast.Constant(node.attr), node))
-        return node
+        if is_plain(node.attr) or _formats_harmlessly(node):
+            return node
+        return self.hook("attribute", node, node.value, ast.copy_location(ast.Constant(node.attr), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:  # noqa: N802
         """Python evaluates object and index once by itself; the old value of an attribute is read without the guard."""

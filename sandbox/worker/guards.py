@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from sandbox.policy.rules import (
     attribute_hint,
     harmless_template,
+    is_dunder,
     is_plain,
     may_read,
     may_write,
@@ -33,7 +34,7 @@ def protect(cls: type) -> None:
 
     Its own attributes must have names that the policy hides (``_x_``), or that plans may see. Raises ValueError if not.
     """
-    shown = [name for name in dir(cls) if name.startswith("_") and is_plain(name)]
+    shown = [name for name in dir(cls) if name.startswith("_") and is_plain(name) and not is_dunder(name)]
     settable = [name for name in ("__setitem__", "__delitem__") if hasattr(cls, name)]
     if shown or settable:
         raise ValueError(
@@ -179,6 +180,13 @@ def _checked(template: Any) -> str:
     return text
 
 
+def _is_harmless(template: str) -> bool:
+    try:
+        return harmless_template(template)
+    except ValueError:  # Python's own format will say so
+        return True
+
+
 def _format(template: Any, *args: object, **kwargs: object) -> str:
     return str.format(_checked(template), *args, **kwargs)
 
@@ -195,11 +203,13 @@ class Attributes:
 
     def getattr(self, target: Any, name: str, *default: object) -> Any:
         """``getattr`` under the policy. What is forbidden raises even where there is a default."""
+        if type(name) is str and is_plain(name):
+            return getattr(target, name, *default)
         if not may_read(_name_of(name)):
             if name in ("__class__", "__dict__"):
                 return (type_of if name == "__class__" else own_dict)(target)
             _refuse(name)
-        if is_plain(name):
+        if name == "format" and type(target) is str and _is_harmless(target):
             return getattr(target, name, *default)
         return self._special(target, name, getattr(target, name, *default))
 

@@ -13,29 +13,29 @@ from sandbox.policy.rules import is_hidden
 from sandbox.policy.tables import MAX_SOURCE, MODULES, NAME_HINTS
 
 REFUSED = {
-    "attribute": ("x.__globals__", "ForbiddenAttribute", "`__globals__`", "ordinary attributes"),
-    "frame": ("x.gi_frame", "ForbiddenAttribute", "`gi_frame`", ""),
-    "import": ("import os", "ForbiddenImport", "`os`", "no files"),
-    "misspelt module": ("import jason", "ForbiddenImport", "`jason`", "did you mean `json`?"),
-    "import from": ("from math import sqr", "ForbiddenImport", "`math.sqr`", "did you mean `sqrt`?"),
-    "module member": ("import json\njson.codecs", "ForbiddenImport", "`json.codecs`", "json has: "),
-    "star": ("from math import *", "ForbiddenImport", "import *", "import math"),
-    "builtin": ("eval('1')", "ForbiddenName", "`eval`", "json.loads"),
-    "open": ("open('x')", "ForbiddenName", "`open`", "no files"),
-    "print": ("print(1, file=f)", "ForbiddenCall", "file=", "leave file= out"),
-    "type": ("type('A', (), {})", "ForbiddenCall", "one argument", "class statement"),
-    "getattr": ("getattr(x, '__code__')", "ForbiddenAttribute", "`__code__`", ""),
-    "async": ("async def f(): pass", "ForbiddenStatement", "`async def`", "without async"),
-    "groups": ("try: pass\nexcept* ValueError: pass", "ForbiddenStatement", "`except*`", "use except"),
-    "metaclass": ("class A(metaclass=B): pass", "ForbiddenStatement", "`metaclass=`", "class body"),
-    "dunder": ("class A:\n    def __getattr__(self, n): pass", "ForbiddenName", "`__getattr__`", "get(name)"),
-    "syntax": ("def f(:", "SyntaxError", "invalid syntax", ""),
-    "return": ("return 1", "SyntaxError", "outside function", ""),
-    "surrogate": ("x = '\ud800'", "SyntaxError", "surrogate", ""),
-    "null": ("\0", "SyntaxError", "null bytes", ""),
-    "nesting": ("x = " + "-" * 3000 + "1", "SyntaxError", "nested", ""),
-    "length": ("x" * (MAX_SOURCE + 1), "SyntaxError", "limit is 200,000", ""),
-    "nodes": ("x = 1\n" * 30_000, "SyntaxError", "split the code up", ""),
+    "attribute": ("x.__globals__", "forbidden-attribute", "`__globals__`", "ordinary attributes"),
+    "frame": ("x.gi_frame", "forbidden-attribute", "`gi_frame`", ""),
+    "import": ("import os", "forbidden-import", "`os`", "no files"),
+    "misspelt module": ("import jason", "forbidden-import", "`jason`", "did you mean `json`?"),
+    "import from": ("from math import sqr", "forbidden-import", "`math.sqr`", "did you mean `sqrt`?"),
+    "module member": ("import json\njson.codecs", "forbidden-import", "`json.codecs`", "json has: "),
+    "star": ("from math import *", "forbidden-import", "import *", "import math"),
+    "builtin": ("eval('1')", "forbidden-name", "`eval`", "json.loads"),
+    "open": ("open('x')", "forbidden-name", "`open`", "no files"),
+    "print": ("print(1, file=f)", "forbidden-call", "file=", "leave file= out"),
+    "type": ("type('A', (), {})", "forbidden-call", "one argument", "class statement"),
+    "getattr": ("getattr(x, '__code__')", "forbidden-attribute", "`__code__`", ""),
+    "async": ("async def f(): pass", "forbidden-statement", "`async def`", "without async"),
+    "groups": ("try: pass\nexcept* ValueError: pass", "forbidden-statement", "`except*`", "use except"),
+    "metaclass": ("class A(metaclass=B): pass", "forbidden-statement", "`metaclass=`", "class body"),
+    "dunder": ("class A:\n    def __getattr__(self, n): pass", "forbidden-name", "`__getattr__`", "get(name)"),
+    "syntax": ("def f(:", "syntax", "invalid syntax", ""),
+    "return": ("return 1", "syntax", "outside function", ""),
+    "surrogate": ("x = '\ud800'", "syntax", "surrogate", ""),
+    "null": ("\0", "syntax", "null bytes", ""),
+    "nesting": ("x = " + "-" * 3000 + "1", "too-large", "nested", "simpler steps"),
+    "length": ("x" * (MAX_SOURCE + 1), "too-large", "limit is 200,000", ""),
+    "nodes": ("x = 1\n" * 30_000, "too-large", "60,000", "simpler steps"),
 }
 
 
@@ -52,10 +52,10 @@ def test_refused_with_what_to_write_instead(source: str, name: str, message: str
 def test_every_fault_at_once_in_the_order_of_lines() -> None:
     problems = check("import os\nx = 1\nx.__code__ + eval('1')\nreturn x\n")
     assert [(p.line, p.name) for p in problems] == [
-        (1, "ForbiddenImport"),
-        (3, "ForbiddenAttribute"),
-        (3, "ForbiddenName"),
-        (4, "SyntaxError"),
+        (1, "forbidden-import"),
+        (3, "forbidden-attribute"),
+        (3, "forbidden-name"),
+        (4, "syntax"),
     ]
     assert problems[2].column == 13
 
@@ -104,8 +104,7 @@ def test_no_text_makes_the_check_raise(source: str) -> None:
 
 
 WORDS = """def class if else for while try except finally with lambda yield return import from as global nonlocal match
-case async await del assert raise pass x y self __class__ _attr_ ( ) [ ] { } : ; , . = == += -> := * ** @ f'{x}' 'a'
-1"""
+case async await del assert raise pass x y self __class__ _attr_ ( ) [ ] { } : ; , . = == += -> := * ** @ f'{x}' 'a'"""
 TOKENS = [*WORDS.split(), "\n", "\n  "]
 
 
