@@ -16,7 +16,7 @@ from sandbox import Sandbox
 
 CODE: Mapping[str, tuple[int, str]] = {
     "arithmetic": (
-        10_000,
+        30_000,
         """
 def work(rounds):
     total = 0
@@ -26,7 +26,7 @@ def work(rounds):
 """,
     ),
     "+= loop": (
-        10_000,
+        30_000,
         """
 def work(rounds):
     total, counts, seen = 0, {"a": 0}, [0]
@@ -38,7 +38,7 @@ def work(rounds):
 """,
     ),
     "string parsing": (
-        1_000,
+        3_000,
         """
 def work(rounds):
     ids = []
