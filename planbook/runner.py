@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-from pydantic import JsonValue
-
 from envs import Environment, EnvsError, MissingRequirement, load_world
 from planbook.lanes import Lane, side_by_side
 from planbook.run import Config, Entry, Run
@@ -106,5 +104,4 @@ def _write_broken(journal: Journal, path: str, cause: str, message: str) -> Endi
 
 def _record_versions(run: Run, world: Environment) -> None:
     """What the world is made of, once a run: for certain it knows that only after an episode has begun."""
-    versions: dict[str, JsonValue] = dict(world.versions())
-    run.store.put_once("run", "versions", 0, versions)
+    run.store.put_once("run", "versions", 0, lambda: dict(world.versions()))

@@ -21,10 +21,13 @@ BENCHES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measured figure. ``ratio`` is how it compares with the peer or limit named in ``against``."""
+    """One measured figure. ``ratio`` is how it compares with the peer or limit named in ``against``.
+
+    ``value`` is None where there is nothing to measure; the name says why.
+    """
 
     name: str
-    value: float
+    value: float | None
     unit: str
     ratio: float | None = None
     against: str = ""
@@ -42,7 +45,8 @@ def show(part: str, *, as_json: bool) -> int:
     for row in rows:
         ratio = f"{row.ratio:,.2f}" if row.ratio is not None else ""
         met = {True: "met", False: "missed", None: ""}[row.met]
-        table.add_row(row.name, f"{row.value:,.4g} {row.unit}", ratio, row.against, row.goal, met)
+        value = f"{row.value:,.4g} {row.unit}" if row.value is not None else ""
+        table.add_row(row.name, value, ratio, row.against, row.goal, met)
     out.print(table)
     if as_json:
         click.echo(json.dumps({"part": part, "rows": [dataclasses.asdict(row) for row in rows]}))

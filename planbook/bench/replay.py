@@ -1,0 +1,64 @@
+"""ALFWorld games replayed with the shipped procedures, as ``planbook replay`` does it: sandbox and store included."""
+
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+from envs import MissingRequirement, Task, load_world
+from manuals import ProcedureLibrary
+from planbook.arguments import Asked
+from planbook.bench import Row
+from planbook.run import Config, Run
+from planbook.runner import run_tasks
+from planner import Ending
+
+WORLD, SPLIT = "alfworld", "train"
+JOBS = 2
+SCALED_TO = 3_553
+"""Games that the split has where it is complete."""
+GOAL_SECONDS = 90.0
+GENERATED_A_TYPE = 50
+
+
+def rows(limit: int | None = None) -> list[Row]:
+    """Episodes a second and the seconds that all of train takes, or would take; ``limit`` is how many are played."""
+    config, tasks = _games(limit)
+    seconds, solved = _replay(config, tasks)
+    scaled = seconds / len(tasks) * SCALED_TO
+    source = f"{len(tasks)} games of {tasks[0].split}, {JOBS} jobs"
+    title = f"alfworld replay: {SCALED_TO:,} games" + ("" if len(tasks) == SCALED_TO else ", scaled")
+    goal = f"at most {GOAL_SECONDS:g} s"
+    return [
+        Row("alfworld replay: episodes into the store", len(tasks) / seconds, "/s", None, source),
+        Row(title, scaled, "s", None, source, goal, scaled <= GOAL_SECONDS),
+        Row("alfworld replay: solved", 100 * solved / len(tasks), "%", None, source),
+    ]
+
+
+def _games(limit: int | None) -> tuple[Config, list[Task]]:
+    """Train, all of it, where its games are on this machine; else generated games."""
+    world = load_world(WORLD)
+    count = f":{limit}" if limit else ""
+    choices = [
+        Asked(env=WORLD, split=f"{SPLIT}{count}"),
+        Asked(env=WORLD, split=f"generated{count}", seeds=f"0-{GENERATED_A_TYPE - 1}"),
+    ]
+    for asked in choices:
+        config = asked.config("procedures", {})
+        try:
+            return config, list(world.tasks(config.selection, asked.world_options()))
+        except MissingRequirement:
+            continue
+    raise AssertionError("generated games need nothing but their package")
+
+
+def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
+    """Wall clock of the whole run, its folder and its sandbox included, and how many games were solved."""
+    endings: list[Ending] = []
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
+            run_tasks(run, ProcedureLibrary(load_world(WORLD)), lambda _, ending: endings.append(ending), jobs=JOBS)
+        seconds = time.perf_counter() - begun
+    return seconds, sum(ending.outcome.solved for ending in endings)

@@ -1,0 +1,66 @@
+"""The benchmarks run for real, in small: what they measure works, and every figure is one."""
+
+import pytest
+
+from planbook.bench import Row, peers, replay, sandbox
+from planbook.bench.timing import in_turn, percentile
+from sandbox import Sandbox
+
+
+def test_works_are_timed_in_turn_after_a_warm_up() -> None:
+    told: list[str] = []
+
+    def first() -> float:
+        told.append("first")
+        return float(len(told))
+
+    def second() -> float:
+        told.append("second")
+        return float(len(told))
+
+    assert in_turn([first, second], 2) == [[3.0, 5.0], [4.0, 6.0]]
+    assert told == ["first", "second"] * 3
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 1.0), (0.5, 6.0), (0.9, 10.0), (1.0, 10.0)])
+def test_a_percentile_is_one_of_the_times(share: float, expected: float) -> None:
+    assert percentile([float(time) for time in range(10, 0, -1)], share) == expected
+
+
+def test_every_engine_gives_what_python_gives_and_calls_the_host() -> None:
+    with Sandbox() as opened, peers.engines(opened) as every:
+        for engine in every:
+            for _, code in sandbox.CODE.values():
+                expected: dict[str, object] = {}
+                exec(f"{code}\nanswer = work(7)", expected)
+                with engine.session() as run:
+                    run(code)
+                    run(f"if work(7) != {expected['answer']!r}:\n    raise ValueError('another answer')")
+            with engine.session() as run:
+                run(f"if {engine.action} != 'You are at desk_1.':\n    raise ValueError('another answer')")
+
+
+def test_faults_of_timed_code_are_raised_by_every_engine() -> None:
+    with Sandbox() as opened, peers.engines(opened) as every:
+        for engine in every:
+            with engine.session() as run, pytest.raises(Exception):  # noqa: B017 - each has a kind of its own
+                run("1 // 0")
+
+
+def test_the_sandbox_is_measured_beside_each_peer() -> None:
+    rows = sandbox.rows(repeats=1, starts=2, plans=2)
+    names = [row.name for row in rows]
+    assert len(set(names)) == len(names)
+    for peer in peers.MODULES:
+        assert any(peer in name for name in names), f"{peer} has neither figures nor a row that says why"
+    for part in (*sandbox.CODE, "action, arguments checked", "session start, median"):
+        assert f"{part}: sandbox" in names
+    assert all(row.value is None or row.value > 0 for row in rows)
+
+
+def test_a_replay_is_measured_with_everything_solved() -> None:
+    rows = {row.name: row for row in replay.rows(limit=6)}
+    assert rows["alfworld replay: solved"] == Row(
+        "alfworld replay: solved", 100.0, "%", None, rows["alfworld replay: episodes into the store"].against
+    )
+    assert (rows["alfworld replay: 3,553 games, scaled"].value or 0) > 0
