@@ -89,6 +89,7 @@ class Store:
             raise BadRun(f"{path} cannot be read as a run's store: {error.orig}") from error
         self._writer = self._engine.connect()
         self._once: set[tuple[str, str, int]] = set()
+        self._once_lock = threading.Lock()
 
     def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
         """Add one event and commit it. Raises BadRun if it is there already."""
@@ -96,10 +97,11 @@ class Store:
 
     def put_once(self, scope: str, kind: EventKind, n: int, body: Callable[[], Body]) -> None:
         """Add an event unless it is there; only then is its body asked for."""
-        if (scope, kind, n) not in self._once:
+        with self._once_lock:
+            new = (scope, kind, n) not in self._once
             self._once.add((scope, kind, n))
-            if not any(row.n == n for row in self.events(scope, kind)):
-                self.put(scope, kind, n, body())
+        if new and not any(row.n == n for row in self.events(scope, kind)):
+            self.put(scope, kind, n, body())
 
     def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
         """Add events in one transaction: all of them or none."""
@@ -151,7 +153,7 @@ class Store:
     def _keep(self, text: str) -> str:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         if digest not in self._texts:
-            self._writer.execute(insert(TEXT).prefix_with("OR IGNORE"), {"hash": digest, "body": text})
+            self._writer.execute(ADD_TEXT, {"hash": digest, "body": text})
             self._texts.add(digest)
         return digest
 
