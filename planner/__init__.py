@@ -1,6 +1,6 @@
 """Who writes the next plan, and when the episode is over."""
 
-from planner.episode import Episode, Frame, Mark, Terms
+from planner.episode import Episode, Mark, Terms
 from planner.errors import (
     BadProcedure,
     EpisodeBroken,
@@ -11,6 +11,7 @@ from planner.errors import (
     UnknownStrategy,
     WrongMark,
 )
+from planner.frames import Frame
 from planner.journal import Body, EventKind, Journal, MemoryJournal
 from planner.memory import Memory, NoMemory, Recall
 from planner.play import play

@@ -10,27 +10,15 @@ from pydantic import JsonValue, TypeAdapter
 from envs import ActionSpec, Environment, EnvsError, Observation, Snapshot, Task, Verdict
 from planner import feedback as words
 from planner.errors import EpisodeBroken, EpisodeOver, EpisodeStopped, WrongMark
+from planner.frames import Frame, Frames, Functions
 from planner.journal import EventKind, Journal, record
 from planner.memory import Memory, NoMemory, Recall
-from planner.surface import AGENT, TASK, plan_attributes, plan_functions
+from planner.surface import plan_attributes, plan_functions
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Step
-from sandbox import Limits, Sandbox, Session
+from sandbox import Limits, Sandbox
 from sandbox.check import check
-from sandbox.reading import bound_names
 
-Functions = Mapping[str, Callable[..., object]]
 OBSERVATION = TypeAdapter(Observation)
-
-
-@dataclass
-class Frame:
-    """A namespace that plan code runs in: one sandbox session, and the names known to be defined there."""
-
-    path: str
-    session: Session
-    functions: Functions
-    names: frozenset[str]
-    cells: int = 0
 
 
 @dataclass(frozen=True)
@@ -78,10 +66,9 @@ class Episode:
         self.actions = 0
         self.feedbacks: list[Feedback] = []
         self._round = 0
-        self._sandbox, self._journal, self._memory, self._stopped = sandbox, journal, memory or NoMemory(), stopped
-        self._frames: list[Frame] = []
+        self._journal, self._memory, self._stopped = journal, memory or NoMemory(), stopped
+        self._frames = Frames(sandbox, world, terms.limits, plan_functions(world.offer, self._act, self._query))
         self._numbers: Counter[str] = Counter()
-        self._functions = plan_functions(world.offer, self._act, self._query)
 
     # The verbs.
 
@@ -118,25 +105,24 @@ class Episode:
         if faults:
             return self._close_cell(frame, code, source, words.of_check(faults, self.world.state()))
         try:
-            result = frame.session.run(code, source)
+            result = frame.run(code, source)
         except EpisodeOver as over:
             kind = FeedbackKind.DONE if self.world.ended else FeedbackKind.LIMIT
             ended = words.of_end(kind, str(over), frame.session.output, self.steps[begun:], self.world.state())
             self._close_cell(frame, code, source, ended)
             raise
-        frame.names |= bound_names(code)
         return self._close_cell(frame, code, source, words.of_result(result, self.steps[begun:], self.world.state()))
 
     @contextmanager
     def frame(self, name: str, functions: Functions | None = None, helpers: str = "") -> Iterator[Frame]:
         """A namespace of its own for the cells run inside: only the given functions and helpers are passed in."""
-        base = f"{self._innermost_path()}/{name}"
+        outer = self._frames.innermost
+        base = f"{outer.path if outer else self._round_path}/{name}"
         frame = self._open_frame(f"{base}/{self._next(base)}", functions or {}, helpers)
         try:
             yield frame
         finally:
-            self._frames.remove(frame)
-            frame.session.close()
+            self._frames.close(frame)
 
     def mark(self) -> Mark:
         """The present moment of the world and of the innermost frame."""
@@ -179,8 +165,7 @@ class Episode:
 
     def close(self) -> None:
         """End every session that is still open."""
-        while self._frames:
-            self._frames.pop().session.close()
+        self._frames.close_all()
 
     def _ended(self, outcome: Outcome, cause: str = "", message: str = "") -> Ending:
         verdict = Verdict(False, 0.0) if outcome is Outcome.BROKEN else self._verdict()
@@ -225,40 +210,18 @@ class Episode:
 
     # Frames and the journal.
 
-    def _innermost(self) -> Frame:
-        return self._frames[-1] if self._frames else self._open_frame(self._innermost_path(), {}, "")
+    @property
+    def _round_path(self) -> str:
+        return f"{self.path}/round/{self._round}"
 
-    def _innermost_path(self) -> str:
-        return self._frames[-1].path if self._frames else f"{self.path}/round/{self._round}"
+    def _innermost(self) -> Frame:
+        return self._frames.innermost or self._open_frame(self._round_path, {}, "")
 
     def _open_frame(self, path: str, functions: Functions, helpers: str) -> Frame:
-        offered = {**self._functions, **functions}
-        session = self._sandbox.session(
-            offered,
-            values={TASK: self._task_value()},
-            attributes=self._attributes,
-            limits=self.terms.limits,
-            seed=f"{self.terms.seed}/{self.task.id}{path.removeprefix(self.path)}",
-        )
-        frame = Frame(path, session, offered, frozenset({TASK}))
-        self._frames.append(frame)
-        for source, code in (("world helpers", self.world.helpers), ("helpers", helpers)):
-            if code:
-                self._define(frame, code, source)
-        return frame
-
-    def _define(self, frame: Frame, code: str, source: str) -> None:
-        result = frame.session.run(code, source)
-        if result.fault:
-            raise EpisodeBroken(f"the {source} cannot be defined: {result.fault}")
-        frame.names |= bound_names(code)
-
-    def _task_value(self) -> dict[str, JsonValue]:
         shown = self.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
-        return {**shown, "observation": self.observation.text}
-
-    def _attributes(self) -> dict[str, JsonValue]:
-        return {f"{AGENT}.{name}": value for name, value in self.world.attribute_values().items()}
+        task = {**shown, "observation": self.observation.text}
+        seed = f"{self.terms.seed}/{self.task.id}{path.removeprefix(self.path)}"
+        return self._frames.open(path, task, seed, functions, helpers)
 
     def _close_cell(self, frame: Frame, code: str, source: str, feedback: Feedback) -> Feedback:
         cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, feedback=feedback)
@@ -269,8 +232,8 @@ class Episode:
 
     def _record(self, kind: EventKind, **body: JsonValue) -> None:
         """Events are numbered through the round, in the order in which they happened."""
-        scope = f"{self.path}/round/{self._round}"
-        record(self._journal, scope, kind, self._next(f"{scope}#{kind}"), body)
+        number = self._next(f"{self._round_path}#{kind}")
+        record(self._journal, self._round_path, kind, number, body)
 
     def _next(self, counted: str) -> int:
         self._numbers[counted] += 1

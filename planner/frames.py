@@ -1,0 +1,71 @@
+"""The namespaces that an episode's plan code runs in, one inside the other."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from envs import Environment
+from planner.errors import EpisodeBroken
+from planner.surface import AGENT, TASK
+from sandbox import CellResult, FaultKind, Limits, Sandbox, Session
+from sandbox.reading import bound_names
+
+Functions = Mapping[str, Callable[..., object]]
+
+
+@dataclass
+class Frame:
+    """One sandbox session, and the names known to be defined there."""
+
+    path: str
+    session: Session
+    functions: Functions
+    names: frozenset[str]
+    cells: int = 0
+
+    def run(self, code: str, source: str) -> CellResult:
+        """Run a cell; what it defines is known to the cells after it, unless its worker was ended."""
+        result = self.session.run(code, source)
+        if result.fault is None or result.fault.kind is FaultKind.RAISED:
+            self.names |= bound_names(code)
+        return result
+
+
+class Frames:
+    """The open frames of an episode, the innermost last. Each has a worker and a namespace of its own."""
+
+    def __init__(self, sandbox: Sandbox, world: Environment, limits: Limits, functions: Functions) -> None:
+        self._sandbox, self._world, self._limits, self._functions = sandbox, world, limits, functions
+        self._open: list[Frame] = []
+
+    @property
+    def innermost(self) -> Frame | None:
+        """The frame that plan code runs in now, if one is open."""
+        return self._open[-1] if self._open else None
+
+    def open(self, path: str, task: JsonValue, seed: str, functions: Functions, helpers: str) -> Frame:
+        """Open a frame inside the innermost one. Raises EpisodeBroken if its helpers cannot be defined."""
+        offered = {**self._functions, **functions}
+        session = self._sandbox.session(
+            offered, values={TASK: task}, attributes=self._attributes, limits=self._limits, seed=seed
+        )
+        frame = Frame(path, session, offered, frozenset({TASK}))
+        self._open.append(frame)
+        for source, code in (("world's helpers", self._world.helpers), ("helpers", helpers)):
+            if code and (fault := frame.run(code, source).fault):
+                raise EpisodeBroken(f"the {source} cannot be defined: {fault}")
+        return frame
+
+    def close(self, frame: Frame) -> None:
+        """Close a frame and what is still open inside it."""
+        while frame in self._open:
+            self._open.pop().session.close()
+
+    def close_all(self) -> None:
+        """Close every frame."""
+        while self._open:
+            self._open.pop().session.close()
+
+    def _attributes(self) -> dict[str, JsonValue]:
+        return {f"{AGENT}.{name}": value for name, value in self._world.attribute_values().items()}
