@@ -1,4 +1,4 @@
-"""What the policy could not decide when it compiled: attributes by computed name, writes, types, formatting."""
+"""What the policy could not decide when it compiled: writes, types, classes, and what is the plan's own."""
 
 import copyreg
 import types
@@ -58,12 +58,14 @@ def is_own_function(value: object) -> bool:
 
 
 def name_of(name: object) -> str:
+    """The attribute name, if it is an exact string: a subclass could answer the policy one thing and Python another."""
     if type(name) is not str:
         raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
     return name
 
 
 def refuse(name: str, verb: str = "read") -> NoReturn:
+    """Raise, with what to write instead."""
     raise Forbidden(f"plans may not {verb} the attribute `{name}`: {attribute_hint(name)}", name=name)
 
 
