@@ -110,7 +110,7 @@ class PlanPolicy(ImportPolicy, PatternPolicy):
         elif name in BY_NAME and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
             allowed, attribute = (may_read if name == "getattr" else may_write), node.args[1].value
             if isinstance(attribute, str) and not allowed(attribute):
-                self.refuse_attribute(node, name, attribute)
+                self.refuse_attribute(node, "use", attribute)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
         """Check the name, drop the annotation."""

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from sandbox.policy.tables import MODULES
 from sandbox.worker import stand_ins
+from sandbox.worker.attributes import Attributes
 from sandbox.worker.clock import Clock
-from sandbox.worker.guards import Attributes
 
 PER_SESSION = frozenset({"operator", "random", "time"})
 """Modules that hold a session's clock, random numbers or guards."""

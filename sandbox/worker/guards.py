@@ -1,22 +1,16 @@
-"""What the policy could not decide when it compiled: attributes by computed name, writes, types, formatting."""
+"""What the policy could not decide when it compiled: writes, types, classes, and what is the plan's own."""
 
 import copyreg
 import types
-from collections.abc import Callable
-from datetime import UTC, date, datetime, tzinfo
-from functools import partial
 from typing import Any, NoReturn
 
 from sandbox.policy.rules import (
     attribute_hint,
-    harmless_template,
     is_dunder,
     is_plain,
     may_read,
     may_write,
-    template_attributes,
 )
-from sandbox.worker.clock import Clock
 
 PLAN_NAME = "".join(("__main", "__"))
 """The plan's ``__name__``. Classes and functions are the plan's own if theirs is this very object: no other string
@@ -63,13 +57,15 @@ def is_own_function(value: object) -> bool:
     return type(value) is types.FunctionType and value.__globals__.get("__name__") is PLAN_NAME
 
 
-def _name_of(name: object) -> str:
+def name_of(name: object) -> str:
+    """The attribute name, if it is an exact string: a subclass could answer the policy one thing and Python another."""
     if type(name) is not str:
         raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
     return name
 
 
-def _refuse(name: str, verb: str = "read") -> NoReturn:
+def refuse(name: str, verb: str = "read") -> NoReturn:
+    """Raise, with what to write instead."""
     raise Forbidden(f"plans may not {verb} the attribute `{name}`: {attribute_hint(name)}", name=name)
 
 
@@ -88,22 +84,22 @@ def write(target: Any) -> Any:
 
 def guarded_setattr(target: object, name: str, value: object) -> None:
     """``setattr`` under the policy."""
-    if not may_write(_name_of(name)):
-        _refuse(name, "set")
+    if not may_write(name_of(name)):
+        refuse(name, "set")
     setattr(write(target), name, value)
 
 
 def guarded_delattr(target: object, name: str) -> None:
     """``delattr`` under the policy."""
-    if not may_write(_name_of(name)):
-        _refuse(name, "delete")
+    if not may_write(name_of(name)):
+        refuse(name, "delete")
     delattr(write(target), name)
 
 
 def object_setattr(target: object, name: str, value: object) -> None:
     """``object.__setattr__`` under the policy: how a frozen dataclass sets its own fields."""
-    if not may_write(_name_of(name)):
-        _refuse(name, "set")
+    if not may_write(name_of(name)):
+        refuse(name, "set")
     object.__setattr__(write(target), name, value)
 
 
@@ -165,94 +161,8 @@ def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
     made: type = _BUILD_CLASS(body, name, *bases)
     for slot, member in vars(made).items() if isinstance(made, type) else ():
         if type(member) is types.MemberDescriptorType and not may_write(slot):
-            _refuse(slot, "set")
+            refuse(slot, "set")
     return made
 
 
 _BUILD_CLASS = __build_class__
-
-
-def _checked(template: Any) -> str:
-    """The exact text of a template whose fields reach only harmless attributes; a subclass could lie about its own."""
-    text = str.__str__(template)
-    if not harmless_template(text):
-        _refuse(next(name for name in template_attributes(text) if not is_plain(name)))
-    return text
-
-
-def _is_harmless(template: str) -> bool:
-    try:
-        return harmless_template(template)
-    except ValueError:  # Python's own format will say so
-        return True
-
-
-def _format(template: Any, *args: object, **kwargs: object) -> str:
-    return str.format(_checked(template), *args, **kwargs)
-
-
-def _format_map(template: Any, mapping: Any) -> str:
-    return str.format_map(_checked(template), mapping)
-
-
-class Attributes:
-    """Reads attributes by name for one session: its clock stands in for the real one."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-
-    def getattr(self, target: Any, name: str, *default: object) -> Any:
-        """``getattr`` under the policy. What is forbidden raises even where there is a default."""
-        if type(name) is str and is_plain(name):
-            return getattr(target, name, *default)
-        if not may_read(_name_of(name)):
-            if name in ("__class__", "__dict__"):
-                return (type_of if name == "__class__" else own_dict)(target)
-            _refuse(name)
-        if name == "format" and type(target) is str and _is_harmless(target):
-            return getattr(target, name, *default)
-        return self._special(target, name, getattr(target, name, *default))
-
-    def hasattr(self, target: object, name: str) -> bool:
-        """``hasattr`` under the policy: what is forbidden is not there."""
-        return may_read(_name_of(name)) and hasattr(target, name)
-
-    def _special(self, target: Any, name: str, found: Any) -> Any:
-        """What stands in for an attribute that is dangerous on some objects."""
-        if name == "__setattr__":
-            return object_setattr if target is object else _refuse(name)
-        if name == "__new__" and isinstance(target, type) and issubclass(target, (type, PlanType)):
-            _refuse(name)
-        if name in ("__init__", "__call__", "__setitem__") and is_host(target):
-            return found if name == "__call__" else _refuse(name)
-        if name == "obj" and isinstance(target, BaseException):
-            _refuse(name)
-        owner = getattr(found, "__self__", None)
-        if name == "register" and isinstance(owner, type) and not is_own_class(owner):
-            _refuse(name)
-        if name in ("format", "format_map"):
-            return self._formatter(found, owner, _format if name == "format" else _format_map)
-        if isinstance(owner, type) and issubclass(owner, date) and isinstance(found, types.BuiltinFunctionType):
-            return partial(getattr(self, f"_{name}"), owner)
-        return found
-
-    @staticmethod
-    def _formatter(found: Any, owner: object, safe: Callable[..., str]) -> Any:
-        if found is str.format or found is str.format_map:
-            return safe
-        if isinstance(found, types.BuiltinFunctionType) and isinstance(owner, str):
-            return partial(safe, owner)
-        return found
-
-    def _now(self, cls: type[datetime], tz: tzinfo | None = None) -> datetime:
-        moment = cls.fromtimestamp(self._clock.now(), tz or UTC)
-        return moment if tz else moment.replace(tzinfo=None)
-
-    def _utcnow(self, cls: type[datetime]) -> datetime:
-        return self._now(cls)
-
-    def _today(self, cls: type[date]) -> date:
-        moment = datetime.fromtimestamp(self._clock.now(), UTC).replace(tzinfo=None)
-        if issubclass(cls, datetime):
-            return self._now(cls)
-        return cls(moment.year, moment.month, moment.day)

@@ -9,8 +9,9 @@ from random import Random
 from sandbox.policy import CompiledCell, PolicyRefused, Problem, compile_cell, compile_plain
 from sandbox.policy.tables import HOOKS
 from sandbox.worker import builtin_names, facades
+from sandbox.worker.attributes import Attributes
 from sandbox.worker.clock import Clock
-from sandbox.worker.guards import PLAN_NAME, Attributes, protect
+from sandbox.worker.guards import PLAN_NAME, protect
 
 __all__ = [
     "CompiledCell",

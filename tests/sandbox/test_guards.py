@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 
 from sandbox.worker import guards, language
+from sandbox.worker.attributes import Attributes
 from tests.sandbox.plans import Session, run_guarded
 
 
@@ -20,14 +21,14 @@ def test_attribute_names_must_be_exact_strings() -> None:
     class Lie(str):
         __slots__ = ()
 
-    read = guards.Attributes(Session().clock).getattr
+    read = Attributes(Session().clock).getattr
     with pytest.raises(TypeError, match="must be string"):
         read("x", Lie("upper"))
     assert read("x", "upper")() == "X"
 
 
 def test_what_is_forbidden_raises_despite_a_default_and_says_what_to_do() -> None:
-    read = guards.Attributes(Session().clock).getattr
+    read = Attributes(Session().clock).getattr
     with pytest.raises(guards.Forbidden, match="keep the undecorated function"):
         read(len, "__wrapped__", None)
     assert read(len, "nothing", 5) == 5

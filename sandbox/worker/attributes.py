@@ -1,0 +1,106 @@
+"""Attributes by name, for one session: what is harmless on one kind of object and not on another, and formatting."""
+
+import types
+from collections.abc import Callable
+from datetime import UTC, date, datetime, tzinfo
+from functools import partial
+from typing import Any
+
+from sandbox.policy.rules import harmless_template, is_plain, may_read, template_attributes
+from sandbox.worker.clock import Clock
+from sandbox.worker.guards import (
+    PlanType,
+    is_host,
+    is_own_class,
+    name_of,
+    object_setattr,
+    own_dict,
+    refuse,
+    type_of,
+)
+
+
+def _checked(template: Any) -> str:
+    """The exact text of a template whose fields reach only harmless attributes; a subclass could lie about its own."""
+    text = str.__str__(template)
+    if not harmless_template(text):
+        refuse(next(name for name in template_attributes(text) if not is_plain(name)))
+    return text
+
+
+def _is_harmless(template: str) -> bool:
+    try:
+        return harmless_template(template)
+    except ValueError:  # Python's own format will say so
+        return True
+
+
+def _format(template: Any, *args: object, **kwargs: object) -> str:
+    return str.format(_checked(template), *args, **kwargs)
+
+
+def _format_map(template: Any, mapping: Any) -> str:
+    return str.format_map(_checked(template), mapping)
+
+
+class Attributes:
+    """Reads attributes by name for one session: its clock stands in for the real one."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def getattr(self, target: Any, name: str, *default: object) -> Any:
+        """``getattr`` under the policy. What is forbidden raises even where there is a default."""
+        if type(name) is str and is_plain(name):
+            return getattr(target, name, *default)
+        if not may_read(name_of(name)):
+            if name in ("__class__", "__dict__"):
+                return (type_of if name == "__class__" else own_dict)(target)
+            refuse(name)
+        if name == "format" and type(target) is str and _is_harmless(target):
+            return getattr(target, name, *default)
+        return self._special(target, name, getattr(target, name, *default))
+
+    def hasattr(self, target: object, name: str) -> bool:
+        """``hasattr`` under the policy: what is forbidden is not there."""
+        return may_read(name_of(name)) and hasattr(target, name)
+
+    def _special(self, target: Any, name: str, found: Any) -> Any:
+        """What stands in for an attribute that is dangerous on some objects."""
+        if name == "__setattr__":
+            return object_setattr if target is object else refuse(name)
+        if name == "__new__" and isinstance(target, type) and issubclass(target, (type, PlanType)):
+            refuse(name)
+        if name in ("__init__", "__call__", "__setitem__") and is_host(target):
+            return found if name == "__call__" else refuse(name)
+        if name == "obj" and isinstance(target, BaseException):
+            refuse(name)
+        owner = getattr(found, "__self__", None)
+        if name == "register" and isinstance(owner, type) and not is_own_class(owner):
+            refuse(name)
+        if name in ("format", "format_map"):
+            return self._formatter(found, owner, _format if name == "format" else _format_map)
+        if isinstance(owner, type) and issubclass(owner, date) and isinstance(found, types.BuiltinFunctionType):
+            return partial(getattr(self, f"_{name}"), owner)
+        return found
+
+    @staticmethod
+    def _formatter(found: Any, owner: object, safe: Callable[..., str]) -> Any:
+        if found is str.format or found is str.format_map:
+            return safe
+        if isinstance(found, types.BuiltinFunctionType) and isinstance(owner, str):
+            return partial(safe, owner)
+        return found
+
+    def _now(self, cls: type[datetime], tz: tzinfo | None = None) -> datetime:
+        moment = cls.fromtimestamp(self._clock.now(), tz or UTC)
+        return moment if tz else moment.replace(tzinfo=None)
+
+    def _utcnow(self, cls: type[datetime]) -> datetime:
+        return self._now(cls)
+
+    def _today(self, cls: type[date]) -> date:
+        moment = datetime.fromtimestamp(self._clock.now(), UTC).replace(tzinfo=None)
+        if issubclass(cls, datetime):
+            return self._now(cls)
+        return cls(moment.year, moment.month, moment.day)
