@@ -34,7 +34,7 @@ FAULTY_PLANS: dict[str, Faulty] = {
     "continue in a function only": Faulty(
         "for n in []:\n    def f():\n        continue\n    f()", [(3, "syntax")], "'continue' outside loop"
     ),
-    "await outside": Faulty("await agent.look()", [(1, "syntax")], "'await' outside function"),
+    "await outside": Faulty("await agent.look()", [(1, "forbidden-statement")], ""),
     "nonlocal at the top": Faulty("nonlocal x\nagent.look()", [(1, "syntax")], "nonlocal"),
     "local and global": Faulty("def f():\n    x = 1\n    global x\nf()", [(3, "syntax")], "global"),
     # nothing to do
