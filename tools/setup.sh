@@ -30,7 +30,7 @@ if ! command -v c++ >/dev/null 2>&1; then
         { echo "setup: textworld's planner is built from source: install g++ (apt-get install g++)" >&2; exit 3; }
 fi
 echo "setup: installing the $(grep -c == requirements.lock) locked packages into .venv; one is compiled, which takes some minutes"
-python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+python -m pip install -q --disable-pip-version-check --use-pep517 --require-hashes -r requirements.lock
 python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 
 if ! { command -v chromium && command -v chromedriver; } >/dev/null 2>&1; then
