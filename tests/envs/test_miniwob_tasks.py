@@ -64,9 +64,9 @@ def test_what_does_not_exist_is_refused(selection: Selection) -> None:
 
 
 def test_the_papers_actions_are_five_and_come_without_queries() -> None:
-    assert set(Miniwob(Options(paper_actions=True)).actions) == set(PAPER_ACTIONS)
-    assert not Miniwob(Options(paper_actions=True)).queries
-    assert set(Miniwob().actions) > set(PAPER_ACTIONS)
+    assert set(Miniwob(Options(paper_actions=True)).offer.actions) == set(PAPER_ACTIONS)
+    assert not Miniwob(Options(paper_actions=True)).offer.queries
+    assert set(Miniwob().offer.actions) > set(PAPER_ACTIONS)
     assert set(Miniwob.queries) == {"find"}
 
 
