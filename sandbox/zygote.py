@@ -28,10 +28,12 @@ ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
 MAX_ANSWER = 1 << 16
+READY = 2
+"""Workers forked ahead, so that the sessions of two threads, or a nested plan's, need not wait for each other's."""
 
 
 class Zygote:
-    """One zygote process with one worker always forked ahead. Raises WorkerFailed if it cannot be started."""
+    """One zygote process with some workers always forked ahead. Raises WorkerFailed if it cannot be started."""
 
     def __init__(self, *, confined: bool, guarded: bool) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
@@ -42,7 +44,8 @@ class Zygote:
         self._end = weakref.finalize(self, _end, self._process, self._control, self._owner)
         try:
             self.granted: dict[str, str] = self._hello(stderr)
-            self._control.send(b"w")
+            for _ in range(READY):
+                self._control.send(b"w")
         except BaseException:
             self._end()
             raise
