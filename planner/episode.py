@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue, TypeAdapter
 
-from envs import ActionSpec, Environment, EnvsError, Observation, Snapshot, Task, Verdict
+from envs import ActionSpec, Environment, EnvsError, MissingRequirement, Observation, Snapshot, Task, Verdict
 from planner import feedback as words
 from planner.errors import EpisodeBroken, EpisodeOver, EpisodeStopped, WrongMark
 from planner.frames import Frame, Frames, Functions
@@ -73,8 +73,11 @@ class Episode:
     # The verbs.
 
     def begin(self) -> Observation:
-        """Reset the world; the task now has its goal and params even where the world learns them only then."""
-        with _blaming_the_world():
+        """Reset the world; the task now has its goal and params even where the world learns them only then.
+
+        Raises MissingRequirement if the world lacks something on this machine.
+        """
+        with _blaming_the_world(but=MissingRequirement):
             self.observation = self.world.reset(self.task)
         self.task = self.world.task or self.task
         self._record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
@@ -246,10 +249,12 @@ def _plain(observation: Observation) -> JsonValue:
 
 
 @contextmanager
-def _blaming_the_world() -> Iterator[None]:
+def _blaming_the_world(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
     """Whatever the world raises is not the plan's fault: it must not reach the plan as an exception."""
     try:
         yield
+    except but:
+        raise
     except EnvsError as error:
         raise EpisodeBroken(f"{type(error).__name__}: {error}") from error
     except Exception as error:

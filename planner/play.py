@@ -4,6 +4,7 @@ from contextlib import suppress
 
 from pydantic import BaseModel
 
+from envs import MissingRequirement
 from planner.episode import Episode
 from planner.errors import EpisodeBroken, EpisodeOver
 from planner.strategies.base import Strategy
@@ -13,8 +14,8 @@ from planner.types import Ending
 def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
     """Let a strategy play an episode; the ending is in the journal when this returns.
 
-    A failure of the world or of ours is an ending too (BROKEN). Raises EpisodeStopped and JournalMismatch, which leave
-    the episode without one.
+    A failure of the world or of ours is an ending too (BROKEN). Raises EpisodeStopped, JournalMismatch and
+    MissingRequirement, which leave the episode without one.
     """
     try:
         ending = _play(episode, strategy, options)
@@ -30,6 +31,8 @@ def _play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
             episode.begin()
             strategy(episode, options)
         return episode.ending()
+    except MissingRequirement:
+        raise
     except EpisodeBroken as broken:
         return episode.broken(str(broken))
     except Exception as error:

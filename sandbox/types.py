@@ -5,6 +5,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from sandbox.policy.tables import MAX_SOURCE
+
 
 class Limits(BaseModel):
     """What one cell may use. Every limit is enforced on the host, by ending the worker where it must be."""
@@ -18,7 +20,7 @@ class Limits(BaseModel):
     """Address space that the session may add to an idle worker's."""
     output_chars: int = Field(default=100_000, ge=0)
     host_calls: int = Field(default=2_000, ge=0)
-    source_chars: int = Field(default=100_000, ge=0)
+    source_chars: int = Field(default=MAX_SOURCE, ge=0, le=MAX_SOURCE)
 
 
 class FaultKind(StrEnum):

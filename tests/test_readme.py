@@ -41,7 +41,9 @@ def test_the_faulty_plan_is_told_as_shown(folder: Path) -> None:
 
 def test_the_mended_plan_runs_as_shown(folder: Path) -> None:
     mended = (folder / "plan.py").read_text().replace("import os\n", "").replace(".take(", ".take_from(")
-    (folder / "plan.py").write_text(mended.replace("heat_with(agent.holding)", 'heat_with(agent.holding, "microwave_1")'))
+    (folder / "plan.py").write_text(
+        mended.replace("heat_with(agent.holding)", 'heat_with(agent.holding, "microwave_1")')
+    )
     command, _, shown = block("$ planbook exec").partition("\n")
     printed = run("-m", *command.removeprefix("$ ").split(), cwd=folder).splitlines()
     assert [line for line in shown.splitlines() if line != "..." and line not in printed] == []

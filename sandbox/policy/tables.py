@@ -4,7 +4,7 @@ import types
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
-MAX_SOURCE = 200_000
+MAX_SOURCE = 100_000
 """Characters of one cell."""
 MAX_NODES = 60_000
 """Nodes of one cell's syntax tree."""

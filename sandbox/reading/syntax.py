@@ -8,10 +8,11 @@ from functools import cache
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Tree
 
-from sandbox.types import Fault, FaultKind, Limits
+from sandbox.policy.tables import MAX_SOURCE
+from sandbox.types import Fault, FaultKind
 
 FILENAME = "<plan>"
-MAX_CHARS = Limits().source_chars
+MAX_CHARS = MAX_SOURCE
 """Longer code is not parsed at all: it would not run either."""
 MAX_LINES = 5_000
 """Lines and semicolons: CPython's compiler takes seconds over tens of thousands of statements."""

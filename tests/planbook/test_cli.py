@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from envs.miniwob import Miniwob
+
 ROOT = Path(__file__).parents[2]
 PLAN = 'import re\nfor box in re.findall(r"box_\\d+", task.observation):\n    print(agent.open(box))\n'
 
@@ -110,6 +112,19 @@ def test_missing_games_exit_with_three(tmp_path: Path, monkeypatch: pytest.Monke
     finished = planbook("run", "--env", "alfworld", "--split", "valid_unseen")
     assert finished.returncode == 3
     assert "alfworld-download" in finished.stderr
+
+
+def test_a_missing_browser_exits_with_three_and_the_run_goes_on_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINIWOB_CHROME_BINARY", str(tmp_path / "nothing"))
+    command = ("run", "--env", "miniwob", "--task", "click-test/1", "--out", tmp_path / "run")
+    finished = planbook(*command)
+    assert finished.returncode == 3
+    assert "apt-get install chromium" in finished.stderr
+    monkeypatch.delenv("MINIWOB_CHROME_BINARY")
+    if all(each.found for each in Miniwob.requirements()):
+        assert result(planbook(*command, "--json"))["solved"] == 1
 
 
 def test_ctrl_c_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ REFUSED = {
     "surrogate": ("x = '\ud800'", "syntax", "surrogate", ""),
     "null": ("\0", "syntax", "null bytes", ""),
     "nesting": ("x = " + "-" * 3000 + "1", "too-large", "nested", "simpler steps"),
-    "length": ("x" * (MAX_SOURCE + 1), "too-large", "limit is 200,000", ""),
-    "nodes": ("x = 1\n" * 30_000, "too-large", "60,000", "simpler steps"),
+    "length": ("x" * (MAX_SOURCE + 1), "too-large", "limit is 100,000", ""),
+    "nodes": ("x=1\n" * 24_900, "too-large", "60,000", "simpler steps"),
 }
 
 
