@@ -3,7 +3,8 @@
   "use strict";
   if (window.planbook) return;
 
-  const HIDDEN = "#reward-display, #click-canvas, #sync-task-cover, #attention-canvas, script, style";
+  const JUDGE = "#reward-display, #click-canvas, #sync-task-cover, #attention-canvas, script";
+  const HIDDEN = `${JUDGE}, style`;
   const LONGEST_TIMER = 1000; // ms: what a page plans later than this is not an answer to an action
   const LONGEST_WAIT = 2000; // ms
   const MOST_FOUND = 500; // elements that one find() returns
@@ -68,16 +69,28 @@
     return { html: html(), done: over || WOB_DONE_GLOBAL, reward: over ? 0 : WOB_RAW_REWARD_GLOBAL };
   };
 
-  const nodes = (xpath) => {
+  // What is the judge's (rewards so far, the cover, the page's own scripts) is taken out of the page while it is searched,
+  // so that no text and no condition of an XPath can see it.
+  const withoutTheJudge = (work) => {
+    const places = [...document.querySelectorAll(JUDGE)].map((element) => [element, document.createComment("")]);
+    for (const [element, place] of places) element.replaceWith(place);
+    try {
+      return work();
+    } finally {
+      for (const [element, place] of places) place.replaceWith(element);
+    }
+  };
+
+  const nodes = (xpath) => withoutTheJudge(() => {
     const result = document.evaluate(xpath, document, null, XPathResult.ANY_TYPE, null);
     const found = [];
     if (result.resultType < XPathResult.UNORDERED_NODE_ITERATOR_TYPE) return found; // a string, number or boolean
     for (let node = result.iterateNext(); node; node = result.iterateNext()) {
       const owner = node.ownerElement || (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement);
-      if (owner && document.body.contains(owner) && !owner.closest(HIDDEN)) found.push([node, owner]);
+      if (owner && document.body.contains(owner) && !owner.closest(HIDDEN)) found.push({ node, element: owner, text: text(node), xpath: path(owner) });
     }
     return found;
-  };
+  });
 
   const path = (element) => {
     const steps = [];
@@ -99,15 +112,17 @@
     return all;
   };
 
-  const describe = ([node, element]) => {
+  const text = (node) => squeeze(node.nodeType === Node.ELEMENT_NODE ? node.textContent : node.nodeValue);
+
+  const describe = ({ element, text, xpath }) => {
     const box = element.getBoundingClientRect();
     return {
-      text: squeeze(node.nodeType === Node.ELEMENT_NODE ? node.textContent : node.nodeValue),
+      text,
       tag: element.tagName.toLowerCase(),
       attributes: attributes(element),
       box: { x: box.x, y: box.y, width: box.width, height: box.height },
       visible: shown(element),
-      xpath: path(element),
+      xpath,
     };
   };
 
@@ -150,8 +165,8 @@
       throw new Refused(`${xpath} is not a valid XPath expression`);
     }
     if (!found.length) throw new Refused(`no element matches ${xpath}`);
-    if (found[0][0].nodeType !== Node.ELEMENT_NODE) throw new Refused(`${xpath} does not name an element`);
-    return found[0][1];
+    if (found[0].node.nodeType !== Node.ELEMENT_NODE) throw new Refused(`${xpath} does not name an element`);
+    return found[0].element;
   };
 
   const visible = (xpath) => {

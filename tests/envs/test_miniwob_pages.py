@@ -260,3 +260,16 @@ def test_partial_credit_is_not_success(world: Miniwob) -> None:
             assert not world.verdict().solved
             return
     pytest.fail("no seed gave partial credit")
+
+
+def test_nothing_of_the_judge_can_be_read_or_asked(world: Miniwob) -> None:
+    for name in ("click-test/1", "click-test/2"):  # the second page shows the first one's reward
+        start(world, name)
+        shown = str(world.find("//body")) + str(world.find("//*")) + str(world.find("//body//text()"))
+        assert "Last reward" not in shown
+        assert "Episodes done" not in shown
+        assert "reward-last" not in shown
+        for oracle in ("//body[contains(string(//*[@id='reward-last']),'-')]", "//body[//*[@id='reward-display']]"):
+            assert world.find(oracle) == []
+            assert not act(world, "click_xpath", oracle).accepted
+        act(world, "click_xpath", "//button")

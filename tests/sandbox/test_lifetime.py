@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 import sandbox as package
 from sandbox import Limits, Sandbox, SandboxClosed, Session, SessionBusy, WorkerFailed
+from sandbox.zygote import READY
 
 ROOT = Path(package.__file__).parent.parent
 
@@ -69,13 +70,13 @@ def test_an_end_from_below_unwinds_four_levels_and_leaves_nothing_open() -> None
 
     with Sandbox() as own:
         zygote = own._zygote._process.pid
-        settles(lambda: len(children(zygote)), 1)
+        settles(lambda: len(children(zygote)), READY)
         before = sorted(os.listdir("/proc/self/fd"))
         for _ in range(3):
             with pytest.raises(EpisodeOver):
                 nest(own, 4, over)
         assert sorted(os.listdir("/proc/self/fd")) == before
-        assert settles(lambda: len(children(zygote)), 1)
+        assert settles(lambda: len(children(zygote)), READY)
     assert not alive(zygote)
 
 
