@@ -11,7 +11,8 @@ from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from envs.errors import Diverged, EpisodeEnded, UnknownAction
+from envs.errors import BadSelection, Diverged, EpisodeEnded, UnknownAction
+from envs.selection import chosen_split, chosen_types, find_task
 from envs.types import Action, ActionSpec, Observation, Offered, Requirement, Selection, Snapshot, Task, Verdict
 
 P = ParamSpec("P")
@@ -44,6 +45,17 @@ def query(
         return function
 
     return mark
+
+
+def _checked(world: type, spec: ActionSpec) -> ActionSpec:
+    """The spec, if calls of it can be written down by position. Raises TypeError."""
+    for parameter in list(inspect.signature(spec.function).parameters.values())[1:]:
+        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            raise TypeError(
+                f"{world.__name__}.{spec.name}: parameter {parameter} cannot be used in an action; "
+                "give it a plain name, and pass several values as a list"
+            )
+    return spec
 
 
 class NoOptions(BaseModel):
@@ -82,7 +94,7 @@ class Environment(ABC):
             if mark := getattr(member, _MARK, None):
                 kind, example, named = mark
                 name = named or attribute
-                specs[kind][name] = ActionSpec(name, member, inspect.getdoc(member) or "", example)
+                specs[kind][name] = _checked(cls, ActionSpec(name, member, inspect.getdoc(member) or "", example))
         cls.actions, cls.queries = specs["action"], specs["query"]
 
     def __init__(self, options: BaseModel | None = None) -> None:
@@ -96,6 +108,23 @@ class Environment(ABC):
     @abstractmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """The chosen tasks, in a fixed order. Raises BadSelection or MissingRequirement."""
+
+    @classmethod
+    def select(cls, selection: Selection, options: BaseModel | None = None) -> list[Task]:
+        """What ``tasks`` lists, held against the selection, whatever part of it the world looked at itself.
+
+        Raises BadSelection for a split, a type or an id that does not exist, and where nothing is left.
+        """
+        chosen_split(selection, cls.splits, cls.name)
+        if not selection.ids and cls.types:
+            chosen_types(selection, cls.types, cls.name)
+        tasks = list(cls.tasks(selection, options))
+        if selection.ids:
+            return [find_task(tasks, task_id, cls.name) for task_id in selection.ids]
+        tasks = [task for task in tasks if not selection.types or task.type in selection.types][: selection.limit]
+        if not tasks:
+            raise BadSelection(f"{cls.name} has no task that fits the selection")
+        return tasks
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:

@@ -1,11 +1,12 @@
 """Finding a world by name: those that ship, those that other packages register, and a class in a file of yours."""
 
 import importlib
-import importlib.util
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 
 from envs.base import Environment
 from envs.errors import UnknownWorld
@@ -28,32 +29,42 @@ def load_world(name: str) -> type[Environment]:
     """The class of a world, by its name or as ``FILE.py:Class``. Raises UnknownWorld, saying what exists."""
     path, _, class_name = name.partition(":")
     if path.endswith(".py"):
-        return _from_file(Path(path), class_name)
+        return _from_file(Path(path).resolve(), class_name)
     known = known_worlds()
     if name not in known:
         raise UnknownWorld(f"no world is called {name!r}; there are {', '.join(sorted(known))}, or FILE.py:Class")
     module_name, _, class_name = known[name].partition(":")
-    return _checked(getattr(importlib.import_module(module_name), class_name, None), name)
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        raise UnknownWorld(f"the world {name!r} cannot be imported: {type(error).__name__}: {error}") from error
+    return _checked(getattr(module, class_name, None), name)
 
 
+@cache
 def _from_file(path: Path, class_name: str) -> type[Environment]:
+    """Executed once a process, so that a name always means the same class."""
     if not path.is_file():
         raise UnknownWorld(f"no file {path}; a world of yours is named FILE.py:Class")
-    module_name = f"planbook_world_{path.stem}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
-        raise UnknownWorld(f"{path} cannot be imported as a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
+    module = ModuleType(f"planbook_world_{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
     try:
-        spec.loader.exec_module(module)
+        exec(
+            compile(path.read_bytes(), path, "exec"), vars(module)
+        )  # no bytecode cache: it may be edited at any moment
     except Exception as error:
         raise UnknownWorld(f"{path} failed while it was imported: {type(error).__name__}: {error}") from error
-    worlds = [name for name, member in vars(module).items() if _is_world(member) and member.__module__ == module_name]
+    worlds = [
+        name for name, member in vars(module).items() if _is_world(member) and member.__module__ == module.__name__
+    ]
+    if not worlds:
+        raise UnknownWorld(f"{path} defines no class derived from envs.Environment")
     if not class_name and len(worlds) == 1:
         class_name = worlds[0]
     if class_name not in worlds:
-        raise UnknownWorld(f"{path} has no world {class_name!r}; it has {', '.join(worlds) or 'none'}")
+        choices = " or ".join(f"{path.name}:{world}" for world in worlds)
+        raise UnknownWorld(f"{path} has no world {class_name!r}: name {choices}")
     return _checked(getattr(module, class_name), f"{path}:{class_name}")
 
 

@@ -5,7 +5,7 @@ from itertools import islice, zip_longest
 from typing import TypeVar
 
 from envs.errors import BadSelection
-from envs.types import Selection
+from envs.types import Selection, Task
 
 T = TypeVar("T")
 
@@ -21,7 +21,15 @@ def chosen_split(selection: Selection, known: Sequence[str], world: str) -> str:
     """The selected split, or the world's first. Raises BadSelection."""
     if selection.split is not None and selection.split not in known:
         raise BadSelection(f"{world} has no split {selection.split!r}; it has {', '.join(known)}")
-    return selection.split or known[0]
+    return selection.split or (known[0] if known else "")
+
+
+def find_task(tasks: Iterable[Task], task_id: str, world: str) -> Task:
+    """The task of that id. Raises BadSelection."""
+    found = next((task for task in tasks if task.id == task_id), None)
+    if found is None:
+        raise BadSelection(f"{world} has no task {task_id!r}; the first it has is {next(iter(tasks)).id!r}")
+    return found
 
 
 def in_turn(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:

@@ -38,6 +38,9 @@ TERMS = (
 RUN = (
     click.option("--jobs", default=1, type=click.IntRange(min=1), help="Episodes side by side."),
     click.option(
+        "--allow-missing", multiple=True, metavar="MECHANISM", help="Run plans though the kernel lacks this mechanism."
+    ),
+    click.option(
         "--out", default=None, type=click.Path(path_type=Path), help="The run's folder; a second time, go on."
     ),
 )
@@ -76,6 +79,11 @@ class Asked(BaseModel):
             raise BadArgument("name a world with --env; `planbook envs` lists them")
         return load_world(self.env)
 
+    def _lasting_name(self) -> str:
+        """The world's name, good in any folder: a file is named by its whole path."""
+        path, colon, class_name = (self.env or "").partition(":")
+        return f"{Path(path).resolve()}{colon}{class_name}" if path.endswith(".py") else self.env or ""
+
     def world_options(self) -> BaseModel:
         """The world's options, defaults included. Raises BadArgument."""
         asked = _pairs(self.options, "--option")
@@ -102,7 +110,7 @@ class Asked(BaseModel):
         return Config(
             planner=planner,
             planner_options=_validated(method(planner).options, planner_options, "--planner").model_dump(mode="json"),
-            env=self.env or "",
+            env=self._lasting_name(),
             env_options=self.world_options().model_dump(mode="json"),
             selection=self.selection(),
             repeats=self.repeats,
@@ -118,6 +126,8 @@ def _seeds(text: str) -> Iterable[int]:
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise BadArgument(f"--seeds {text}: write a number, A-B, or several with commas")
+        if last and int(last) < int(first):
+            raise BadArgument(f"--seeds {text}: {part} goes backwards; write {last}-{first}")
         yield from range(int(first), int(last or first) + 1)
 
 

@@ -1,18 +1,20 @@
 """The command line: it parses, calls, and turns errors into one line and an exit code."""
 
+import json
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import BaseModel
 
 from planbook import __version__, bench, commands, errors, inspection
 from planbook import demo as demonstration
 from planbook.arguments import JSON, RUN, TASKS, TERMS, WORLD, Asked, options
+from planbook.lanes import Hosting
 from planbook.printing import ERRORS
-from planbook.run import Run
 
+FLAGS = {"ids": "--task", "limits": "--limit", "options": "--option"}
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 LIBRARY = click.option(
@@ -27,18 +29,20 @@ def planbook() -> None:
 
 
 @planbook.command()
+@click.option("--env", "env", default=None, help="Only this world; FILE.py:Class is one too.")
 @JSON
-def envs(as_json: bool) -> int:
+def envs(env: str | None, as_json: bool) -> int:
     """Worlds, task types, what is installed and what is missing; what the kernel grants the sandbox."""
-    return inspection.show_worlds(as_json=as_json)
+    return inspection.show_worlds(env, as_json=as_json)
 
 
 @planbook.command()
 @options(RUN)
 @JSON
-def demo(jobs: int, out: Path | None, as_json: bool) -> int:
+def demo(jobs: int, allow_missing: tuple[str, ...], out: Path | None, as_json: bool) -> int:
     """The main job on what is there already: no key, no download."""
-    return demonstration.show(out, jobs=jobs, as_json=as_json)
+    code, summaries = demonstration.show(out, Hosting(jobs, allow_missing), as_json=as_json)
+    return _answer(code, {"runs": [summary.model_dump(mode="json") for summary in summaries]}, as_json)
 
 
 @planbook.command()
@@ -48,13 +52,23 @@ def demo(jobs: int, out: Path | None, as_json: bool) -> int:
 @click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
 @JSON
 def run(
-    planner: str, library: Path | None, resume: Path | None, jobs: int, out: Path | None, as_json: bool, **asked: Any
+    planner: str,
+    library: Path | None,
+    resume: Path | None,
+    jobs: int,
+    allow_missing: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+    **asked: Any,
 ) -> int:
     """Play tasks of a world with a planning method."""
-    if resume is None:
-        return commands.play(Asked(**asked).config(planner, {}, library), out, jobs=jobs, as_json=as_json)
-    with closing(Run.open(resume)) as opened:
-        return commands.play_run(opened, jobs=jobs, as_json=as_json)
+    hosting = Hosting(jobs, allow_missing)
+    if resume is not None:
+        _only_with_a_run("--resume", "resume")
+        code, summary = commands.resume(resume, hosting, as_json=as_json)
+    else:
+        code, summary = commands.play(Asked(**asked).config(planner, {}, library), out, hosting, as_json=as_json)
+    return _answer(code, summary, as_json)
 
 
 @planbook.command()
@@ -63,12 +77,22 @@ def run(
 @LIBRARY
 @JSON
 def replay(
-    recorded: Path | None, library: Path | None, jobs: int, out: Path | None, as_json: bool, **asked: Any
+    recorded: Path | None,
+    library: Path | None,
+    jobs: int,
+    allow_missing: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+    **asked: Any,
 ) -> int:
     """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""
+    hosting = Hosting(jobs, allow_missing)
     if recorded is not None:
-        return commands.compare_run(recorded, jobs=jobs, as_json=as_json)
-    return commands.play(Asked(**asked).config("procedures", {}, library), out, jobs=jobs, as_json=as_json)
+        _only_with_a_run("a RUN", "recorded")
+        code, report = commands.compare_run(recorded, hosting, as_json=as_json)
+        return _answer(code, report, as_json)
+    code, summary = commands.play(Asked(**asked).config("procedures", {}, library), out, hosting, as_json=as_json)
+    return _answer(code, summary, as_json)
 
 
 @planbook.command()
@@ -78,16 +102,25 @@ def replay(
 @JSON
 def check(plan: Path, as_json: bool, **asked: Any) -> int:
     """Check a plan file or a procedure without running it: every fault at once, with lines."""
-    return inspection.check_plan(plan, Asked(**asked), as_json=as_json)
+    faults = inspection.check_plan(plan, Asked(**asked))
+    inspection.show_faults(plan, faults, as_json=as_json)
+    return errors.BAD_INPUT if faults else errors.OK
 
 
 @planbook.command(name="exec")
 @click.argument("plan", type=PLAN_FILE)
 @options(WORLD, TASKS, TERMS, RUN)
 @JSON
-def execute(plan: Path, jobs: int, out: Path | None, as_json: bool, **asked: Any) -> int:
+def execute(
+    plan: Path, jobs: int, allow_missing: tuple[str, ...], out: Path | None, as_json: bool, **asked: Any
+) -> int:
     """Run one plan file on the chosen tasks and print its steps as they happen."""
-    return commands.execute_plan(plan, Asked(**asked), out, jobs=jobs, as_json=as_json)
+    if faults := inspection.check_plan(plan, Asked(**asked)):
+        inspection.show_faults(plan, faults, as_json=as_json)
+        return errors.BAD_INPUT
+    hosting = Hosting(jobs, allow_missing)
+    code, summary = commands.execute_plan(plan, Asked(**asked), out, hosting, as_json=as_json)
+    return _answer(code, summary, as_json)
 
 
 @planbook.command(name="bench")
@@ -98,16 +131,38 @@ def bench_command(part: str, as_json: bool) -> int:
     return bench.show(part, as_json=as_json)
 
 
+def _answer(code: int, result: BaseModel | dict[str, Any], as_json: bool) -> int:
+    """End standard output with the one object that ``--json`` promises."""
+    if as_json:
+        click.echo(result.model_dump_json() if isinstance(result, BaseModel) else json.dumps(result))
+    return code
+
+
+def _only_with_a_run(what: str, parameter: str) -> None:
+    """Refuse options that a recorded run answers itself. Raises BadArgument."""
+    context = click.get_current_context()
+    allowed = {parameter, "jobs", "allow_missing", "as_json"}
+    given = [
+        name
+        for name in context.params
+        if name not in allowed and context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    ]
+    if given:
+        flags = ", ".join(FLAGS.get(name, f"--{name}") for name in given)
+        raise errors.BadArgument(f"{what} says itself what is played; leave out {flags}".replace("_", "-"))
+
+
 def main() -> None:
     """Entry point. Errors of ours are told in one line; anything else keeps its traceback."""
     try:
         code = planbook.main(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
+        ERRORS.print("Stopped before anything was played.")
         code = errors.INTERRUPTED
     except click.ClickException as error:
         error.show()
         code = errors.BAD_INPUT
     except errors.REPORTED as error:
         ERRORS.print(f"planbook: {error}", style="red", markup=False, soft_wrap=True)
-        code = errors.exit_code(error)
+        code = _answer(errors.exit_code(error), {"error": str(error)}, "--json" in sys.argv)
     sys.exit(code)

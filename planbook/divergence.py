@@ -3,15 +3,15 @@
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from envs import load_world
-from planbook.lanes import Lane, side_by_side
+from envs import EnvsError, MissingRequirement
+from planbook.lanes import Hosting, Lane, side_by_side
 from planbook.run import Entry, Run
 from planbook.runner import play_entry, recorded_endings
-from planner import Body, Ending, EventKind, JournalMismatch, Outcome, Step
+from planbook.telling import tell
+from planner import Body, Ending, EventKind, JournalMismatch, Outcome
 
 OBJECT_ID = re.compile(r"\b([A-Za-z]+)[ _](\d+)\b")
 
@@ -37,6 +37,9 @@ class Comparison(BaseModel):
     expected: str = ""
     actual: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.sameness}, at {self.event}\n  expected: {self.expected}\n  actual:   {self.actual}"
+
 
 class Recording:
     """A journal that only answers: an event that it does not hold is a difference."""
@@ -53,16 +56,16 @@ class Recording:
         raise JournalMismatch(scope, kind, number, None, dict(body))
 
 
-def replay_run(run: Run, on_comparison: Callable[[Entry, Comparison], None], *, jobs: int = 1) -> bool:
+def replay_run(run: Run, on_comparison: Callable[[Entry, Comparison], None], *, hosting: Hosting | None = None) -> bool:
     """Play every recorded episode again and compare. Returns False if Ctrl-C stopped it."""
-    world_class = load_world(run.config.env)
-    options = world_class.Options.model_validate(run.config.env_options)
+    config = run.config
     endings = recorded_endings(run)
 
     def play_one(entry: Entry, lane: Lane) -> Comparison:
         return _replay(run, entry, lane, endings.get(entry.index))
 
-    return side_by_side(run.entries(), world_class, options, play_one, on_comparison, jobs)
+    hosting = hosting or Hosting()
+    return side_by_side(run.entries(), config.world, config.world_options, play_one, on_comparison, hosting)
 
 
 def _replay(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> Comparison:
@@ -73,7 +76,13 @@ def _replay(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> Compar
     try:
         play_entry(run.config, entry, path, lane, Recording(recorded))
     except JournalMismatch as mismatch:
+        lane.drop_world()
         return _compare(mismatch)
+    except MissingRequirement:
+        raise
+    except EnvsError as error:
+        lane.drop_world()
+        return Comparison(sameness=Sameness.NOT_COMPARED, event="the world", expected="an episode", actual=str(error))
     return Comparison(sameness=Sameness.SAME)
 
 
@@ -84,13 +93,13 @@ def _last_path(run: Run, entry: Entry) -> str:
 
 
 def _compare(mismatch: JournalMismatch) -> Comparison:
-    expected, actual = (_told(mismatch.kind, body) for body in (mismatch.recorded, mismatch.actual))
+    expected, actual = (tell(mismatch.kind, body) for body in (mismatch.recorded, mismatch.actual))
     renamed = expected != actual and without_numbers(expected) == without_numbers(actual)
     return Comparison(
         sameness=Sameness.RENAMED if renamed else Sameness.DIFFERENT,
         event=f"{mismatch.kind} {mismatch.number + 1}",
-        expected=expected,
-        actual=actual,
+        expected=expected.strip(),
+        actual=actual.strip(),
     )
 
 
@@ -102,36 +111,3 @@ def without_numbers(text: str) -> str:
         return f"{match[1]}_#{seen.setdefault(match[0], len(seen))}"
 
     return OBJECT_ID.sub(number, text)
-
-
-def _told(kind: str, body: Any) -> str:
-    """What a record says, in the words that matter for its kind."""
-    if body is None:
-        return "nothing (the recording ends here)"
-    tell = TELL.get(kind)
-    return tell(body) if tell else str(body)
-
-
-def _told_act(body: dict[str, Any]) -> str:
-    step = Step.model_validate(body)
-    return f"line {step.line}: agent.{step.action} -> {step.observation.text}"
-
-
-def _told_cell(body: dict[str, Any]) -> str:
-    return f"{body['source']}: {body['feedback']['kind']}\n{body['feedback']['text']}"
-
-
-def _told_ending(body: dict[str, Any]) -> str:
-    return f"{body['outcome']} after {body['actions']} actions {body['message']}".strip()
-
-
-def _told_task(body: dict[str, Any]) -> str:
-    return f"{body['task']['goal']}\n{body['observation']['text']}"
-
-
-TELL: Mapping[str, Callable[[dict[str, Any]], str]] = {
-    "act": _told_act,
-    "cell": _told_cell,
-    "outcome": _told_ending,
-    "task": _told_task,
-}

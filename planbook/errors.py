@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from envs import EnvsError, MissingRequirement
 from planner import PlannerError
-from sandbox import SandboxError
+from sandbox import MissingMechanism, SandboxError, WorkerFailed
 
 OK, BROKEN, BAD_INPUT, MISSING, OUT_OF_BUDGET, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -29,7 +29,11 @@ class BadRun(PlanbookError):
 REPORTED = (PlanbookError, EnvsError, PlannerError, SandboxError)
 """Errors that are told in one line; anything else is a fault of ours and keeps its traceback."""
 
-EXIT_CODES: Mapping[type[Exception], int] = {MissingRequirement: MISSING}
+EXIT_CODES: Mapping[type[Exception], int] = {
+    MissingRequirement: MISSING,
+    MissingMechanism: MISSING,
+    WorkerFailed: BROKEN,
+}
 
 
 def exit_code(error: Exception) -> int:

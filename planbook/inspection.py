@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import click
-from pydantic import BaseModel
 from rich.table import Table
 
 from envs import ActionSpec, Environment, Selection, known_worlds, load_world
@@ -15,15 +14,16 @@ from planbook.arguments import Asked
 from planbook.commands import read_plan
 from planbook.printing import console
 from planner import checked_functions, is_procedure, parse_procedure, plan_attributes
+from planner.surface import TASK
 from sandbox import Sandbox
 from sandbox.check import check, check_procedure
 from sandbox.reading import bound_names
 from sandbox.types import Fault
 
 
-def show_worlds(*, as_json: bool) -> int:
+def show_worlds(env: str | None, *, as_json: bool) -> int:
     """Worlds with their splits, task types and requirements, and the mechanisms that hold the sandbox."""
-    worlds = [load_world(name) for name in sorted(known_worlds())]
+    worlds = [load_world(name) for name in ([env] if env else sorted(known_worlds()))]
     with Sandbox() as sandbox:
         mechanisms = list(sandbox.mechanisms().values())
     out = console(as_json)
@@ -78,12 +78,22 @@ def _facts(world: type[Environment]) -> dict[str, object]:
     }
 
 
-def check_plan(plan: Path, asked: Asked, *, as_json: bool) -> int:
-    """Every fault of a plan file or a procedure, with its line."""
-    world = asked.world()
+def check_plan(plan: Path, asked: Asked) -> list[Fault]:
+    """Every fault of a plan file or a procedure. Raises BadSelection for a task that does not exist."""
+    world, options = asked.world(), asked.world_options()
     if asked.ids:
-        world.tasks(Selection(ids=asked.ids), asked.world_options())
-    faults = _faults(plan, world, asked.world_options())
+        world.select(Selection(ids=asked.ids), options)
+    text = read_plan(plan)
+    functions, attributes = checked_functions(world, options), plan_attributes(world)
+    names = bound_names(world.helpers)
+    if not is_procedure(text):
+        return check(text, functions, attributes=attributes, names=names | {TASK})
+    procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
+    return check_procedure(text, functions, attributes=attributes, names=names | bound_names(procedure.helpers))
+
+
+def show_faults(plan: Path, faults: list[Fault], *, as_json: bool) -> None:
+    """The faults, a line of the file first, and how many there are."""
     out = console(as_json)
     for fault in faults:
         told = str(fault).removeprefix(f"line {fault.line}: ")
@@ -91,14 +101,3 @@ def check_plan(plan: Path, asked: Asked, *, as_json: bool) -> int:
     out.print(f"{plan}: {f'{len(faults)} faults' if len(faults) > 1 else '1 fault' if faults else 'no faults'}")
     if as_json:
         click.echo(json.dumps({"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults]}))
-    return errors.BAD_INPUT if faults else errors.OK
-
-
-def _faults(plan: Path, world: type[Environment], options: BaseModel) -> list[Fault]:
-    text = read_plan(plan)
-    functions, attributes = checked_functions(world, options), plan_attributes(world)
-    names = bound_names(world.helpers)
-    if not is_procedure(text):
-        return check(text, functions, attributes=attributes, names=names | {"task"})
-    procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
-    return check_procedure(text, functions, attributes=attributes, names=names | bound_names(procedure.helpers))

@@ -1,18 +1,29 @@
 """Episodes side by side: threads of this process, each with a world of its own, stopped together."""
 
+import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from pydantic import BaseModel
 
-from envs import Environment
-from planbook.run import Entry
-from planner import EpisodeStopped
+from envs import Environment, EnvsError, WorldBroken
+from planbook.errors import INTERRUPTED
+from planner import EpisodeStopped, JournalFailed
 from sandbox import Sandbox
 
+Entry = TypeVar("Entry")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Hosting:
+    """How episodes are hosted: how many side by side, and which required mechanisms of the sandbox may be missing."""
+
+    jobs: int = 1
+    allow_missing: tuple[str, ...] = ()
 
 
 class Lane:
@@ -26,9 +37,15 @@ class Lane:
         self._world: Environment | None = None
 
     def world(self) -> Environment:
-        """The lane's world."""
+        """The lane's world. Raises WorldBroken if it cannot be made, MissingRequirement."""
         if self._world is None:
-            self._world = self._world_class(self._options)
+            try:
+                self._world = self._world_class(self._options)
+            except EnvsError:
+                raise
+            except Exception as error:
+                name = self._world_class.__name__
+                raise WorldBroken(f"{name} could not be made: {type(error).__name__}: {error}") from error
         return self._world
 
     def drop_world(self) -> None:
@@ -44,14 +61,14 @@ def side_by_side(
     options: BaseModel,
     play_one: Callable[[Entry, Lane], Result],
     on_result: Callable[[Entry, Result], None],
-    jobs: int,
+    hosting: Hosting,
 ) -> bool:
-    """Hand every entry to ``play_one`` in one of ``jobs`` threads; results are reported in this thread.
+    """Hand every entry to ``play_one`` in one of the threads; results are reported in this thread.
 
     Returns False if Ctrl-C stopped it: no further episode begins, and those under way end at their next action. What
     ``play_one`` raises is raised here.
     """
-    count = min(jobs if world_class.parallel else 1, len(entries))
+    count = min(hosting.jobs if world_class.parallel else 1, len(entries))
     if not count:
         return True
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
@@ -67,17 +84,19 @@ def side_by_side(
                 results.put((entry, play_one(entry, lane)))
         except (queue.Empty, EpisodeStopped):
             return
+        except JournalFailed as failed:
+            results.put(failed.__cause__ or failed)
         except BaseException as error:
             results.put(error)
         finally:
             lane.drop_world()
 
-    with Sandbox() as sandbox:
+    with Sandbox(allow_missing=hosting.allow_missing) as sandbox:
         lanes = [Lane(world_class, options, sandbox, stop.is_set) for _ in range(count)]
         threads = [threading.Thread(target=work, args=(lane,), daemon=True) for lane in lanes]
-        for thread in threads:
-            thread.start()
         try:
+            for thread in threads:
+                thread.start()
             for _ in entries:
                 result = results.get()
                 if isinstance(result, BaseException):
@@ -87,6 +106,19 @@ def side_by_side(
             return False
         finally:
             stop.set()
-            for thread in threads:
-                thread.join()
+            _wait_for(threads)
     return True
+
+
+def _wait_for(threads: Sequence[threading.Thread]) -> None:
+    """Let the episodes under way come to their next action; a second Ctrl-C does not wait for them.
+
+    The process then ends at once, as if it were killed: what they would write after their sandbox is gone must not be
+    taken for endings.
+    """
+    try:
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+    except KeyboardInterrupt:
+        os._exit(INTERRUPTED)

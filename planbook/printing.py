@@ -1,8 +1,8 @@
 """What a command prints for people: tables and progress, on standard error where JSON takes standard output."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, TextIO
+from collections.abc import Iterable
+from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -10,9 +10,11 @@ from rich.table import Table
 
 from planbook.statistics import wilson
 from planbook.summary import Summary
-from planner import Body, Cell, Ending, EventKind, Step
+from planbook.telling import TELL, tell
+from planner import Body, Cell, EventKind
 
 SHOWN_BROKEN = 3
+SHOWN_CHARS = 2_000
 PLAIN_WIDTH = 110
 """Columns where the output is no terminal."""
 
@@ -21,12 +23,12 @@ def _width(stream: TextIO) -> int | None:
     return None if stream.isatty() else PLAIN_WIDTH
 
 
-ERRORS = Console(stderr=True, highlight=False, width=_width(sys.stderr))
+ERRORS = Console(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
 
 
 def console(json: bool) -> Console:
     """Where tables go: standard output, or standard error when JSON ends standard output."""
-    return ERRORS if json else Console(highlight=False, width=_width(sys.stdout))
+    return ERRORS if json else Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
 
 
 def progress() -> Progress:
@@ -71,47 +73,37 @@ def failure_lines(summary: Summary) -> Iterable[str]:
 
 
 def _cells(solved: int, tasks: int, mean_actions: float | None) -> list[str]:
+    if not tasks:
+        return ["0", "0", "-", "-", "-"]
     low, high = wilson(solved, tasks)
     actions = "-" if mean_actions is None else f"{mean_actions:.1f}"
     return [str(solved), str(tasks), f"{solved / tasks:.1%}", f"{low:.1%} to {high:.1%}", actions]
 
 
 class Live:
-    """Prints the events of an episode as they happen."""
+    """Prints the events of one episode after the other as they happen, with what the plan printed in between."""
 
     def __init__(self, out: Console) -> None:
         self._out = out
+        self._shown = 0
 
     def __call__(self, kind: EventKind, body: Body) -> None:
         """Print one event, if it is of a kind that a reader follows."""
-        if tell := self.TELL.get(kind):
-            self._out.print(tell(body), markup=False, soft_wrap=True)
+        if kind == "act":
+            self._print(str(body["printed"]))
+        if kind == "cell":
+            self._print(Cell.model_validate(body).feedback.output[self._shown :])
+            self._shown = 0
+        if kind in TELL:
+            self._out.print(harmless(tell(kind, body)), soft_wrap=True)
 
-    @staticmethod
-    def _task(body: Any) -> str:
-        return f"{body['task']['id']}: {body['task']['goal']}\n{body['observation']['text']}"
+    def _print(self, text: str) -> None:
+        self._shown += len(text)
+        if text:
+            cut = f"\n... {len(text) - SHOWN_CHARS:,} characters more, in the run" if len(text) > SHOWN_CHARS else ""
+            self._out.print(f"  printed: {harmless(text[:SHOWN_CHARS].rstrip())}{cut}", soft_wrap=True)
 
-    @staticmethod
-    def _act(body: Any) -> str:
-        step = Step.model_validate(body)
-        return f"  line {step.line}: agent.{step.action} -> {step.observation.text}"
 
-    @staticmethod
-    def _cell(body: Any) -> str:
-        cell = Cell.model_validate(body)
-        printed = f"  printed: {cell.feedback.output.rstrip()}\n" if cell.feedback.output.strip() else ""
-        faults = "".join(f"\n  {fault}" for fault in cell.feedback.faults)
-        return f"{printed}{cell.source}: {cell.feedback.kind}{faults}"
-
-    @staticmethod
-    def _outcome(body: Any) -> str:
-        ending = Ending.model_validate(body)
-        why = f" ({ending.message or ending.cause})" if ending.cause else ""
-        return f"{ending.outcome}{why} after {ending.actions} actions"
-
-    TELL: ClassVar[Mapping[str, Callable[[Any], str]]] = {
-        "task": _task,
-        "act": _act,
-        "cell": _cell,
-        "outcome": _outcome,
-    }
+def harmless(text: str) -> str:
+    """The text without what would steer a terminal: control characters are shown as they are written."""
+    return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)

@@ -3,21 +3,24 @@
 ``run.json`` says what was asked for and with which versions; ``run.db`` holds what happened.
 """
 
+import fcntl
+import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from envs import Selection, Task
+from envs import Environment, Selection, Task, load_world
 from planbook.errors import BadRun
 from planbook.store import Store
 from sandbox import Limits
 
 CONFIG_FILE, STORE_FILE = "run.json", "run.db"
+OWN_FILES = (CONFIG_FILE, STORE_FILE, f"{STORE_FILE}-wal", f"{STORE_FILE}-shm", "run.new")
 RECORDED_PACKAGES = (
     "planbook",
     "RestrictedPython",
@@ -48,6 +51,21 @@ class Config(BaseModel):
     library: str = ""
     """The folder of procedures, or empty for the shipped ones."""
 
+    @property
+    def title(self) -> str:
+        """What plays, in a word: the planner, or the plan file that was given."""
+        return str(self.planner_options.get("source", self.planner))
+
+    @property
+    def world(self) -> type[Environment]:
+        """The world's class. Raises UnknownWorld."""
+        return load_world(self.env)
+
+    @property
+    def world_options(self) -> BaseModel:
+        """The world's options, in its own model."""
+        return self.world.Options.model_validate(self.env_options)
+
 
 class RunFile(BaseModel):
     """The content of run.json."""
@@ -77,34 +95,37 @@ class Entry(BaseModel):
 class Run:
     """An open run folder."""
 
-    def __init__(self, folder: Path, file: RunFile, store: Store) -> None:
-        self.folder, self.config, self.begun, self.versions, self.store = (
-            folder,
-            file.config,
-            file.begun,
-            file.versions,
-            store,
-        )
+    def __init__(self, folder: Path, file: RunFile, store: Store, claim: int | None = None) -> None:
+        self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
+        self.store, self._claim = store, claim
 
     @classmethod
     def create(cls, folder: Path, config: Config, tasks: Sequence[Task]) -> Self:
-        """Begin a run in a folder, or take up the one that is there if it was asked for the same. Raises BadRun."""
-        if (folder / CONFIG_FILE).exists():
-            run = cls._same(folder, config)
-        elif folder.exists() and any(folder.iterdir()):
-            raise BadRun(f"{folder} is not empty and holds no run; name another folder with --out")
-        else:
+        """Begin a run in a folder, or take up the one that is there if it was asked for the same. Raises BadRun.
+
+        ``run.json`` is written last: a folder without it holds nothing yet, and is begun anew.
+        """
+        try:
             folder.mkdir(parents=True, exist_ok=True)
-            file = RunFile(config=config, begun=datetime.now(UTC).isoformat(timespec="seconds"), versions=_versions())
-            _write(folder / CONFIG_FILE, file.model_dump_json(indent=2))
-            run = cls(folder, file, Store(folder / STORE_FILE))
-        if not run.entries():
-            run._list(tasks)
+            there = {path.name for path in folder.iterdir()}
+        except OSError as error:
+            raise BadRun(f"{folder} cannot hold a run: {error.strerror}; name another folder with --out") from error
+        if CONFIG_FILE in there:
+            return cls._same(folder, config)
+        if foreign := sorted(there - set(OWN_FILES)):
+            raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
+        claim = _claim(folder)
+        for name in there:
+            (folder / name).unlink()
+        file = RunFile(config=config, begun=datetime.now(UTC).isoformat(timespec="seconds"), versions=_versions())
+        run = cls(folder, file, Store(folder / STORE_FILE), claim)
+        run._list(tasks)
+        _write(folder / CONFIG_FILE, file.model_dump_json(indent=2))
         return run
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
-        """Open a run that is there. Raises BadRun."""
+    def open(cls, folder: Path, *, to_play: bool = False) -> Self:
+        """Open a run that is there; ``to_play`` makes it this process's alone. Raises BadRun."""
         try:
             file = RunFile.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
@@ -113,16 +134,16 @@ class Run:
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error
         if not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}")
-        return cls(folder, file, Store(folder / STORE_FILE))
+        claim = _claim(folder) if to_play else None
+        return cls(folder, file, Store(folder / STORE_FILE), claim)
 
     @classmethod
     def _same(cls, folder: Path, config: Config) -> Self:
-        run = cls.open(folder)
+        run = cls.open(folder, to_play=True)
         asked, there = config.model_dump(), run.config.model_dump()
-        if different := [name for name in asked if asked[name] != there[name]]:
+        if different := list(_different(there, asked)):
             run.close()
-            shown = "; ".join(f"{name}: {there[name]!r} there, {asked[name]!r} asked" for name in different)
-            raise BadRun(f"{folder} holds another run ({shown}); name another folder with --out")
+            raise BadRun(f"{folder} holds another run (other {', '.join(different)}); name another folder with --out")
         return run
 
     def _list(self, tasks: Sequence[Task]) -> None:
@@ -130,20 +151,55 @@ class Run:
         entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
 
+    def changed_versions(self) -> list[str]:
+        """What is installed in another version than when the run was begun."""
+        now = _versions()
+        return [f"{name} {then}, now {now[name]}" for name, then in self.versions.items() if now.get(name) != then]
+
     def entries(self) -> list[Entry]:
         """The episodes of the run, in order."""
         return [Entry.model_validate(row.body) for row in self.store.events("run", "task")]
 
     def close(self) -> None:
-        """Close the store."""
+        """Close the store; another process may then play the run."""
         self.store.close()
+        if self._claim is not None:
+            os.close(self._claim)
+
+
+def _different(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the settings that differ, such as ``selection.seeds``."""
+    for name in {**one, **other}:
+        left, right = one.get(name), other.get(name)
+        if isinstance(left, dict) and isinstance(right, dict):
+            yield from (f"{name}.{inner}" for inner in _different(left, right))
+        elif left != right:
+            yield name
 
 
 def new_folder(runs: Path, config: Config) -> Path:
-    """A folder name that says when and what, unused so far."""
+    """Make a folder whose name says when and what."""
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{Path(config.env.partition(':')[0]).stem}-{config.planner}"
-    names = [stem, *(f"{stem}-{number}" for number in range(2, 1000))]
-    return next(runs / name for name in names if not (runs / name).exists())
+    for name in (stem, *(f"{stem}-{number}" for number in range(2, 1000))):
+        try:
+            (runs / name).mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise BadRun(f"{runs / name} cannot be made: {error.strerror}; name another folder with --out") from error
+        return runs / name
+    raise BadRun(f"{runs} is full of runs begun this second; name a folder with --out")
+
+
+def _claim(folder: Path) -> int:
+    """Make the folder this process's to play, until it ends. Raises BadRun if another one plays it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise BadRun(f"{folder} is being played by another process; wait for it, or name another folder") from error
+    return descriptor
 
 
 def _versions() -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from envs import Environment, EnvsError, MissingRequirement, load_world
-from planbook.lanes import Lane, side_by_side
+from envs import Environment, EnvsError, MissingRequirement
+from planbook.lanes import Hosting, Lane, side_by_side
 from planbook.run import Config, Entry, Run
 from planbook.store import Watch
 from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
@@ -26,7 +26,7 @@ def run_tasks(
     memory: Memory,
     on_ending: Callable[[Entry, Ending], None],
     *,
-    jobs: int = 1,
+    hosting: Hosting | None = None,
     watch: Watch | None = None,
 ) -> bool:
     """Play every episode of a run that has no ending yet. Returns False if Ctrl-C stopped it.
@@ -37,8 +37,6 @@ def run_tasks(
     """
     played = recorded_endings(run)
     left = [entry for entry in run.entries() if entry.index not in played]
-    world_class = load_world(run.config.env)
-    options = world_class.Options.model_validate(run.config.env_options)
 
     def play_one(entry: Entry, lane: Lane) -> Ending:
         ending = _play_out(run, memory, entry, lane, watch)
@@ -46,7 +44,8 @@ def run_tasks(
             lane.drop_world()
         return ending
 
-    return side_by_side(left, world_class, options, play_one, on_ending, jobs)
+    config = run.config
+    return side_by_side(left, config.world, config.world_options, play_one, on_ending, hosting or Hosting())
 
 
 def play_entry(

@@ -39,6 +39,8 @@ from planner import Body, EventKind
 LONG_TEXT = 400
 """Strings from this length on go to the table of texts."""
 TEXT_KEY = "$text"
+ESCAPE = "\\"
+"""Stands before a key of a body that begins as the store's own does."""
 AFTER_SLASH = chr(ord("/") + 1)
 """Ends the range of the scopes below one; a range can be looked up in the index, LIKE cannot."""
 
@@ -98,18 +100,24 @@ class Store:
     def put_once(self, scope: str, kind: EventKind, n: int, body: Callable[[], Body]) -> None:
         """Add an event unless it is there; only then is its body asked for."""
         with self._once_lock:
-            new = (scope, kind, n) not in self._once
-            self._once.add((scope, kind, n))
-        if new and not any(row.n == n for row in self.events(scope, kind)):
-            self.put(scope, kind, n, body())
+            if (scope, kind, n) not in self._once:
+                if not any(row.n == n for row in self.events(scope, kind)):
+                    self.put(scope, kind, n, body())
+                self._once.add((scope, kind, n))
 
     def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
         """Add events in one transaction: all of them or none."""
         at = time.time()
-        with self._lock, self._writer.begin():
+        with self._lock:
+            new: set[str] = set()
+            self._add(rows, at, new)
+            self._texts |= new
+
+    def _add(self, rows: list[tuple[str, EventKind, int, Body]], at: float, new: set[str]) -> None:
+        with self._writer.begin():
             try:
                 values = [
-                    {"scope": scope, "kind": kind, "n": n, "body": self._packed(body), "at": at}
+                    {"scope": scope, "kind": kind, "n": n, "body": self._packed(body, new), "at": at}
                     for scope, kind, n, body in rows
                 ]
                 self._writer.exec_driver_sql(ADD_EVENT, values)
@@ -140,21 +148,22 @@ class Store:
         self._writer.close()
         self._engine.dispose()
 
-    def _packed(self, body: Body) -> str:
-        return json.dumps({key: self._pack(value) for key, value in body.items()}, ensure_ascii=False)
+    def _packed(self, body: Body, new: set[str]) -> str:
+        return json.dumps(self._pack(dict(body), new), ensure_ascii=False)
 
-    def _pack(self, value: JsonValue) -> JsonValue:
+    def _pack(self, value: JsonValue, new: set[str]) -> JsonValue:
         if isinstance(value, str):
-            return {TEXT_KEY: self._keep(value)} if len(value) >= LONG_TEXT else value
+            return {TEXT_KEY: self._keep(value, new)} if len(value) >= LONG_TEXT else value
         if isinstance(value, dict):
-            return {key: self._pack(item) for key, item in value.items()}
+            return {_escaped(key): self._pack(item, new) for key, item in value.items()}
         return value
 
-    def _keep(self, text: str) -> str:
+    def _keep(self, text: str, new: set[str]) -> str:
+        """The text's hash; ``new`` takes it until the transaction that adds the text is through."""
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        if digest not in self._texts:
+        if digest not in self._texts and digest not in new:
             self._writer.execute(ADD_TEXT, {"hash": digest, "body": text})
-            self._texts.add(digest)
+            new.add(digest)
         return digest
 
 
@@ -200,4 +209,9 @@ def _unpacked(value: Any, connection: Connection, texts: dict[str, str]) -> Any:
         if digest not in texts:
             texts[digest] = connection.execute(select(TEXT.c.body).where(TEXT.c.hash == digest)).scalar_one()
         return texts[digest]
-    return {key: _unpacked(item, connection, texts) for key, item in value.items()}
+    return {key.removeprefix(ESCAPE): _unpacked(item, connection, texts) for key, item in value.items()}
+
+
+def _escaped(key: str) -> str:
+    """A key of a body that could be taken for the store's own."""
+    return f"{ESCAPE}{key}" if key.startswith(("$", ESCAPE)) else key

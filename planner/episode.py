@@ -11,7 +11,7 @@ from envs import ActionSpec, Environment, EnvsError, MissingRequirement, Observa
 from planner import feedback as words
 from planner.errors import EpisodeBroken, EpisodeOver, EpisodeStopped, WrongMark
 from planner.frames import Frame, Frames, Functions
-from planner.journal import EventKind, Journal, record
+from planner.journal import EventKind, Journal, record, write
 from planner.memory import Memory, NoMemory, Recall
 from planner.surface import plan_attributes, plan_functions
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Step
@@ -66,8 +66,10 @@ class Episode:
         self.actions = 0
         self.feedbacks: list[Feedback] = []
         self._round = 0
+        self._used_up = False
         self._journal, self._memory, self._stopped = journal, memory or NoMemory(), stopped
-        self._frames = Frames(sandbox, world, terms.limits, plan_functions(world.offer, self._act, self._query))
+        functions = plan_functions(world.offer, self._act, self._query)
+        self._frames = Frames(sandbox, world, terms.limits, functions, self._unless_stopped)
         self._numbers: Counter[str] = Counter()
 
     # The verbs.
@@ -75,12 +77,14 @@ class Episode:
     def begin(self) -> Observation:
         """Reset the world; the task now has its goal and params even where the world learns them only then.
 
-        Raises MissingRequirement if the world lacks something on this machine.
+        Raises MissingRequirement if the world lacks something on this machine, EpisodeOver if there is nothing to do.
         """
         with _blaming_the_world(but=MissingRequirement):
             self.observation = self.world.reset(self.task)
         self.task = self.world.task or self.task
         self._record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
+        if self.world.ended:
+            raise EpisodeOver("The world's episode was over before it began.")
         return self.observation
 
     def new_round(self) -> Observation:
@@ -95,7 +99,7 @@ class Episode:
         if (recorded := self._journal.get(self.path, "recall", 0)) is not None:
             return Recall.model_validate(recorded)
         recall = self._memory.recall(self.task)
-        self._journal.put(self.path, "recall", 0, recall.model_dump(mode="json"))
+        write(self._journal, self.path, "recall", 0, recall.model_dump(mode="json"))
         return recall
 
     def run(self, code: str, *, source: str = "plan") -> Feedback:
@@ -153,7 +157,7 @@ class Episode:
         if self._verdict().solved:
             failed = any(feedback.is_error for feedback in self.feedbacks)
             return self._ended(Outcome.INDIRECT_SUCCESS if failed else Outcome.DIRECT_SUCCESS)
-        if not self.world.ended and self.actions >= self.terms.actions:
+        if self._used_up:
             return self._ended(Outcome.OUT_OF_BUDGET, cause=Outcome.OUT_OF_BUDGET.value)
         last = self.feedbacks[-1].kind.value if self.feedbacks else "no_plan"
         return self._ended(Outcome.FAILURE, cause=last)
@@ -184,10 +188,10 @@ class Episode:
         action = spec.bind(*args, **kwargs)
         frame = self._innermost()
         counted = self.world.counts(action)
-        if self._stopped():
-            raise EpisodeStopped
+        self._unless_stopped()
         if counted and self.actions >= self.terms.actions:
-            raise EpisodeOver(f"The episode's {self.terms.actions} actions are used up; {action} was not taken.")
+            self._used_up = True
+            raise EpisodeOver(f"The episode's {self.terms.actions} actions are used up: {action} was not taken.")
         with _blaming_the_world():
             observation = self.world.act(action)
         step = Step(
@@ -197,6 +201,7 @@ class Episode:
             action=action,
             observation=observation,
             counted=counted,
+            printed=frame.newly_printed(),
         )
         self._record("act", **step.model_dump(mode="json", exclude={"undone"}))
         self.steps.append(step)
@@ -204,6 +209,10 @@ class Episode:
         if self.world.ended:
             raise EpisodeOver("The world's episode is over.")
         return observation.text
+
+    def _unless_stopped(self) -> None:
+        if self._stopped():
+            raise EpisodeStopped
 
     def _query(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
         asked = spec.bind(*args, **kwargs)

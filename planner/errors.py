@@ -9,7 +9,8 @@ BaseException: these unwind the host's stack through nested plans, which cannot 
 ├── EpisodeOver      the episode ended
 ├── EpisodeBroken    the world or the engine failed: counted BROKEN
 ├── EpisodeStopped   the user stopped the run: the episode is resumed later
-└── JournalMismatch  what happens now differs from what was recorded
+├── JournalMismatch  what happens now differs from what was recorded
+└── JournalFailed    an event could not be written: the run cannot go on
 """
 
 from pydantic import JsonValue
@@ -41,6 +42,10 @@ class EpisodeBroken(BaseException):
 
 class EpisodeStopped(BaseException):
     """The user stopped the run while a cell was running."""
+
+
+class JournalFailed(BaseException):
+    """An event could not be written; the cause is what the store raised."""
 
 
 class JournalMismatch(BaseException):

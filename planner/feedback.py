@@ -35,7 +35,8 @@ def of_result(result: CellResult, steps: Sequence[Step], state: str) -> Feedback
 
 def of_end(kind: FeedbackKind, ending: str, output: str, steps: Sequence[Step], state: str) -> Feedback:
     """The feedback for code that was running when the episode ended."""
-    return Feedback(kind=kind, text=_text(steps, output, ending, state), output=output)
+    faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
+    return Feedback(kind=kind, text=_text(steps, output, ending, state), faults=faults, output=output)
 
 
 def _text(steps: Sequence[Step], output: str, ending: str, state: str) -> str:

@@ -23,9 +23,17 @@ class Frame:
     functions: Functions
     names: frozenset[str]
     cells: int = 0
+    _printed: int = 0
+
+    def newly_printed(self) -> str:
+        """What the running cell has printed since this was last asked."""
+        new = self.session.output[self._printed :]
+        self._printed += len(new)
+        return new
 
     def run(self, code: str, source: str) -> CellResult:
         """Run a cell; what it defines is known to the cells after it, unless its worker was ended."""
+        self._printed = 0
         result = self.session.run(code, source)
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
             self.names |= bound_names(code)
@@ -35,8 +43,16 @@ class Frame:
 class Frames:
     """The open frames of an episode, the innermost last. Each has a worker and a namespace of its own."""
 
-    def __init__(self, sandbox: Sandbox, world: Environment, limits: Limits, functions: Functions) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        world: Environment,
+        limits: Limits,
+        functions: Functions,
+        meanwhile: Callable[[], None],
+    ) -> None:
         self._sandbox, self._world, self._limits, self._functions = sandbox, world, limits, functions
+        self._meanwhile = meanwhile
         self._open: list[Frame] = []
 
     @property
@@ -48,7 +64,12 @@ class Frames:
         """Open a frame inside the innermost one. Raises EpisodeBroken if its helpers cannot be defined."""
         offered = {**self._functions, **functions}
         session = self._sandbox.session(
-            offered, values={TASK: task}, attributes=self._attributes, limits=self._limits, seed=seed
+            offered,
+            values={TASK: task},
+            attributes=self._attributes,
+            limits=self._limits,
+            seed=seed,
+            meanwhile=self._meanwhile,
         )
         frame = Frame(path, session, offered, frozenset({TASK}))
         self._open.append(frame)

@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
-from planner.errors import JournalMismatch
+from planner.errors import JournalFailed, JournalMismatch
 
 EventKind = Literal["task", "recall", "act", "rewind", "cell", "outcome", "versions"]
 Body = Mapping[str, JsonValue]
@@ -24,13 +24,21 @@ class Journal(Protocol):
 def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
     """Write an event, or, where it stands already, hold it against what happens now.
 
-    This is what makes running a strategy again the same as resuming it. Raises JournalMismatch.
+    This is what makes running a strategy again the same as resuming it. Raises JournalMismatch and JournalFailed.
     """
     recorded = journal.get(scope, kind, number)
     if recorded is None:
-        journal.put(scope, kind, number, body)
+        write(journal, scope, kind, number, body)
     elif recorded != body:
         raise JournalMismatch(scope, kind, number, dict(recorded), dict(body))
+
+
+def write(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
+    """Add an event. Raises JournalFailed, which no plan can catch, whatever the journal raises."""
+    try:
+        journal.put(scope, kind, number, body)
+    except Exception as error:
+        raise JournalFailed(str(error)) from error
 
 
 class MemoryJournal:

@@ -9,13 +9,15 @@ from planner.episode import Episode
 from planner.errors import EpisodeBroken, EpisodeOver
 from planner.strategies.base import Strategy
 from planner.types import Ending
+from sandbox import SandboxClosed, WorkerFailed
 
 
 def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
     """Let a strategy play an episode; the ending is in the journal when this returns.
 
-    A failure of the world or of ours is an ending too (BROKEN). Raises EpisodeStopped, JournalMismatch and
-    MissingRequirement, which leave the episode without one.
+    A failure of the world or of ours is an ending too (BROKEN). What leaves the episode without one is raised:
+    EpisodeStopped, JournalMismatch, JournalFailed, and what the machine lacks or lost (MissingRequirement,
+    SandboxClosed, WorkerFailed).
     """
     try:
         ending = _play(episode, strategy, options)
@@ -31,7 +33,7 @@ def _play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
             episode.begin()
             strategy(episode, options)
         return episode.ending()
-    except MissingRequirement:
+    except (MissingRequirement, SandboxClosed, WorkerFailed):
         raise
     except EpisodeBroken as broken:
         return episode.broken(str(broken))

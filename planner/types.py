@@ -64,6 +64,8 @@ class Step(Record):
     action: Action
     observation: Observation
     counted: bool = True
+    printed: str = ""
+    """What the plan printed since the step before."""
     undone: bool = False
     """A later rewind took it back; it still counts."""
 

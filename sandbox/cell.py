@@ -39,15 +39,17 @@ class Conversation:
     ChannelClosed, FrameTooLong, and what ``answer`` raises.
     """
 
-    def __init__(self, worker: Worker, limits: Limits, answer: Answer) -> None:
-        self._worker, self._limits, self._answer = worker, limits, answer
+    def __init__(
+        self, worker: Worker, limits: Limits, answer: Answer, meanwhile: Callable[[], None] | None = None
+    ) -> None:
+        self._worker, self._limits, self._answer, self._meanwhile = worker, limits, answer, meanwhile
         self.exchanges: list[Exchange] = []
         self.calls = 0
         self.line: int | None = None
         """The plan line of the call that is being carried out."""
         self._printed: list[str] = []
         self._chars = 0
-        self._slept = 0.0
+        self._slept, self._sleeps = 0.0, 0
         self._started = self._looked = monotonic()
         self._paused = 0.0
         self._cpu_before = worker.cpu_seconds()
@@ -85,6 +87,8 @@ class Conversation:
 
     def _look(self) -> None:
         self._looked = monotonic()
+        if self._meanwhile is not None:
+            self._meanwhile()
         if self.seconds > self._limits.wall_seconds:
             raise LimitReached("wall")
         if self._worker.cpu_seconds() - self._cpu_before > self._limits.cpu_seconds:
@@ -97,17 +101,18 @@ class Conversation:
             raise LimitReached("output")
 
     def _count(self, message: list[Any]) -> None:
+        if self.calls + self._sleeps >= self._limits.host_calls:
+            raise LimitReached("host_calls")
         if message[0] == "call":
-            if self.calls >= self._limits.host_calls:
-                raise LimitReached("host_calls")
             self.calls += 1
             self.line = message[1]
             return
+        self._sleeps += 1
         if message[1] < 0:
             raise messages.HostileFrame("a sleep of negative length")
-        self._slept += message[1]
-        if self._slept > self._limits.wall_seconds:
+        if message[1] > self._limits.wall_seconds - self._slept:
             raise LimitReached("sleep")
+        self._slept += message[1]
 
     def _reply(self, payload: bytes, message: list[Any]) -> None:
         before = monotonic()

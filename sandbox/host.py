@@ -55,20 +55,22 @@ class Sandbox:
         attributes: Attributes | None = None,
         limits: Limits = DEFAULT_LIMITS,
         seed: str | int = 0,
+        meanwhile: Callable[[], None] | None = None,
     ) -> Session:
         """Open a session.
 
         ``functions`` by the names that plans call them by: dotted ones become methods of an object that the plan sees.
         ``attributes`` gives those objects' read-only attributes, as they are now, by dotted name. ``values`` are
-        further names; a dict becomes a record (``task.goal``). ``seed`` is that of the plan's ``random``. Raises
-        BadFunction.
+        further names; a dict becomes a record (``task.goal``). ``seed`` is that of the plan's ``random``.
+        ``meanwhile`` is called every few milliseconds while plan code runs; what it raises ends the worker and passes
+        through ``run``. Raises BadFunction.
         """
         if self._closed:
             raise SandboxClosed("the sandbox is closed")
         specs = opening.specs(functions)
         answers = Answers(specs, attributes)
         settings = opening.message(specs, values, answers.changed() or {}, limits, seed)
-        return Session(lambda: self._open(settings), answers, limits)
+        return Session(lambda: self._open(settings), answers, limits, self._zygote.check, meanwhile)
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """What the kernel grants here, by name, and why not where it does not."""

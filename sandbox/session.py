@@ -22,10 +22,20 @@ REBUILD_PATIENCE = 2
 class Session:
     """Runs cells in one namespace. Made by ``Sandbox.session``; belongs to one thread at a time.
 
-    ``open_worker`` starts a fresh worker with the session's functions and values in place.
+    ``open_worker`` starts a fresh worker with the session's functions and values in place; ``check_zygote`` raises
+    WorkerFailed if it was not the plan that ended a worker, but the end of them all.
     """
 
-    def __init__(self, open_worker: Callable[[], Worker], answers: Answers, limits: Limits) -> None:
+    def __init__(
+        self,
+        open_worker: Callable[[], Worker],
+        answers: Answers,
+        limits: Limits,
+        check_zygote: Callable[[], None] = lambda: None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> None:
+        self._meanwhile = meanwhile
+        self._check_zygote = check_zygote
         self._open_worker, self._answers, self._limits = open_worker, answers, limits
         self._cells: list[FinishedCell] = []
         self._busy = self._closed = False
@@ -55,7 +65,9 @@ class Session:
                 return CellResult(faults=(refused,))
             worker = self._worker or self._rebuild()
             start = self._answers.run(code, name)
-            talk = self._current = Conversation(worker, self._limits, lambda _, request: self._answers.answer(request))
+            answer = self._answers.answer
+            talk = Conversation(worker, self._limits, lambda _, request: answer(request), self._meanwhile)
+            self._current = talk
             return self._finish(name, start, talk)
 
     def mark(self) -> int:
@@ -119,6 +131,7 @@ class Session:
         except LimitReached as reached:
             value, faults = None, (limit_fault(reached.name, self._limits, reached.detail),)
         except ChannelClosed:
+            self._check_zygote()
             value, faults = None, (limit_fault("crashed", self._limits),)
         except (HostileFrame, FrameTooLong) as error:
             value, faults = None, (limit_fault("protocol", self._limits, str(error)),)

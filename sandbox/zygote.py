@@ -70,6 +70,11 @@ class Zygote:
         sock, pidfd = descriptors
         return Worker(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock), pidfd, told["pid"])
 
+    def check(self) -> None:
+        """Raise WorkerFailed if the zygote is gone, and with it every worker."""
+        if not self._end.alive or self._process.poll() is not None:
+            raise WorkerFailed("the process that plans run under was ended from outside: open a new sandbox")
+
     def close(self) -> None:
         """End the zygote, and with it every worker. Closing twice is harmless."""
         with self._lock:

@@ -16,6 +16,10 @@ def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
         return [_by_id(task_id, splits) for task_id in selection.ids]
     split = chosen_split(selection, splits, "alfworld")
     types = chosen_types(selection, TYPES, "alfworld")
+    if selection.seeds and split != generated.SPLIT:
+        raise BadSelection(
+            f"alfworld: seeds make generated games; the games of {split!r} have none (--split SPLIT:N limits)"
+        )
     found = _generated(types, selection) if split == generated.SPLIT else _on_disk(split, types)
     return list(islice(found, selection.limit))
 

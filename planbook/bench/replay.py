@@ -9,6 +9,7 @@ from envs import MissingRequirement, Task, load_world
 from manuals import ProcedureLibrary
 from planbook.arguments import Asked
 from planbook.bench import Row
+from planbook.lanes import Hosting
 from planbook.run import Config, Run
 from planbook.runner import run_tasks
 from planner import Ending
@@ -59,6 +60,11 @@ def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
-            run_tasks(run, ProcedureLibrary(load_world(WORLD)), lambda _, ending: endings.append(ending), jobs=JOBS)
+            run_tasks(
+                run,
+                ProcedureLibrary(load_world(WORLD)),
+                lambda _, ending: endings.append(ending),
+                hosting=Hosting(JOBS),
+            )
         seconds = time.perf_counter() - begun
     return seconds, sum(ending.outcome.solved for ending in endings)

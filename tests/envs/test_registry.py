@@ -49,10 +49,10 @@ def test_a_class_in_a_file_is_a_world(tmp_path: Path) -> None:
     ("text", "name", "message"),
     [
         (None, "missing.py:X", "no file"),
-        ("x = 1", "plain.py:Light", "it has none"),
+        ("x = 1", "plain.py:Light", "no class derived"),
         ("raise RuntimeError('boom')", "bad.py:X", "RuntimeError: boom"),
         ("def broken(:", "broken.py:X", "SyntaxError"),
-        (WORLD, "light.py:Dark", "it has Light"),
+        (WORLD, "light.py:Dark", "name light.py:Light"),
     ],
 )
 def test_a_file_that_holds_no_such_world_is_told(tmp_path: Path, text: str | None, name: str, message: str) -> None:

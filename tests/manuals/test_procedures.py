@@ -7,6 +7,7 @@ import pytest
 
 from envs import MissingRequirement, Selection, load_world
 from manuals import ProcedureLibrary
+from planbook.lanes import Hosting
 from planbook.run import Config, Run
 from planbook.runner import recorded_endings, run_tasks
 from planner import read_procedure
@@ -15,12 +16,12 @@ from tests.browser import need_browser
 WORLDS = ("alfworld", "miniwob", "toy")
 
 
-def unsolved(env: str, selection: Selection, folder: Path, jobs: int = 2) -> list[str]:
+def unsolved(env: str, selection: Selection, folder: Path) -> list[str]:
     """Play the selected tasks with the shipped procedures; the tasks that were not solved, and why."""
     world = load_world(env)
     config = Config(planner="procedures", env=env, selection=selection, actions=world.action_limit)
     with closing(Run.create(folder / "run", config, world.tasks(selection))) as run:
-        assert run_tasks(run, ProcedureLibrary(world), lambda entry, ending: None, jobs=jobs)
+        assert run_tasks(run, ProcedureLibrary(world), lambda entry, ending: None, hosting=Hosting(jobs=2))
         entries, endings = {entry.index: entry for entry in run.entries()}, recorded_endings(run)
     assert len(endings) == len(entries) > 0
     return [f"{entries[index].task.id}: {e.cause} {e.message}" for index, e in endings.items() if not e.outcome.solved]

@@ -1,0 +1,40 @@
+"""What an event of an episode says, in words: for people who watch, and for those who compare."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from planner import Cell, Ending, Step
+from planner.surface import AGENT
+
+NOTHING = "nothing (the recording ends here)"
+
+
+def tell(kind: str, body: Any) -> str:
+    """The words of an event; of a kind that has none, its body as it is."""
+    if body is None:
+        return NOTHING
+    return TELL[kind](body) if kind in TELL else str(body)
+
+
+def _task(body: Any) -> str:
+    return f"{body['task']['id']}: {body['task']['goal']}\n{body['observation']['text']}"
+
+
+def _act(body: Any) -> str:
+    step = Step.model_validate(body)
+    return f"  line {step.line}: {AGENT}.{step.action} -> {step.observation.text}"
+
+
+def _cell(body: Any) -> str:
+    cell = Cell.model_validate(body)
+    faults = "".join(f"\n  {fault}" for fault in cell.feedback.faults)
+    return f"{cell.source}: {cell.feedback.kind}{faults}"
+
+
+def _outcome(body: Any) -> str:
+    ending = Ending.model_validate(body)
+    why = f" ({ending.message or ending.cause})" if ending.cause else ""
+    return f"{ending.outcome}{why} after {ending.actions} actions"
+
+
+TELL: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}
