@@ -88,7 +88,7 @@ def start_selenium(profile: str) -> webdriver.Chrome:
     service = webdriver.ChromeService(
         executable_path=driver,
         service_args=[f"--log-path={profile}/chromedriver.log"],
-        env=os.environ | ENVIRONMENT,
+        env=os.environ | ENVIRONMENT | {"TMPDIR": profile},  # what Chromium leaves behind goes with the profile
         popen_kw={"start_new_session": True},  # Ctrl-C is for us, not for the browser
     )
     try:

@@ -71,6 +71,43 @@ def test_exec_of_a_procedure_calls_solve(tmp_path: Path) -> None:
     assert result(finished)["solved"] == 1
 
 
+def test_exec_refuses_a_plan_that_does_not_pass_the_check(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.py"
+    plan.write_text("agent.fly()\n")
+    finished = planbook("exec", plan, "--env", "toy", "--out", tmp_path / "run", "--json")
+    assert finished.returncode == 2
+    assert [fault["line"] for fault in result(finished)["faults"]] == [1]
+    assert not (tmp_path / "run").exists()
+
+
+def test_prints_stand_between_the_steps_and_steer_no_terminal(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.py"
+    plan.write_text("print('first :key: [red]\\x1b[31m')\nagent.open('box_1')\nprint('x' * 50_000)\n")
+    finished = planbook("exec", plan, "--env", "toy", "--task", "fetch/0", "--out", tmp_path / "run")
+    printed, opened = finished.stdout.index("printed: first :key: [red]\\x1b[31m"), finished.stdout.index("agent.open")
+    assert printed < opened
+    assert "\x1b" not in finished.stdout
+    assert "48,001 characters more" in finished.stdout
+
+
+def test_errors_are_json_too_where_json_is_asked_for() -> None:
+    finished = planbook("run", "--env", "nethack", "--json")
+    assert finished.returncode == 2
+    assert "nethack" in result(finished)["error"]
+
+
+def test_selections_hold_for_a_world_that_does_not_look_at_them(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text()
+    (tmp_path / "lights.py").write_text(readme[readme.index("# lights.py") :].partition("```")[0])
+    plan = tmp_path / "plan.py"
+    plan.write_text("agent.press(1)\n")
+    given = ("exec", plan, "--env", tmp_path / "lights.py", "--json")
+    assert result(planbook(*given, "--task", "only_one/2", "--out", tmp_path / "a"))["tasks"] == 1
+    assert result(planbook(*given, "--split", "all:2", "--out", tmp_path / "b"))["tasks"] == 2
+    for wrong in (("--split", "nope"), ("--types", "nope"), ("--task", "only_one/99")):
+        assert planbook(*given, *wrong).returncode == 2
+
+
 def test_check_lists_every_fault_with_its_line(tmp_path: Path) -> None:
     plan = tmp_path / "plan.py"
     plan.write_text("agent.opne('box_1')\nagent.take('key')\nimport os\nprint(undefined)\n")
@@ -91,6 +128,13 @@ def test_check_lists_every_fault_with_its_line(tmp_path: Path) -> None:
         (("run", "--env", "toy", "--split", "test"), 2, "it has all"),
         (("run", "--env", "toy", "--split", "all:x"), 2, "a number of tasks"),
         (("run", "--env", "toy", "--seeds", "1-x"), 2, "write a number"),
+        (("run", "--env", "toy", "--seeds", "5-2"), 2, "write 2-5"),
+        (("run", "--env", "toy", "--library", "manuals/toy"), 2, "toy/procedures/*.py"),
+        (("run", "--env", "toy", "--out", "README.md"), 2, "cannot hold a run"),
+        (("run", "--env", "alfworld", "--split", "valid_seen", "--seeds", "3"), 2, "seeds make generated games"),
+        (("run", "--env", "toy", "--planner", "code"), 2, "code: Field required"),
+        (("replay", "envs", "--env", "toy"), 2, "leave out --env"),
+        (("run", "--resume", "envs", "--actions", "3", "--task", "x"), 2, "leave out"),
         (("run", "--env", "toy", "-o", "engine=fast"), 2, "options there are: none"),
         (("run", "--env", "toy", "--limit", "wall_seconds=-1"), 2, "wall_seconds"),
         (("run", "--env", "toy", "--planner", "magic"), 2, "there are code, procedures"),

@@ -75,3 +75,22 @@ def test_a_file_that_is_no_store_is_told(tmp_path: Path) -> None:
     (tmp_path / "run.db").write_bytes(b"this is no database at all" * 100)
     with pytest.raises(BadRun, match="cannot be read as a run's store"):
         Store(tmp_path / "run.db")
+
+
+def test_a_text_of_a_failed_batch_is_written_again_when_it_comes_again(tmp_path: Path) -> None:
+    store, page = Store(tmp_path / "run.db"), "<p>" * LONG_TEXT
+    store.put("task/0", "act", 0, {"text": "short"})
+    with pytest.raises(BadRun):
+        store.put("task/0", "act", 0, {"text": page})
+    store.put("task/0", "act", 1, {"text": page})
+    assert [event.body["text"] for event in store.events()] == ["short", page]
+    store.close()
+
+
+@pytest.mark.parametrize("key", ["$text", "$", "\\$text", "\\", "\\\\x"])
+def test_keys_like_the_stores_own_come_back_as_they_were(tmp_path: Path, key: str) -> None:
+    store = Store(tmp_path / "run.db")
+    body: dict[str, JsonValue] = {"params": {key: "value"}, key: {key: {key: 1}}}
+    store.put("task/0", "act", 0, body)
+    assert [event.body for event in store.events()] == [body]
+    store.close()

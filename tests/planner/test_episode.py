@@ -1,17 +1,21 @@
 """The verbs of an episode, on the toy world and in the real sandbox."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
-from envs import Action, Observation, Selection, action
+from envs import Action, Observation, Selection, Task, Verdict, action
 from envs.toy import Toy
 from planner import (
+    Body,
     Episode,
     EpisodeBroken,
     EpisodeOver,
     EpisodeStopped,
+    EventKind,
     FeedbackKind,
+    JournalFailed,
     JournalMismatch,
     MemoryJournal,
     Outcome,
@@ -287,3 +291,64 @@ def test_an_action_is_what_its_call_means(sandbox: Sandbox) -> None:
         Action("take", ("unicorn", "box_1")),
     ]
     played.close()
+
+
+class FullDisk(MemoryJournal):
+    """A journal that takes two actions and no more."""
+
+    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
+        if kind == "act" and number == 2:
+            raise OSError("no space left on device")
+        super().put(scope, kind, number, body)
+
+
+def test_a_store_that_fails_ends_the_episode_and_no_plan_hears_of_it(sandbox: Sandbox) -> None:
+    code = "for n in (1, 2, 3):\n    try:\n        agent.open(f'box_{n}')\n    except BaseException:\n        pass"
+    journal = FullDisk()
+    with pytest.raises(JournalFailed, match="no space left"):
+        play(episode(sandbox, journal=journal), lambda playing, _: void(playing.run(code)), Options())
+    assert "outcome" not in {kind for _, kind, _ in journal.events}
+
+
+class OverAtOnce(Toy):
+    """A world in which everything is done already."""
+
+    def begin(self, task: Task) -> Observation:
+        super().begin(task)
+        return Observation("Nothing to do.", terminated=True)
+
+    def verdict(self) -> Verdict:
+        return Verdict(True, 1.0)
+
+
+def test_a_world_that_is_over_when_it_begins_is_solved_without_an_action(sandbox: Sandbox) -> None:
+    ending = play(
+        episode(sandbox, OverAtOnce()), lambda playing, _: void(playing.run("agent.open('box_1')")), Options()
+    )
+    assert (ending.outcome, ending.actions) == (Outcome.DIRECT_SUCCESS, 0)
+
+
+def test_a_plan_that_fails_with_its_last_action_taken_is_told_by_its_own_cause(sandbox: Sandbox) -> None:
+    code = "agent.open('box_1')\n1 / 0"
+    ending = play(episode(sandbox, actions=1), lambda playing, _: void(playing.run(code)), Options())
+    assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "raised")
+
+
+def test_steps_tell_what_was_printed_before_them(sandbox: Sandbox) -> None:
+    played = episode(sandbox)
+    played.begin()
+    feedback = played.run("print('a')\nagent.open('box_1')\nprint('b')\nprint('c')\nagent.open('box_2')\nprint('d')")
+    assert [step.printed for step in played.steps] == ["a\n", "b\nc\n"]
+    assert feedback.output == "a\nb\nc\nd\n"
+    played.close()
+
+
+def test_a_stop_ends_a_plan_that_loops_at_once(sandbox: Sandbox) -> None:
+    task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
+    begun = time.monotonic()
+    stopped = Episode(
+        task, Toy(), sandbox, MemoryJournal(), terms=Terms(actions=9), stopped=lambda: time.monotonic() > begun + 0.3
+    )
+    with pytest.raises(EpisodeStopped):
+        play(stopped, lambda playing, _: void(playing.run("while True:\n    pass")), Options())
+    assert time.monotonic() - begun < 5
