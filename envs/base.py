@@ -82,7 +82,6 @@ class Environment(ABC):
     """The first is the default."""
     action_limit: ClassVar[int] = 50
     """How many actions a replay allows unless the run says otherwise."""
-    deterministic: ClassVar[bool] = True
     parallel: ClassVar[bool] = True
     """Whether instances may work side by side in threads."""
     Options: ClassVar[type[BaseModel]] = NoOptions

@@ -14,7 +14,7 @@ from planbook.arguments import Asked
 from planbook.commands import read_plan
 from planbook.printing import console
 from planner import checked_functions, is_procedure, parse_procedure, plan_attributes
-from planner.surface import TASK
+from planner.surface import AGENT, TASK
 from sandbox import Sandbox
 from sandbox.check import check, check_procedure
 from sandbox.reading import bound_names
@@ -29,6 +29,8 @@ def show_worlds(env: str | None, *, as_json: bool) -> int:
     out = console(as_json)
     for world in worlds:
         out.print(_world_table(world))
+        if env:
+            out.print(_action_table(world))
     held = Table(title="sandbox", title_justify="left", show_header=False)
     for mechanism in mechanisms:
         held.add_row(mechanism.name, "granted" if mechanism.granted else f"not granted: {mechanism.reason}")
@@ -62,6 +64,16 @@ def _world_table(world: type[Environment]) -> Table:
     table.add_row("procedures", f"for {len(procedures)} of {len(world.types)} task types")
     for each in world.requirements():
         table.add_row(each.name, each.found or f"missing: {each.remedy}", style="" if each.found else "yellow")
+    return table
+
+
+def _action_table(world: type[Environment]) -> Table:
+    table = Table(title="what a plan may call", title_justify="left", show_header=False, show_lines=True)
+    for spec in (*world.actions.values(), *world.queries.values()):
+        parameters = ", ".join(map(str, spec.signature.parameters.values()))
+        table.add_row(f"{AGENT}.{spec.name}({parameters})", f"{spec.doc}\n{spec.example}".strip())
+    for name, doc in world.attributes.items():
+        table.add_row(f"{AGENT}.{name}", doc)
     return table
 
 

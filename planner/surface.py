@@ -33,10 +33,10 @@ class PlanFunction:
         return self._call(self._spec, args, kwargs)
 
 
-def plan_functions(offer: Offered, act: Call, ask: Call) -> dict[str, Callable[..., object]]:
-    """The functions of a world's plans, by dotted name; ``act`` carries out actions, ``ask`` queries."""
+def plan_functions(offer: Offered, act: Call, answer: Call) -> dict[str, Callable[..., object]]:
+    """The functions of a world's plans, by dotted name; ``act`` carries out actions, ``answer`` queries."""
     actions = {f"{AGENT}.{name}": PlanFunction(spec, act) for name, spec in offer.actions.items()}
-    queries = {f"{AGENT}.{name}": PlanFunction(spec, ask) for name, spec in offer.queries.items()}
+    queries = {f"{AGENT}.{name}": PlanFunction(spec, answer) for name, spec in offer.queries.items()}
     return {**actions, **queries}
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from envs.alfworld.engine import Game
-from envs.alfworld.goals import FOLDER_TYPES
+from envs.alfworld.task_types import FOLDER_TYPES
 from envs.errors import BadSelection, MissingRequirement, WorldBroken
 
 DATA_FOLDER = "json_2.1.1"

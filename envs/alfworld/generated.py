@@ -10,10 +10,10 @@ from typing import NamedTuple
 from envs.alfworld import wheel
 from envs.alfworld.direct import Direct
 from envs.alfworld.engine import Game
-from envs.alfworld.goals import GAME_TYPES, params_of
 from envs.alfworld.problem import mangled, problem_text
 from envs.alfworld.room import LAMP, Room, furnish, kind_of, strew
 from envs.alfworld.search import Wanted, find_plan
+from envs.alfworld.task_types import GAME_TYPES, params_of
 from envs.errors import WorldBroken
 
 SPLIT = "generated"

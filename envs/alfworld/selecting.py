@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from envs.alfworld import games, generated
-from envs.alfworld.goals import TYPES, paper_goal, params_of
+from envs.alfworld.task_types import TYPES, paper_goal, params_of
 from envs.errors import BadSelection
 from envs.selection import chosen_split, chosen_types, in_turn
 from envs.types import Selection, Task

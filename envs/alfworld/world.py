@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from envs.alfworld import games, generated, selecting, wheel
 from envs.alfworld.direct import Direct
 from envs.alfworld.engine import NOTHING, Engine, Game, Reply
-from envs.alfworld.goals import TYPES
 from envs.alfworld.reference import Reference
+from envs.alfworld.task_types import TYPES
 from envs.alfworld.text import EMPTY_HANDED, HELPERS, START, first_text, game_name, paper_text
 from envs.base import Environment, action
 from envs.types import Action, Observation, Requirement, Selection, Task, Verdict
@@ -131,8 +131,6 @@ class Alfworld(Environment):
     def _told(self, reply: Reply) -> Observation:
         accepted = reply.text != NOTHING
         return Observation(f"{paper_text(reply.text)} {self.state()}", accepted=accepted, terminated=reply.won)
-
-    # The actions.
 
     # The actions.
 

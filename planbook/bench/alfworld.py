@@ -12,8 +12,8 @@ from statistics import median
 from envs.alfworld import games, generated
 from envs.alfworld.direct import Direct
 from envs.alfworld.engine import Engine, Game
-from envs.alfworld.goals import TYPES
 from envs.alfworld.reference import Reference
+from envs.alfworld.task_types import TYPES
 from envs.errors import MissingRequirement
 from planbook.bench import Row
 

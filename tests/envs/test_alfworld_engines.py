@@ -9,9 +9,9 @@ import pytest
 from envs.alfworld import games, generated
 from envs.alfworld.direct import Direct
 from envs.alfworld.engine import NOTHING, Game
-from envs.alfworld.goals import TYPES
 from envs.alfworld.reference import Reference
 from envs.alfworld.search import find_plan
+from envs.alfworld.task_types import TYPES
 from envs.errors import WorldBroken
 
 MALFORMED = (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from envs.alfworld import Alfworld, generated
-from envs.alfworld.goals import GAME_TYPES, TYPES
+from envs.alfworld.task_types import GAME_TYPES, TYPES
 from envs.errors import BadSelection, MissingRequirement, WorldBroken
 from envs.types import Selection
 

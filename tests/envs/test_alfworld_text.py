@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from envs.alfworld.goals import TYPES, paper_goal, params_of
+from envs.alfworld.task_types import TYPES, paper_goal, params_of
 from envs.alfworld.text import HELPERS, first_text, game_name, paper_text
 
 

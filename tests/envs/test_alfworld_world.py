@@ -9,8 +9,8 @@ import pytest
 
 from envs.alfworld import Alfworld, AlfworldOptions, generated
 from envs.alfworld.direct import Direct
-from envs.alfworld.goals import TYPES
 from envs.alfworld.search import find_plan
+from envs.alfworld.task_types import TYPES
 from envs.errors import EpisodeEnded, UnknownAction
 from envs.types import Action, Observation, Selection, Task
 
