@@ -72,7 +72,9 @@ class Zygote:
 
     def check(self) -> None:
         """Raise WorkerFailed if the zygote is gone, and with it every worker."""
-        if not self._end.alive or self._process.poll() is not None:
+        if not self._end.alive:
+            raise WorkerFailed("the sandbox is closed: open a new one")
+        if self._process.poll() is not None:
             raise WorkerFailed("the process that plans run under was ended from outside: open a new sandbox")
 
     def close(self) -> None:

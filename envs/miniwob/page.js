@@ -49,7 +49,7 @@
   };
 
   // --- Reading the page.
-  const children = () => [...document.body.children].filter((child) => !child.matches(HIDDEN));
+  const children = () => [...(document.body?.children ?? [])].filter((child) => !child.matches(HIDDEN));
 
   const mirror = () => {
     for (const field of document.querySelectorAll(TYPED)) {
