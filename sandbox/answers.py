@@ -10,6 +10,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from sandbox.errors import BadAnswer, SandboxError
 from sandbox.functions import FunctionSpec
 from sandbox.messages import HostileFrame
+from sandbox.precompile import precompile
 from sandbox.protocol import MAX_FROM_HOST
 
 EPOCH = 946_684_800_000_000
@@ -30,8 +31,11 @@ class Seen:
 class Answers:
     """Carries out what a worker asks for, and makes the message that answers it."""
 
-    def __init__(self, specs: Mapping[str, FunctionSpec], attributes: Attributes | None) -> None:
-        self._specs, self._attributes = specs, attributes
+    def __init__(
+        self, specs: Mapping[str, FunctionSpec], attributes: Attributes | None, *, guarded: bool = False
+    ) -> None:
+        self._specs, self._attributes, self._guarded = specs, attributes, guarded
+        self._runs = 0
         self._clock, self._shown, self._last = EPOCH, dict[str, JsonValue](), b""
 
     @property
@@ -40,8 +44,11 @@ class Answers:
         return Seen(self._clock, self._shown)
 
     def run(self, source: str, name: str) -> bytes:
-        """The message that starts a cell."""
-        return _message("run", source, name, self.changed(), self._clock)
+        """The message that starts a cell; no other cell of the session has its file name."""
+        file = f"{name}#{self._runs}"
+        self._runs += 1
+        compiled = precompile(source, file) if self._guarded else None
+        return _message("run", source, name, file, compiled, self.changed(), self._clock)
 
     def answer(self, message: list[Any]) -> bytes:
         """Answer a "call" or "sleep". Raises HostileFrame, BadAnswer, and what functions raise beyond Exception."""

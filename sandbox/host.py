@@ -37,7 +37,8 @@ class Sandbox:
     ) -> None:
         if unknown := set(allow_missing) - set(mechanisms.REQUIRED):
             raise ValueError(f"allow_missing: {sorted(unknown)} are not required; {mechanisms.REQUIRED} are")
-        self._process_layer, self._allow_missing = process_layer, tuple(allow_missing)
+        self._process_layer, self._language_layer = process_layer, language_layer
+        self._allow_missing = tuple(allow_missing)
         self._zygote = Zygote(confined=process_layer, guarded=language_layer)
         self._found = mechanisms.read(self._zygote.granted)
         self._closed = False
@@ -68,7 +69,7 @@ class Sandbox:
         if self._closed:
             raise SandboxClosed("the sandbox is closed")
         specs = opening.specs(functions)
-        answers = Answers(specs, attributes)
+        answers = Answers(specs, attributes, guarded=self._language_layer)
         settings = opening.message(specs, values, answers.changed() or {}, limits, seed)
         return Session(lambda: self._open(settings), answers, limits, self._zygote.check, meanwhile)
 

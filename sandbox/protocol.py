@@ -5,7 +5,8 @@ what it checks is in ``sandbox/messages.py``.
 
 From the host                                       From the worker
 ["open", settings]                                  ["opened", {mechanism: "" or why not}]
-["run", source, name, attributes, clock]            ["print", text]
+["run", source, name, file, compiled, attributes,   ["print", text]
+ clock]
 ["answer", value, attributes, clock]                ["call", line, function, arguments, keyword arguments]
 ["error", type, message, attributes, clock]         ["sleep", seconds]
                                                     ["end", value, faults]

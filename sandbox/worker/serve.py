@@ -43,9 +43,9 @@ def serve(sock: socket.socket, nature: Nature) -> None:
         link.send(to_bytes(["opened", _lock(nature, settings["memory_mb"])]))
         cells = Cells(link, nature.guarded, settings)
         while True:
-            _, source, name, changed, clock = link.receive()
+            _, source, name, file, compiled, changed, clock = link.receive()
             try:
-                end = cells.run(source, name, changed, clock)
+                end = cells.run(source, name, file, compiled, changed, clock)
             except MemoryError:
                 end = OUT_OF_MEMORY
             link.send(end)
@@ -60,7 +60,7 @@ def _warm_up(sock: socket.socket, nature: Nature) -> None:
     Such a cell prints and calls nothing, so the socket stays silent.
     """
     cells = Cells(Link(sock), nature.guarded, decode(WARM_UP_SETTINGS))
-    cells.run(WARM_UP, "warm-up", {"host.now": 1}, 0)
+    cells.run(WARM_UP, "warm-up", "warm-up", None, {"host.now": 1}, 0)
 
 
 def _lock(nature: Nature, memory_mb: int) -> dict[str, str]:
@@ -86,13 +86,21 @@ class Cells:
         for name, value in settings["values"].items():
             self._names[name] = Record(name, value) if isinstance(value, dict) else value
 
-    def run(self, source: str, name: str, changed: Mapping[str, object] | None, clock: int) -> bytes:
+    def run(
+        self,
+        source: str,
+        name: str,
+        file: str,
+        compiled: str | None,
+        changed: Mapping[str, object] | None,
+        clock: int,
+    ) -> bytes:
         """Run one cell; the "end" message. Nothing of the cell lives on in this frame when it is sent."""
         self._link.clock.set_to = clock
         if changed:
             refresh(self._link.objects, changed)
         try:
-            cell = faults.Cell(name, source, self._compile(source, f"{name}#{len(self._earlier)}"))
+            cell = faults.Cell(name, source, language.load_cell(compiled) if compiled else self._compile(source, file))
         except Exception as error:  # whatever the compiler stumbles over, the code is to blame, and was not run
             return to_bytes(["end", None, faults.refused(error, source)])
         self._link.running(cell.compiled.code.co_filename)
