@@ -1,0 +1,79 @@
+"""A browser that dies in the middle of a run: the episodes on it count as BROKEN, and the run goes on."""
+
+import contextlib
+import os
+import signal
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from envs import Selection
+from envs.miniwob import Miniwob, chromium
+from envs.miniwob.watchdog import processes_naming
+from manuals import ProcedureLibrary
+from planbook.lanes import Hosting
+from planbook.run import Config, Entry, Run
+from planbook.runner import recorded_endings, run_tasks
+from planbook.summary import summarise
+from planner import Body, Ending, EventKind, Outcome
+from tests.browser import need_browser
+
+TASKS = Selection(types=("click-checkboxes", "login-user"), seeds=(0, 1, 2, 3, 4, 5))
+
+
+class Killer:
+    """Kills the shared browser and its driver once, after so many actions that left their episode unfinished."""
+
+    def __init__(self, at: int) -> None:
+        self.left, self.lock, self.profile = at, threading.Lock(), ""
+
+    def __call__(self, kind: EventKind, body: Body) -> None:
+        with self.lock:
+            observation = body.get("observation")
+            if kind != "act" or not isinstance(observation, dict) or observation.get("terminated"):
+                return
+            self.left -= 1
+            if self.left:
+                return
+            self.profile = chromium.shared().profile
+            family = [
+                process
+                for process in processes_naming(self.profile.encode())
+                if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes()
+            ]
+            for how in (signal.SIGSTOP, signal.SIGKILL):  # all at one moment: no tab is opened in what is left of it
+                for process in family:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(process, how)
+
+
+def play(run: Run, watch: Killer | None = None) -> list[str]:
+    """Play what is left with two tabs; the ids of the tasks that were played."""
+    played: list[str] = []
+
+    def on_ending(entry: Entry, ending: Ending) -> None:
+        played.append(entry.task.id)
+
+    assert run_tasks(run, ProcedureLibrary(Miniwob), on_ending, hosting=Hosting(jobs=2), watch=watch)
+    return played
+
+
+@pytest.mark.browser
+def test_a_browser_that_dies_in_a_run_breaks_its_episodes_and_no_more(tmp_path: Path) -> None:
+    need_browser()
+    config = Config(planner="procedures", env="miniwob", selection=TASKS, actions=Miniwob.action_limit)
+    killer = Killer(at=8)
+    with closing(Run.create(tmp_path / "run", config, Miniwob.tasks(TASKS))) as run:
+        assert len(play(run, killer)) == 12
+        assert killer.profile, "the browser was not killed"
+        assert chromium.shared().profile != killer.profile
+        endings = recorded_endings(run)
+        broken = [ending for ending in endings.values() if ending.outcome is Outcome.BROKEN]
+        assert 1 <= len(broken) <= 2, "what was under way, and nothing else"
+        assert all(ending.message for ending in broken), broken
+        assert sum(ending.outcome.solved for ending in endings.values()) == 12 - len(broken)
+        summary = summarise(run.entries(), endings, 1.0, "run")
+        assert (summary.tasks, summary.broken, summary.solved) == (12, len(broken), 12 - len(broken))
+        assert play(run) == [], "a BROKEN episode is an ending: it is not played again in silence"

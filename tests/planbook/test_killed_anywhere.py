@@ -1,0 +1,138 @@
+"""kill -9 at every line of beginning a run, and after every event of playing it: nothing is lost, nothing comes twice.
+
+The process kills itself, so that every place is met, whatever the machine's load.
+"""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from planbook.run import Run
+from planner import Body
+
+ROOT = Path(__file__).parents[2]
+
+BEGIN = """
+import os, signal, sys
+from pathlib import Path
+from envs import Selection
+from envs.toy import Toy
+from planbook.errors import BadRun
+from planbook.run import Config, Run
+
+CONFIG = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=2))
+TASKS = Toy.tasks(CONFIG.selection)
+FILES = tuple(str(Path(sys.modules[name].__file__)) for name in ("planbook.run", "planbook.store"))
+base = Path(sys.argv[1])
+
+
+def begin(folder, last_line):
+    left = last_line
+
+    def trace(frame, event, argument):
+        nonlocal left
+        if frame.f_code.co_filename not in FILES:
+            return None
+        if event == "line":
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+
+    sys.settrace(trace)
+    Run.create(folder, CONFIG, TASKS)
+
+
+at = 0
+while True:
+    at += 1
+    folder = base / str(at)
+    child = os.fork()
+    if child == 0:
+        begin(folder, at)
+        os._exit(0)
+    killed = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    left = sorted(path.name for path in folder.iterdir()) if folder.exists() else None
+    try:
+        run = Run.create(folder, CONFIG, TASKS)
+        listed = [(entry.index, entry.task.id) for entry in run.entries()]
+        assert listed == list(enumerate(task.id for task in TASKS)), (at, left, listed)
+        events = [(row.scope, row.kind, row.n) for row in run.store.events()]
+        assert len(events) == len(TASKS), (at, left, events)
+        assert not (folder / "run.new").exists(), (at, left)
+        run.close()
+    except BadRun as error:
+        raise SystemExit(f"killed at line {at}, with {left} left: {error}")
+    if not killed:
+        print(at)
+        break
+"""
+
+
+def test_a_run_killed_at_any_line_of_its_beginning_can_be_begun_again(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN, tmp_path], cwd=ROOT, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 60, "too few places were tried"
+
+
+PLAY = """
+import os, signal, sys
+from pathlib import Path
+from envs import Selection
+from envs.toy import Toy
+from manuals import ProcedureLibrary
+from planbook.lanes import Hosting
+from planbook.run import Config, Run
+from planbook.runner import run_tasks
+
+folder, left = Path(sys.argv[1]), int(sys.argv[2])
+config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=4))
+run = Run.create(folder, config, Toy.tasks(config.selection))
+
+
+def watch(kind, body):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+run_tasks(run, ProcedureLibrary(Toy), lambda entry, ending: None, hosting=Hosting(jobs=2), watch=watch)
+run.close()
+"""
+
+
+def play(folder: Path, kill_at: int) -> int:
+    """Play the run in a process of its own, which kills itself after so many new events."""
+    return subprocess.run([sys.executable, "-c", PLAY, folder, str(kill_at)], cwd=ROOT, timeout=120).returncode
+
+
+def events(folder: Path) -> list[tuple[str, str, int, Body]]:
+    run = Run.open(folder)
+    found = [(row.scope, row.kind, row.n, row.body) for row in run.store.events()]
+    run.close()
+    return sorted(found, key=lambda row: row[:3])
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str, int, Body]]:
+    folder = tmp_path_factory.mktemp("undisturbed") / "run"
+    assert play(folder, 0) == 0
+    return events(folder)
+
+
+@pytest.mark.parametrize("every", [1, 2, 5, 13])
+def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(
+    tmp_path: Path, undisturbed: list[tuple[str, str, int, Body]], every: int
+) -> None:
+    """Four times each lives for so many new events; the fifth life is not cut short."""
+    for life in range(1, 5):
+        assert play(tmp_path / "run", every) == -signal.SIGKILL
+        assert len(events(tmp_path / "run")) >= 4 + life * every
+    assert play(tmp_path / "run", 0) == 0
+    assert events(tmp_path / "run") == undisturbed
