@@ -1,0 +1,162 @@
+"""What each command and option does, read from what it leaves behind."""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planbook.run import Run
+
+ROOT = Path(__file__).parents[2]
+SHELF = '''
+from envs import Environment, Observation, Selection, Task, Verdict, action
+
+class Shelf(Environment):
+    name = "shelf"
+    types = ("look",)
+    splits = ("all",)
+
+    @classmethod
+    def tasks(cls, selection, options=None):
+        return [Task(id=f"look/{n}", env="shelf", split="all", type="look", goal="look") for n in range(2)]
+
+    def begin(self, task):
+        self.looked = False
+        return Observation("A shelf.")
+
+    @action()
+    def look(self) -> Observation:
+        """Look at the shelf."""
+        LOOK
+        self.looked = True
+        return Observation("You see SEEN.", terminated=True)
+
+    def verdict(self):
+        return Verdict(self.looked, float(self.looked))
+'''
+
+
+def planbook(*arguments: object, cwd: Path = ROOT) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "planbook", *map(str, arguments)]
+    path = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    return subprocess.run(command, cwd=cwd, env=path, capture_output=True, text=True, timeout=180)
+
+
+def result(finished: "subprocess.CompletedProcess[str]") -> Any:
+    return json.loads(finished.stdout.splitlines()[-1])
+
+
+def events(folder: Path, kind: Any) -> list[dict[str, Any]]:
+    run = Run.open(folder)
+    found = [dict(row.body) for row in run.store.events("task", kind)]
+    run.close()
+    return found
+
+
+def test_demo_ends_with_a_table_and_the_path_of_what_it_wrote(tmp_path: Path) -> None:
+    finished = planbook("demo", "--jobs", 2, "--out", tmp_path / "demo", "--json")
+    assert finished.returncode == 0, finished.stderr
+    household = result(finished)["runs"][0]
+    assert (household["solved"], household["tasks"]) == (60, 60)
+    assert "pick_two_obj" in finished.stderr
+    assert f"everything is in {tmp_path / 'demo' / 'alfworld'}" in finished.stderr
+
+
+def test_envs_tells_worlds_and_what_holds_the_sandbox() -> None:
+    told = result(planbook("envs", "--json"))
+    assert {"alfworld", "miniwob", "toy"} <= set(told["worlds"])
+    assert len(told["worlds"]["miniwob"]["types"]) == 53
+    assert {each["name"]: each["granted"] for each in told["sandbox"]}["seccomp"]
+    one = planbook("envs", "--env", "toy").stdout
+    assert "agent.take(thing: str, box: str)" in one
+    assert "Take a thing out of an open box with an empty hand." in one
+
+
+def test_the_terms_of_a_run_are_kept_and_recorded(tmp_path: Path) -> None:
+    command = "run --env toy --actions 2 --limit wall_seconds=3 --seed 7 --jobs 2 --json --out".split()
+    summary = result(planbook(*command, tmp_path / "run"))
+    assert set(summary["failures"]) == {"out_of_budget"}
+    assert summary["mean_actions"] == 2.0
+    config = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
+    assert (config["actions"], config["limits"]["wall_seconds"], config["seed"]) == (2, 3.0, 7)
+
+
+def test_the_seed_is_that_of_the_plans_random_numbers(tmp_path: Path) -> None:
+    (tmp_path / "dice.py").write_text("import random\nprint(random.random())\n")
+
+    def printed(seed: int, name: str) -> str:
+        planbook(
+            "exec", tmp_path / "dice.py", "--env", "toy", "--task", "fetch/0", "--seed", seed, "--out", tmp_path / name
+        )
+        return str(events(tmp_path / name, "cell")[0]["feedback"]["output"])
+
+    assert printed(1, "a") == printed(1, "b") != printed(2, "c")
+
+
+def test_papers_actions_leave_out_the_query(tmp_path: Path) -> None:
+    (tmp_path / "plan.py").write_text("print(agent.find('//button'))\n")
+    assert planbook("check", tmp_path / "plan.py", "--env", "miniwob").returncode == 0
+    refused = planbook("check", tmp_path / "plan.py", "--env", "miniwob", "--paper-actions")
+    assert refused.returncode == 2
+    assert "agent has no action or attribute find" in refused.stdout
+
+
+def test_a_library_of_ones_own_is_used(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "manuals" / "toy", tmp_path / "mine" / "toy")
+    procedure = tmp_path / "mine" / "toy" / "procedures" / "fetch.py"
+    procedure.write_text(procedure.read_text().replace("    for thing", "    print('my own')\n    for thing"))
+    command = ("run", "--env", "toy", "--types", "fetch", "--library", tmp_path / "mine", "--out", tmp_path / "run")
+    assert planbook(*command).returncode == 0
+    assert {cell["feedback"]["output"] for cell in events(tmp_path / "run", "cell")} == {"my own\n"}
+
+
+def write_shelf(folder: Path, seen: str = "a cup", look: str = "pass") -> None:
+    (folder / "shelf.py").write_text(SHELF.replace("SEEN", seen).replace("LOOK", look))
+    (folder / "plan.py").write_text("agent.look()\n")
+
+
+def test_a_world_that_fails_is_broken_told_and_exits_with_one(tmp_path: Path) -> None:
+    write_shelf(tmp_path, look="1 / 0")
+    finished = planbook("exec", "plan.py", "--env", "shelf.py", "--out", "run", "--json", cwd=tmp_path)
+    assert finished.returncode == 1
+    assert result(finished)["failures"] == {"broken": 2}
+    assert "Broken: look/0: the world raised ZeroDivisionError: division by zero" in finished.stderr
+
+
+def test_an_episode_that_cannot_be_repeated_is_started_over(tmp_path: Path) -> None:
+    write_shelf(tmp_path)
+    planbook("exec", "plan.py", "--env", "shelf.py", "--out", "run", cwd=tmp_path)
+    with sqlite3.connect(tmp_path / "run" / "run.db") as raw:
+        raw.execute("delete from event where kind in ('outcome', 'cell') and scope like 'task/0%'")
+    write_shelf(tmp_path, seen="a bowl")
+    finished = planbook("run", "--resume", "run", "--json", cwd=tmp_path)
+    assert result(finished)["solved"] == 2
+    seen = [step["observation"]["text"] for step in events(tmp_path / "run", "act")]
+    assert sorted(seen) == ["You see a bowl.", "You see a cup.", "You see a cup."]
+    assert [ending["cause"] for ending in events(tmp_path / "run", "outcome")].count("diverged") == 1
+
+
+def test_going_on_under_other_versions_is_told(tmp_path: Path) -> None:
+    planbook("run", "--env", "toy", "--out", tmp_path / "run")
+    file = tmp_path / "run" / "run.json"
+    told = json.loads(file.read_text())
+    told["versions"]["pydantic"] = "1.0"
+    file.write_text(json.dumps(told))
+    assert "begun with other versions: pydantic 1.0, now 2." in planbook("run", "--resume", tmp_path / "run").stderr
+
+
+@pytest.mark.slow
+def test_both_engines_give_the_same_run_and_it_replays(tmp_path: Path) -> None:
+    steps = []
+    for engine in ("direct", "textworld"):
+        command = "replay --env alfworld --task generated/pick_and_place/3 -o".split()
+        assert planbook(*command, f"engine={engine}", "--out", tmp_path / engine).returncode == 0
+        steps.append([(step["action"], step["observation"]) for step in events(tmp_path / engine, "act")])
+        assert result(planbook("replay", tmp_path / engine, "--json"))["by_sameness"]["same"] == 1
+    assert steps[0] == steps[1]
+    assert len(steps[0]) > 2
