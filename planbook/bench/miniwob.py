@@ -95,7 +95,7 @@ def _tabs_row(tabs: int) -> Row:
     seconds = time.perf_counter() - start
     for world in worlds:
         world.close()
-    return Row(f"miniwob: episodes with {tabs} tab{'s' if tabs > 1 else ''}", tabs * EPISODES_PER_TAB / seconds, "1/s")
+    return Row(f"miniwob: episodes with {tabs} tab{'s' if tabs > 1 else ''}", tabs * EPISODES_PER_TAB / seconds, "/s")
 
 
 def _play_many(world: Miniwob) -> None:
