@@ -17,6 +17,7 @@ from planner.journal import Body, EventKind, Journal, MemoryJournal
 from planner.memory import Memory, NoMemory, Recall
 from planner.play import play
 from planner.procedure import Procedure, is_procedure, parse_procedure, read_procedure
+from planner.scope import Scope
 from planner.strategies import METHODS, GivenCode, Method, Strategy, code_of, method
 from planner.surface import checked_functions, plan_attributes
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Round, Step, Trajectory
@@ -49,6 +50,7 @@ __all__ = [
     "Procedure",
     "Recall",
     "Round",
+    "Scope",
     "Step",
     "Strategy",
     "Terms",

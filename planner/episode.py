@@ -1,6 +1,5 @@
 """An episode: the verbs that every planning method is written in."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,8 +10,9 @@ from envs import ActionSpec, Environment, EnvsError, MissingRequirement, Observa
 from planner import feedback as words
 from planner.errors import EpisodeBroken, EpisodeOver, EpisodeStopped, WrongMark
 from planner.frames import Frame, Frames, Functions
-from planner.journal import EventKind, Journal, record, write
+from planner.journal import Journal
 from planner.memory import Memory, NoMemory, Recall
+from planner.scope import Scope
 from planner.surface import plan_attributes, plan_functions
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Step
 from sandbox import Limits, Sandbox
@@ -65,12 +65,12 @@ class Episode:
         self.steps: list[Step] = []
         self.actions = 0
         self.feedbacks: list[Feedback] = []
-        self._round = 0
         self._used_up = False
-        self._journal, self._memory, self._stopped = journal, memory or NoMemory(), stopped
+        self._memory, self._stopped = memory or NoMemory(), stopped
+        self._scope = Scope(journal, path)
+        self._round = self._scope.child("round")
         functions = plan_functions(world.offer, self._act, self._query)
         self._frames = Frames(sandbox, world, terms.limits, functions, self._unless_stopped)
-        self._numbers: Counter[str] = Counter()
 
     # The verbs.
 
@@ -82,7 +82,7 @@ class Episode:
         with _blaming_the_world(but=MissingRequirement):
             self.observation = self.world.reset(self.task)
         self.task = self.world.task or self.task
-        self._record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
+        self._round.record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
         if self.world.ended:
             raise EpisodeOver("The world's episode was over before it began.")
         return self.observation
@@ -90,17 +90,14 @@ class Episode:
     def new_round(self) -> Observation:
         """Reset the world and begin again in a fresh namespace; the actions taken so far stay counted."""
         self.close()
-        self._round += 1
+        self._round = self._scope.child("round")
         self.steps = []
         return self.begin()
 
     def recall(self) -> Recall:
         """What the memory knows about the task: asked once, from then on answered by the journal."""
-        if (recorded := self._journal.get(self.path, "recall", 0)) is not None:
-            return Recall.model_validate(recorded)
-        recall = self._memory.recall(self.task)
-        write(self._journal, self.path, "recall", 0, recall.model_dump(mode="json"))
-        return recall
+        recalled = self._scope.once("recall", lambda: self._memory.recall(self.task).model_dump(mode="json"))
+        return Recall.model_validate(recalled)
 
     def run(self, code: str, *, source: str = "plan") -> Feedback:
         """Check one cell of plan code and run it in the innermost frame. Raises EpisodeOver if the episode ends in it.
@@ -124,8 +121,8 @@ class Episode:
     def frame(self, name: str, functions: Functions | None = None, helpers: str = "") -> Iterator[Frame]:
         """A namespace of its own for the cells run inside: only the given functions and helpers are passed in."""
         outer = self._frames.innermost
-        base = f"{outer.path if outer else self._round_path}/{name}"
-        frame = self._open_frame(f"{base}/{self._next(base)}", functions or {}, helpers)
+        scope = (outer.scope if outer else self._round).child(name)
+        frame = self._open_frame(scope, functions or {}, helpers)
         try:
             yield frame
         finally:
@@ -147,7 +144,7 @@ class Episode:
         frame.names = mark.names
         undone = [step.model_copy(update={"undone": True}) for step in self.steps[mark.steps :]]
         self.steps[mark.steps :] = undone
-        self._record("rewind", path=frame.path, steps=mark.steps)
+        self._round.record("rewind", path=frame.path, steps=mark.steps)
         return observation
 
     # The end.
@@ -168,7 +165,7 @@ class Episode:
 
     def write_ending(self, ending: Ending) -> None:
         """Add the ending to the journal: from then on the episode counts as played."""
-        record(self._journal, self.path, "outcome", 0, ending.model_dump(mode="json"))
+        self._scope.record("outcome", **ending.model_dump(mode="json"))
 
     def close(self) -> None:
         """End every session that is still open."""
@@ -203,7 +200,7 @@ class Episode:
             counted=counted,
             printed=frame.newly_printed(),
         )
-        self._record("act", **step.model_dump(mode="json", exclude={"undone"}))
+        self._round.record("act", **step.model_dump(mode="json", exclude={"undone"}))
         self.steps.append(step)
         self.actions += counted
         if self.world.ended:
@@ -220,36 +217,23 @@ class Episode:
             answer: JsonValue = getattr(self.world, spec.name)(*asked.args)
         return answer
 
-    # Frames and the journal.
-
-    @property
-    def _round_path(self) -> str:
-        return f"{self.path}/round/{self._round}"
+    # Frames and cells.
 
     def _innermost(self) -> Frame:
-        return self._frames.innermost or self._open_frame(self._round_path, {}, "")
+        return self._frames.innermost or self._open_frame(self._round, {}, "")
 
-    def _open_frame(self, path: str, functions: Functions, helpers: str) -> Frame:
+    def _open_frame(self, scope: Scope, functions: Functions, helpers: str) -> Frame:
         shown = self.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
         task = {**shown, "observation": self.observation.text}
-        seed = f"{self.terms.seed}/{self.task.id}{path.removeprefix(self.path)}"
-        return self._frames.open(path, task, seed, functions, helpers)
+        seed = f"{self.terms.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
+        return self._frames.open(scope, task, seed, functions, helpers)
 
     def _close_cell(self, frame: Frame, code: str, source: str, feedback: Feedback) -> Feedback:
         cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, feedback=feedback)
-        self._record("cell", **cell.model_dump(mode="json"))
+        self._round.record("cell", **cell.model_dump(mode="json"))
         frame.cells += 1
         self.feedbacks.append(feedback)
         return feedback
-
-    def _record(self, kind: EventKind, **body: JsonValue) -> None:
-        """Events are numbered through the round, in the order in which they happened."""
-        number = self._next(f"{self._round_path}#{kind}")
-        record(self._journal, self._round_path, kind, number, body)
-
-    def _next(self, counted: str) -> int:
-        self._numbers[counted] += 1
-        return self._numbers[counted] - 1
 
 
 def _plain(observation: Observation) -> JsonValue:

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from envs import Environment
 from planner.errors import EpisodeBroken
+from planner.scope import Scope
 from planner.surface import AGENT, TASK
 from sandbox import CellResult, FaultKind, Limits, Sandbox, Session
 from sandbox.reading import bound_names
@@ -18,12 +19,17 @@ Functions = Mapping[str, Callable[..., object]]
 class Frame:
     """One sandbox session, and the names known to be defined there."""
 
-    path: str
+    scope: Scope
     session: Session
     functions: Functions
     names: frozenset[str]
     cells: int = 0
     _printed: int = 0
+
+    @property
+    def path(self) -> str:
+        """Where the frame stands in the journal."""
+        return self.scope.path
 
     def newly_printed(self) -> str:
         """What the running cell has printed since this was last asked."""
@@ -60,7 +66,7 @@ class Frames:
         """The frame that plan code runs in now, if one is open."""
         return self._open[-1] if self._open else None
 
-    def open(self, path: str, task: JsonValue, seed: str, functions: Functions, helpers: str) -> Frame:
+    def open(self, scope: Scope, task: JsonValue, seed: str, functions: Functions, helpers: str) -> Frame:
         """Open a frame inside the innermost one. Raises EpisodeBroken if its helpers cannot be defined."""
         offered = {**self._functions, **functions}
         session = self._sandbox.session(
@@ -71,7 +77,7 @@ class Frames:
             seed=seed,
             meanwhile=self._meanwhile,
         )
-        frame = Frame(path, session, offered, frozenset({TASK}))
+        frame = Frame(scope, session, offered, frozenset({TASK}))
         self._open.append(frame)
         for source, code in (("world's helpers", self._world.helpers), ("helpers", helpers)):
             if code and (fault := frame.run(code, source).fault):
