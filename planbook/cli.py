@@ -157,7 +157,7 @@ def main() -> None:
     try:
         code = planbook.main(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
-        ERRORS.print("Stopped before anything was played.")
+        ERRORS.print("Stopped.")
         code = errors.INTERRUPTED
     except click.ClickException as error:
         error.show()

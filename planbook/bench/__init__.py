@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 from rich.table import Table
 
-from planbook.printing import console
+from planbook.printing import ERRORS, console
 
 BENCHES: Mapping[str, tuple[str, ...]] = {
     "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.replay"),
@@ -38,7 +38,10 @@ class Row:
 def show(part: str, *, as_json: bool) -> int:
     """Measure a part and print its rows; a missed goal is shown, and is no error."""
     out = console(as_json)
-    rows: list[Row] = [row for module in BENCHES[part] for row in importlib.import_module(module).rows()]
+    rows: list[Row] = []
+    for module in BENCHES[part]:
+        ERRORS.print(f"measuring {module.rpartition('.')[2]} ...")
+        rows += importlib.import_module(module).rows()
     table = Table(title=f"bench {part}: Python {platform.python_version()}, {platform.machine()}", title_justify="left")
     for column in ("what", "measured", "ratio", "against", "goal", ""):
         table.add_column(column, justify="right" if column in ("measured", "ratio") else "left")

@@ -7,23 +7,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.browser import need_browser
+from tests.command import ROOT, planbook, result
 
-ROOT = Path(__file__).parents[2]
 PLAN = 'import re\nfor box in re.findall(r"box_\\d+", task.observation):\n    print(agent.open(box))\n'
-
-
-def planbook(*arguments: str | Path, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "planbook", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd or ROOT, capture_output=True, text=True, timeout=120)
-
-
-def result(finished: "subprocess.CompletedProcess[str]") -> Any:
-    return json.loads(finished.stdout.splitlines()[-1])
 
 
 def endings(folder: Path) -> int:

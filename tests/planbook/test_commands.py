@@ -3,16 +3,14 @@
 import json
 import shutil
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from planbook.run import Run
+from tests.command import ROOT, planbook, result
 
-ROOT = Path(__file__).parents[2]
 SHELF = '''
 from envs import Environment, Observation, Selection, Task, Verdict, action
 
@@ -39,16 +37,6 @@ class Shelf(Environment):
     def verdict(self):
         return Verdict(self.looked, float(self.looked))
 '''
-
-
-def planbook(*arguments: object, cwd: Path = ROOT) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "planbook", *map(str, arguments)]
-    path = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    return subprocess.run(command, cwd=cwd, env=path, capture_output=True, text=True, timeout=180)
-
-
-def result(finished: "subprocess.CompletedProcess[str]") -> Any:
-    return json.loads(finished.stdout.splitlines()[-1])
 
 
 def events(folder: Path, kind: Any) -> list[dict[str, Any]]:

@@ -1,8 +1,6 @@
 """Replaying recorded runs against a world that has changed since."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.divergence import without_numbers
+from tests.command import planbook
 
-ROOT = Path(__file__).parents[2]
 WORLD = '''
 from envs import Environment, Observation, Selection, Task, Verdict, action
 
@@ -39,11 +37,6 @@ class Shelf(Environment):
         return Verdict(self.looks == 2, 0.0)
 '''
 PLAN = "print(agent.look())\nprint(agent.look())\nprint(agent.look())\n"
-
-
-def planbook(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "planbook", *arguments]
-    return subprocess.run(command, cwd=cwd, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60)
 
 
 def write_world(folder: Path, things: str = "mug_1 and mug_2", looks: int = 2) -> None:
