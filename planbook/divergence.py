@@ -93,7 +93,10 @@ def _last_path(run: Run, entry: Entry) -> str:
 
 
 def _compare(mismatch: JournalMismatch) -> Comparison:
-    expected, actual = (tell(mismatch.kind, body) for body in (mismatch.recorded, mismatch.actual))
+    bodies = (mismatch.recorded, mismatch.actual)
+    expected, actual = (tell(mismatch.kind, body) for body in bodies)
+    if expected == actual:  # they differ in what the words leave out
+        expected, actual = map(str, bodies)
     renamed = expected != actual and without_numbers(expected) == without_numbers(actual)
     return Comparison(
         sameness=Sameness.RENAMED if renamed else Sameness.DIFFERENT,
