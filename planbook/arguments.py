@@ -59,7 +59,7 @@ def options(*groups: Iterable[Callable[[Any], Any]]) -> Callable[[Command], Comm
 
 
 class Asked(BaseModel):
-    """The options of TASKS, WORLD and TERMS as they were given."""
+    """What is to be played, as the options say it."""
 
     env: str | None
     options: tuple[str, ...] = ()
@@ -72,6 +72,8 @@ class Asked(BaseModel):
     actions: int | None = None
     limits: tuple[str, ...] = ()
     seed: int = 0
+    library: Path | None = None
+    out: Path | None = None
 
     def world(self) -> type[Environment]:
         """The world that was named. Raises BadArgument, UnknownWorld."""
@@ -104,7 +106,7 @@ class Asked(BaseModel):
             ids=self.ids,
         )
 
-    def config(self, planner: str, planner_options: dict[str, JsonValue], library: Path | None = None) -> Config:
+    def config(self, planner: str, planner_options: dict[str, JsonValue]) -> Config:
         """Everything that was asked for, as a run records it."""
         world = self.world()
         return Config(
@@ -117,7 +119,7 @@ class Asked(BaseModel):
             actions=world.action_limit if self.actions is None else self.actions,
             limits=Limits.model_validate(_validated(Limits, _pairs(self.limits, "--limit"), "--limit").model_dump()),
             seed=self.seed,
-            library=str(library.resolve()) if library else "",
+            library=str(self.library.resolve()) if self.library else "",
         )
 
 

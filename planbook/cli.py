@@ -39,9 +39,9 @@ def envs(env: str | None, as_json: bool) -> int:
 @planbook.command()
 @options(RUN)
 @JSON
-def demo(jobs: int, allow_missing: tuple[str, ...], out: Path | None, as_json: bool) -> int:
+def demo(out: Path | None, as_json: bool, **given: Any) -> int:
     """The main job on what is there already: no key, no download."""
-    code, summaries = demonstration.show(out, Hosting(jobs, allow_missing), as_json=as_json)
+    code, summaries = demonstration.show(out, Hosting(**given), as_json=as_json)
     return _answer(code, {"runs": [summary.model_dump(mode="json") for summary in summaries]}, as_json)
 
 
@@ -51,23 +51,15 @@ def demo(jobs: int, allow_missing: tuple[str, ...], out: Path | None, as_json: b
 @LIBRARY
 @click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
 @JSON
-def run(
-    planner: str,
-    library: Path | None,
-    resume: Path | None,
-    jobs: int,
-    allow_missing: tuple[str, ...],
-    out: Path | None,
-    as_json: bool,
-    **asked: Any,
-) -> int:
+def run(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:
     """Play tasks of a world with a planning method."""
-    hosting = Hosting(jobs, allow_missing)
+    hosting = _hosting(given)
     if resume is not None:
         _only_with_a_run("--resume", "resume")
         code, summary = commands.resume(resume, hosting, as_json=as_json)
     else:
-        code, summary = commands.play(Asked(**asked).config(planner, {}, library), out, hosting, as_json=as_json)
+        asked = Asked(**given)
+        code, summary = commands.play(asked.config(planner, {}), asked.out, hosting, as_json=as_json)
     return _answer(code, summary, as_json)
 
 
@@ -76,22 +68,15 @@ def run(
 @options(WORLD, TASKS, TERMS, RUN)
 @LIBRARY
 @JSON
-def replay(
-    recorded: Path | None,
-    library: Path | None,
-    jobs: int,
-    allow_missing: tuple[str, ...],
-    out: Path | None,
-    as_json: bool,
-    **asked: Any,
-) -> int:
+def replay(recorded: Path | None, as_json: bool, **given: Any) -> int:
     """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""
-    hosting = Hosting(jobs, allow_missing)
+    hosting = _hosting(given)
     if recorded is not None:
         _only_with_a_run("a RUN", "recorded")
         code, report = commands.compare_run(recorded, hosting, as_json=as_json)
         return _answer(code, report, as_json)
-    code, summary = commands.play(Asked(**asked).config("procedures", {}, library), out, hosting, as_json=as_json)
+    asked = Asked(**given)
+    code, summary = commands.play(asked.config("procedures", {}), asked.out, hosting, as_json=as_json)
     return _answer(code, summary, as_json)
 
 
@@ -111,15 +96,13 @@ def check(plan: Path, as_json: bool, **asked: Any) -> int:
 @click.argument("plan", type=PLAN_FILE)
 @options(WORLD, TASKS, TERMS, RUN)
 @JSON
-def execute(
-    plan: Path, jobs: int, allow_missing: tuple[str, ...], out: Path | None, as_json: bool, **asked: Any
-) -> int:
+def execute(plan: Path, as_json: bool, **given: Any) -> int:
     """Run one plan file on the chosen tasks and print its steps as they happen."""
-    if faults := inspection.check_plan(plan, Asked(**asked)):
+    hosting, asked = _hosting(given), Asked(**given)
+    if faults := inspection.check_plan(plan, asked):
         inspection.show_faults(plan, faults, as_json=as_json)
         return errors.BAD_INPUT
-    hosting = Hosting(jobs, allow_missing)
-    code, summary = commands.execute_plan(plan, Asked(**asked), out, hosting, as_json=as_json)
+    code, summary = commands.execute_plan(plan, asked, hosting, as_json=as_json)
     return _answer(code, summary, as_json)
 
 
@@ -129,6 +112,11 @@ def execute(
 def bench_command(part: str, as_json: bool) -> int:
     """Our own speed, beside the peers that are installed."""
     return bench.show(part, as_json=as_json)
+
+
+def _hosting(given: dict[str, Any]) -> Hosting:
+    """Take out of the options what says how episodes are hosted; the rest says what is played."""
+    return Hosting(given.pop("jobs"), given.pop("allow_missing"))
 
 
 def _answer(code: int, result: BaseModel | dict[str, Any], as_json: bool) -> int:

@@ -104,11 +104,11 @@ def _play_with_progress(run: Run, title: str, hosting: Hosting, watch: Watch | N
         return run_tasks(run, library_of(run.config), on_ending, hosting=hosting, watch=watch)
 
 
-def execute_plan(plan: Path, asked: Asked, out: Path | None, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
+def execute_plan(plan: Path, asked: Asked, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
     """Run one plan file, or one procedure, on the chosen tasks; its steps are printed as they happen."""
     config = asked.config("code", given_plan(plan, asked).model_dump(mode="json"))
     live = Live(console(as_json)) if hosting.jobs == 1 else None
-    return play(config, out, hosting, as_json=as_json, watch=live)
+    return play(config, asked.out, hosting, as_json=as_json, watch=live)
 
 
 def given_plan(plan: Path, asked: Asked) -> GivenCode:
