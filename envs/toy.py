@@ -3,8 +3,10 @@
 Everything about an episode follows from the task's type and seed, in microseconds and without a dependency.
 """
 
+import copy
 import random
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
@@ -120,10 +122,7 @@ class Toy(Environment):
         return Verdict(there == len(wanted), there / len(wanted))
 
     def _save(self) -> object:
-        boxes = {box: list(things) for box, things in self._boxes.items()}
-        return boxes, set(self._open), list(self._table), self._holding
+        return copy.deepcopy((self._boxes, self._open, self._table, self._holding))
 
-    def _load(self, native: object) -> None:
-        boxes, opened, table, self._holding = native  # type: ignore[misc]
-        self._boxes = {box: list(things) for box, things in boxes.items()}  # type: ignore[has-type]
-        self._open, self._table = set(opened), list(table)  # type: ignore[has-type]
+    def _load(self, native: Any) -> None:
+        self._boxes, self._open, self._table, self._holding = copy.deepcopy(native)

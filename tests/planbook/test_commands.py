@@ -10,33 +10,7 @@ import pytest
 
 from planbook.run import Run
 from tests.command import ROOT, planbook, result
-
-SHELF = '''
-from envs import Environment, Observation, Selection, Task, Verdict, action
-
-class Shelf(Environment):
-    name = "shelf"
-    types = ("look",)
-    splits = ("all",)
-
-    @classmethod
-    def tasks(cls, selection, options=None):
-        return [Task(id=f"look/{n}", env="shelf", split="all", type="look", goal="look") for n in range(2)]
-
-    def begin(self, task):
-        self.looked = False
-        return Observation("A shelf.")
-
-    @action()
-    def look(self) -> Observation:
-        """Look at the shelf."""
-        LOOK
-        self.looked = True
-        return Observation("You see SEEN.", terminated=True)
-
-    def verdict(self):
-        return Verdict(self.looked, float(self.looked))
-'''
+from tests.shelf import write_shelf
 
 
 def events(folder: Path, kind: Any) -> list[dict[str, Any]]:
@@ -103,13 +77,9 @@ def test_a_library_of_ones_own_is_used(tmp_path: Path) -> None:
     assert {cell["feedback"]["output"] for cell in events(tmp_path / "run", "cell")} == {"my own\n"}
 
 
-def write_shelf(folder: Path, seen: str = "a cup", look: str = "pass") -> None:
-    (folder / "shelf.py").write_text(SHELF.replace("SEEN", seen).replace("LOOK", look))
-    (folder / "plan.py").write_text("agent.look()\n")
-
-
 def test_a_world_that_fails_is_broken_told_and_exits_with_one(tmp_path: Path) -> None:
-    write_shelf(tmp_path, look="1 / 0")
+    write_shelf(tmp_path, first="1 / 0")
+    (tmp_path / "plan.py").write_text("agent.look()\n")
     finished = planbook("exec", "plan.py", "--env", "shelf.py", "--out", "run", "--json", cwd=tmp_path)
     assert finished.returncode == 1
     assert result(finished)["failures"] == {"broken": 2}
@@ -117,15 +87,16 @@ def test_a_world_that_fails_is_broken_told_and_exits_with_one(tmp_path: Path) ->
 
 
 def test_an_episode_that_cannot_be_repeated_is_started_over(tmp_path: Path) -> None:
-    write_shelf(tmp_path)
+    write_shelf(tmp_path, "mug_1")
+    (tmp_path / "plan.py").write_text("agent.look()\n")
     planbook("exec", "plan.py", "--env", "shelf.py", "--out", "run", cwd=tmp_path)
     with sqlite3.connect(tmp_path / "run" / "run.db") as raw:
         raw.execute("delete from event where kind in ('outcome', 'cell') and scope like 'task/0%'")
-    write_shelf(tmp_path, seen="a bowl")
+    write_shelf(tmp_path, "cup_1")
     finished = planbook("run", "--resume", "run", "--json", cwd=tmp_path)
     assert result(finished)["solved"] == 2
     seen = [step["observation"]["text"] for step in events(tmp_path / "run", "act")]
-    assert sorted(seen) == ["You see a bowl.", "You see a cup.", "You see a cup."]
+    assert sorted(seen) == [f"On shelf_1 you see {thing}_1." for thing in ("cup", "mug", "mug")]
     assert [ending["cause"] for ending in events(tmp_path / "run", "outcome")].count("diverged") == 1
 
 

@@ -10,45 +10,17 @@ from hypothesis import strategies as st
 
 from planbook.divergence import without_numbers
 from tests.command import planbook
+from tests.shelf import write_shelf
 
-WORLD = '''
-from envs import Environment, Observation, Selection, Task, Verdict, action
-
-class Shelf(Environment):
-    name = "shelf"
-    types = ("look",)
-    splits = ("all",)
-
-    @classmethod
-    def tasks(cls, selection, options=None):
-        return [Task(id="look/0", env="shelf", split="all", type="look", goal="look twice")]
-
-    def begin(self, task):
-        self.looks = 0
-        return Observation("A shelf.")
-
-    @action()
-    def look(self) -> Observation:
-        """Look at the shelf."""
-        self.looks += 1
-        return Observation(f"On shelf_1 you see THINGS.", terminated=self.looks == LOOKS)
-
-    def verdict(self):
-        return Verdict(self.looks == 2, 0.0)
-'''
 PLAN = "print(agent.look())\nprint(agent.look())\nprint(agent.look())\n"
-
-
-def write_world(folder: Path, things: str = "mug_1 and mug_2", looks: int = 2) -> None:
-    (folder / "shelf.py").write_text(WORLD.replace("THINGS", things).replace("LOOKS", str(looks)))
 
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
     """A folder with a world and a run on it."""
-    write_world(tmp_path)
+    write_shelf(tmp_path, looks=2)
     (tmp_path / "plan.py").write_text(PLAN)
-    done = planbook("exec", "plan.py", "--env", "shelf.py", "--out", "run", cwd=tmp_path)
+    done = planbook("exec", "plan.py", "--env", "shelf.py", "--task", "look/0", "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return tmp_path
 
@@ -65,7 +37,7 @@ def test_an_unchanged_world_gives_the_same(recorded: Path) -> None:
 
 
 def test_other_numbers_in_ids_are_told_apart(recorded: Path) -> None:
-    write_world(recorded, "mug_7 and mug_3")
+    write_shelf(recorded, "mug_7 and mug_3", looks=2)
     code, counts, told = replayed(recorded)
     assert (code, counts["renamed ids"]) == (1, 1)
     assert "look/0: renamed ids, at act 1" in told
@@ -75,13 +47,13 @@ def test_other_numbers_in_ids_are_told_apart(recorded: Path) -> None:
 
 @pytest.mark.parametrize("things", ["mug_1 and mug_1", "cup_1 and mug_2", "mug_1"])
 def test_another_state_is_different(recorded: Path, things: str) -> None:
-    write_world(recorded, things)
+    write_shelf(recorded, things, looks=2)
     code, counts, _ = replayed(recorded)
     assert (code, counts["different"]) == (1, 1)
 
 
 def test_an_episode_that_goes_on_longer_is_different(recorded: Path) -> None:
-    write_world(recorded, looks=3)
+    write_shelf(recorded, looks=3)
     code, counts, told = replayed(recorded)
     assert (code, counts["different"]) == (1, 1)
     assert "look/0: different, at act 2" in told

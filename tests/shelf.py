@@ -1,0 +1,36 @@
+"""A world in a file of its own, which tests change between one command and the next."""
+
+from pathlib import Path
+
+WORLD = '''
+from envs import Environment, Observation, Selection, Task, Verdict, action
+
+class Shelf(Environment):
+    name = "shelf"
+    types = ("look",)
+    splits = ("all",)
+
+    @classmethod
+    def tasks(cls, selection, options=None):
+        return [Task(id=f"look/{n}", env="shelf", split="all", type="look", goal="look") for n in range(2)]
+
+    def begin(self, task):
+        self.looks = 0
+        return Observation("A shelf.")
+
+    @action()
+    def look(self) -> Observation:
+        """Look at the shelf."""
+        FIRST
+        self.looks += 1
+        return Observation("On shelf_1 you see THINGS.", terminated=self.looks == LOOKS)
+
+    def verdict(self):
+        return Verdict(self.looks == LOOKS, 0.0)
+'''
+
+
+def write_shelf(folder: Path, things: str = "mug_1 and mug_2", looks: int = 1, first: str = "pass") -> None:
+    """Write ``shelf.py``: what lies there, how many looks end the episode, and what a look does first."""
+    world = WORLD.replace("THINGS", things).replace("LOOKS", str(looks)).replace("FIRST", first)
+    (folder / "shelf.py").write_text(world)
