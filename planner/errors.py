@@ -3,12 +3,20 @@
 PlannerError
 ├── BadProcedure     a procedure file that cannot be read or does not pass the check
 ├── UnknownStrategy  no planning method of that name
-└── WrongMark        a rewind to a mark of another frame
+├── WrongMark        a rewind to a mark of another frame
+├── UnusableReply    a model's reply held nothing usable, however often it was asked again
+└── ModelError       a model did not answer: the run stops there, and can be resumed
+    ├── UnknownModel      no model of that name, or its name cannot be read
+    ├── ModelRefused      the server will never take this request: key, model name, parameters
+    ├── ContextExceeded   the prompt is longer than the model takes
+    ├── ModelUnavailable  the server did not answer, after every retry
+    └── NotRecorded       the recording has no answer to this prompt
 
 BaseException: these unwind the host's stack through nested plans, which cannot catch them
 ├── EpisodeOver      the episode ended
 ├── EpisodeBroken    the world or the engine failed: counted BROKEN
 ├── EpisodeStopped   the user stopped the run: the episode is resumed later
+├── BudgetEnded      the run's budget is used up: the episode is resumed later, if at all
 ├── JournalMismatch  what happens now differs from what was recorded
 └── JournalFailed    an event could not be written: the run cannot go on
 """
@@ -32,6 +40,34 @@ class WrongMark(PlannerError):
     """A rewind to a mark of another frame."""
 
 
+class UnusableReply(PlannerError):
+    """A model's reply held nothing usable, however often it was asked again."""
+
+
+class ModelError(PlannerError):
+    """A model did not answer: the run stops there, and can be resumed."""
+
+
+class UnknownModel(ModelError):
+    """No model of that name, or its name cannot be read."""
+
+
+class ModelRefused(ModelError):
+    """The server will never take this request: a wrong key, model name or parameter."""
+
+
+class ContextExceeded(ModelError):
+    """The prompt is longer than the model takes."""
+
+
+class ModelUnavailable(ModelError):
+    """The server did not answer, after every retry."""
+
+
+class NotRecorded(ModelError):
+    """The recording has no answer to this prompt."""
+
+
 class EpisodeOver(BaseException):
     """The episode ended while a cell was running."""
 
@@ -42,6 +78,10 @@ class EpisodeBroken(BaseException):
 
 class EpisodeStopped(BaseException):
     """The user stopped the run while a cell was running."""
+
+
+class BudgetEnded(BaseException):
+    """The run's budget is used up; the message says which part of it."""
 
 
 class JournalFailed(BaseException):

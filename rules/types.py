@@ -25,14 +25,19 @@ class Learnt(BaseModel):
 
 
 class Rule(Learnt):
-    """One thing known about a world. ``id`` is never used again, even after the rule is deleted."""
+    """One thing known about a world. ``id`` is never used again, even after the rule is deleted.
+
+    ``type`` is None only where rules are kept without types (an ablation).
+    """
 
     id: str
-    type: RuleType
+    type: RuleType | None
     content: str
     example: str = ""
-    validation: tuple[str, ...] = ()
-    """How the rule came about and what became of it, oldest first."""
+    log: tuple[str, ...] = ()
+    """The validation log, oldest first: how the rule came about and what became of it. Never shown to a planner."""
+    builds_on: tuple[str, ...] = ()
+    """Ids of the rules that it was derived from."""
 
 
 class Skill(Learnt):
