@@ -82,6 +82,10 @@ class Environment(ABC):
     """The first is the default."""
     action_limit: ClassVar[int] = 50
     """How many actions a replay allows unless the run says otherwise."""
+    about: ClassVar[str] = ""
+    """What the world is, for prompts."""
+    pauses: ClassVar[bool] = False
+    """Whether plans do well to stop in between and look (a page that shows its results only after an action)."""
     parallel: ClassVar[bool] = True
     """Whether instances may work side by side in threads."""
     Options: ClassVar[type[BaseModel]] = NoOptions

@@ -30,9 +30,9 @@ class Lane:
     """What one thread works with: the shared sandbox, and a world that is made anew after it broke."""
 
     def __init__(
-        self, world_class: type[Environment], options: BaseModel, sandbox: Sandbox, stopped: Callable[[], bool]
+        self, world_class: type[Environment], options: BaseModel, sandbox: Sandbox, guard: Callable[[], None]
     ) -> None:
-        self.sandbox, self.stopped = sandbox, stopped
+        self.sandbox, self.guard = sandbox, guard
         self._world_class, self._options = world_class, options
         self._world: Environment | None = None
 
@@ -62,11 +62,12 @@ def side_by_side(
     play_one: Callable[[Entry, Lane], Result],
     on_result: Callable[[Entry, Result], None],
     hosting: Hosting,
+    guard: Callable[[], None] = lambda: None,
 ) -> bool:
     """Hand every entry to ``play_one`` in one of the threads; results are reported in this thread.
 
     Returns False if Ctrl-C stopped it: no further episode begins, and those under way end at their next action. What
-    ``play_one`` raises is raised here.
+    ``play_one`` raises is raised here. ``guard`` is called before every action, and may raise BudgetEnded.
     """
     count = min(hosting.jobs if world_class.parallel else 1, len(entries))
     if not count:
@@ -76,6 +77,11 @@ def side_by_side(
         waiting.put(entry)
     results: queue.SimpleQueue[tuple[Entry, Result] | BaseException] = queue.SimpleQueue()
     stop = threading.Event()
+
+    def unless_stopped() -> None:
+        if stop.is_set():
+            raise EpisodeStopped
+        guard()
 
     def work(lane: Lane) -> None:
         try:
@@ -92,7 +98,7 @@ def side_by_side(
             lane.drop_world()
 
     with Sandbox(allow_missing=hosting.allow_missing) as sandbox:
-        lanes = [Lane(world_class, options, sandbox, stop.is_set) for _ in range(count)]
+        lanes = [Lane(world_class, options, sandbox, unless_stopped) for _ in range(count)]
         threads = [threading.Thread(target=work, args=(lane,), daemon=True) for lane in lanes]
         try:
             for thread in threads:

@@ -62,7 +62,7 @@ def play_entry(
         terms=Terms(actions=config.actions, limits=config.limits, seed=f"{config.seed}/{entry.repeat}"),
         path=path,
         memory=memory,
-        stopped=lane.stopped,
+        guard=lane.guard,
     )
     return play(episode, strategy.play, options)
 

@@ -156,6 +156,8 @@ class Store:
             return {TEXT_KEY: self._keep(value, new)} if len(value) >= LONG_TEXT else value
         if isinstance(value, dict):
             return {_escaped(key): self._pack(item, new) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._pack(item, new) for item in value]
         return value
 
     def _keep(self, text: str, new: set[str]) -> str:
@@ -202,6 +204,8 @@ def _sqlite(path: Path) -> Engine:
 
 
 def _unpacked(value: Any, connection: Connection, texts: dict[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_unpacked(item, connection, texts) for item in value]
     if not isinstance(value, dict):
         return value
     if set(value) == {TEXT_KEY}:

@@ -1,15 +1,21 @@
 """Who writes the next plan, and when the episode is over."""
 
+from planner.asking import Answer, Roles, as_text
+from planner.budget import Budget, Meter, Spent
+from planner.conclusion import Conclusion, about_the_world, conclude
 from planner.episode import Episode, Mark, Terms
 from planner.errors import (
     BadProcedure,
+    BudgetEnded,
     EpisodeBroken,
     EpisodeOver,
     EpisodeStopped,
     JournalFailed,
     JournalMismatch,
+    ModelError,
     PlannerError,
     UnknownStrategy,
+    UnusableReply,
     WrongMark,
 )
 from planner.frames import Frame
@@ -17,16 +23,24 @@ from planner.journal import Body, EventKind, Journal, MemoryJournal
 from planner.memory import Memory, NoMemory, Recall
 from planner.play import play
 from planner.procedure import Procedure, is_procedure, parse_procedure, read_procedure
+from planner.prompts import Prompt, Prompts
 from planner.scope import Scope
-from planner.strategies import METHODS, GivenCode, Method, Strategy, code_of, method
-from planner.surface import checked_functions, plan_attributes
-from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Round, Step, Trajectory
+from planner.strategies import METHODS, AutoManualOptions, GivenCode, Method, Strategy, code_of, method
+from planner.surface import Surface, checked_functions, plan_attributes, surface
+from planner.thought import as_plan
+from planner.trajectory import read_trajectory, tell_trajectory
+from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Plan, Round, Step, Thought, Trajectory
 
 __all__ = [
     "METHODS",
+    "Answer",
+    "AutoManualOptions",
     "BadProcedure",
     "Body",
+    "Budget",
+    "BudgetEnded",
     "Cell",
+    "Conclusion",
     "Ending",
     "Episode",
     "EpisodeBroken",
@@ -43,26 +57,43 @@ __all__ = [
     "Mark",
     "Memory",
     "MemoryJournal",
+    "Meter",
     "Method",
+    "ModelError",
     "NoMemory",
     "Outcome",
+    "Plan",
     "PlannerError",
     "Procedure",
+    "Prompt",
+    "Prompts",
     "Recall",
+    "Roles",
     "Round",
     "Scope",
+    "Spent",
     "Step",
     "Strategy",
+    "Surface",
     "Terms",
+    "Thought",
     "Trajectory",
     "UnknownStrategy",
+    "UnusableReply",
     "WrongMark",
+    "about_the_world",
+    "as_plan",
+    "as_text",
     "checked_functions",
     "code_of",
+    "conclude",
     "is_procedure",
     "method",
     "parse_procedure",
     "plan_attributes",
     "play",
     "read_procedure",
+    "read_trajectory",
+    "surface",
+    "tell_trajectory",
 ]

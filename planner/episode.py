@@ -1,6 +1,6 @@
 """An episode: the verbs that every planning method is written in."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -8,13 +8,17 @@ from pydantic import JsonValue, TypeAdapter
 
 from envs import ActionSpec, Environment, EnvsError, MissingRequirement, Observation, Snapshot, Task, Verdict
 from planner import feedback as words
-from planner.errors import EpisodeBroken, EpisodeOver, EpisodeStopped, WrongMark
+from planner.asking import SILENT, Answer, Roles
+from planner.errors import EpisodeBroken, EpisodeOver, UnusableReply, WrongMark
 from planner.frames import Frame, Frames, Functions
 from planner.journal import Journal
 from planner.memory import Memory, NoMemory, Recall
+from planner.models.types import Message
+from planner.prompts import Prompt
 from planner.scope import Scope
 from planner.surface import plan_attributes, plan_functions
-from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Step
+from planner.thought import as_plan
+from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Plan, Step, Thought
 from sandbox import Limits, Sandbox
 from sandbox.check import check
 
@@ -58,7 +62,8 @@ class Episode:
         terms: Terms,
         path: str = "task/0",
         memory: Memory | None = None,
-        stopped: Callable[[], bool] = lambda: False,
+        roles: Roles = SILENT,
+        guard: Callable[[], None] = lambda: None,
     ) -> None:
         self.task, self.world, self.terms, self.path = task, world, terms, path
         self.observation = Observation("")
@@ -66,11 +71,11 @@ class Episode:
         self.actions = 0
         self.feedbacks: list[Feedback] = []
         self._used_up = False
-        self._memory, self._stopped = memory or NoMemory(), stopped
-        self._scope = Scope(journal, path)
+        self._memory, self._guard = memory or NoMemory(), guard
+        self._scope = Scope(journal, path, roles)
         self._round = self._scope.child("round")
         functions = plan_functions(world.offer, self._act, self._query)
-        self._frames = Frames(sandbox, world, terms.limits, functions, self._unless_stopped)
+        self._frames = Frames(sandbox, world, terms.limits, functions, guard)
 
     # The verbs.
 
@@ -99,23 +104,36 @@ class Episode:
         recalled = self._scope.once("recall", lambda: self._memory.recall(self.task).model_dump(mode="json"))
         return Recall.model_validate(recalled)
 
-    def run(self, code: str, *, source: str = "plan") -> Feedback:
+    def ask(
+        self, role: str, prompt: Prompt, *, history: Sequence[Message] = (), sample: int = 0, **variables: object
+    ) -> Answer[Plan]:
+        """Ask a model for a plan. Raises EpisodeOver, after a cell of kind PARSE, if it gives none that can be used."""
+        frame = self._innermost()
+        try:
+            return frame.scope.ask(role, prompt, read=as_plan, history=history, sample=sample, **variables)
+        except UnusableReply as unusable:
+            self._close_cell(frame, "", role, Thought(), words.of_reply(str(unusable), self.world.state()))
+            raise EpisodeOver(str(unusable)) from unusable
+
+    def run(self, code: str, *, source: str = "plan", thought: Thought | None = None) -> Feedback:
         """Check one cell of plan code and run it in the innermost frame. Raises EpisodeOver if the episode ends in it.
 
-        ``source`` names where the code came from; faults and steps carry its lines.
+        ``source`` names where the code came from, ``thought`` is what was said with it.
         """
         frame, begun = self._innermost(), len(self.steps)
+        thought = thought or Thought()
         faults = check(code, frame.functions, attributes=plan_attributes(type(self.world)), names=frame.names)
         if faults:
-            return self._close_cell(frame, code, source, words.of_check(faults, self.world.state()))
+            return self._close_cell(frame, code, source, thought, words.of_check(faults, self.world.state()))
         try:
             result = frame.run(code, source)
         except EpisodeOver as over:
             kind = FeedbackKind.DONE if self.world.ended else FeedbackKind.LIMIT
             ended = words.of_end(kind, str(over), frame.session.output, self.steps[begun:], self.world.state())
-            self._close_cell(frame, code, source, ended)
+            self._close_cell(frame, code, source, thought, ended)
             raise
-        return self._close_cell(frame, code, source, words.of_result(result, self.steps[begun:], self.world.state()))
+        feedback = words.of_result(result, self.steps[begun:], self.world.state())
+        return self._close_cell(frame, code, source, thought, feedback)
 
     @contextmanager
     def frame(self, name: str, functions: Functions | None = None, helpers: str = "") -> Iterator[Frame]:
@@ -173,7 +191,10 @@ class Episode:
 
     def _ended(self, outcome: Outcome, cause: str = "", message: str = "") -> Ending:
         verdict = Verdict(False, 0.0) if outcome is Outcome.BROKEN else self._verdict()
-        return Ending(outcome=outcome, cause=cause, message=message, actions=self.actions, verdict=verdict)
+        errors = sum(feedback.is_error for feedback in self.feedbacks)
+        return Ending(
+            outcome=outcome, cause=cause, message=message, actions=self.actions, verdict=verdict, error_steps=errors
+        )
 
     def _verdict(self) -> Verdict:
         with _blaming_the_world():
@@ -185,7 +206,7 @@ class Episode:
         action = spec.bind(*args, **kwargs)
         frame = self._innermost()
         counted = self.world.counts(action)
-        self._unless_stopped()
+        self._guard()
         if counted and self.actions >= self.terms.actions:
             self._used_up = True
             raise EpisodeOver(f"The episode's {self.terms.actions} actions are used up: {action} was not taken.")
@@ -207,10 +228,6 @@ class Episode:
             raise EpisodeOver("The world's episode is over.")
         return observation.text
 
-    def _unless_stopped(self) -> None:
-        if self._stopped():
-            raise EpisodeStopped
-
     def _query(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
         asked = spec.bind(*args, **kwargs)
         with _blaming_the_world():
@@ -228,8 +245,8 @@ class Episode:
         seed = f"{self.terms.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
 
-    def _close_cell(self, frame: Frame, code: str, source: str, feedback: Feedback) -> Feedback:
-        cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, feedback=feedback)
+    def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:
+        cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, thought=thought, feedback=feedback)
         self._round.record("cell", **cell.model_dump(mode="json"))
         frame.cells += 1
         self.feedbacks.append(feedback)

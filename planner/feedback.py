@@ -20,6 +20,12 @@ def of_check(faults: Sequence[Fault], state: str) -> Feedback:
     return Feedback(kind=FeedbackKind.CHECK, text=text, line=faults[0].line, faults=tuple(faults))
 
 
+def of_reply(problem: str, state: str) -> Feedback:
+    """The feedback where no reply could be used."""
+    fault = Fault(FaultKind.CHECK, "reply", problem)
+    return Feedback(kind=FeedbackKind.PARSE, text=f"Nothing was run: {problem}\n{_state(state)}", faults=(fault,))
+
+
 def of_result(result: CellResult, steps: Sequence[Step], state: str) -> Feedback:
     """The feedback for code that ran until it ended or failed."""
     fault = result.fault

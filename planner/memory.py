@@ -12,6 +12,8 @@ class Recall(Record):
 
     text: str = ""
     """Goes into the prompt."""
+    example: str = ""
+    """A task of the world done well, which also shows the form of a reply."""
     helpers: str = ""
     """Plan code defined in the namespace beforehand."""
     rule_ids: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from envs import MissingRequirement
 from planner.episode import Episode
-from planner.errors import EpisodeBroken, EpisodeOver
+from planner.errors import EpisodeBroken, EpisodeOver, ModelError
 from planner.strategies.base import Strategy
 from planner.types import Ending
 from sandbox import SandboxClosed, WorkerFailed
@@ -16,8 +16,8 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
     """Let a strategy play an episode; the ending is in the journal when this returns.
 
     A failure of the world or of ours is an ending too (BROKEN). What leaves the episode without one is raised:
-    EpisodeStopped, JournalMismatch, JournalFailed, and what the machine lacks or lost (MissingRequirement,
-    SandboxClosed, WorkerFailed).
+    EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and what the machine lacks or lost (MissingRequirement,
+    SandboxClosed, WorkerFailed, ModelError).
     """
     try:
         ending = _play(episode, strategy, options)
@@ -33,7 +33,7 @@ def _play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
             episode.begin()
             strategy(episode, options)
         return episode.ending()
-    except (MissingRequirement, SandboxClosed, WorkerFailed):
+    except (MissingRequirement, SandboxClosed, WorkerFailed, ModelError):
         raise
     except EpisodeBroken as broken:
         return episode.broken(str(broken))

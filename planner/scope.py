@@ -1,11 +1,20 @@
-"""A place in the journal, and the numbering of what happens there."""
+"""A place in the journal: what happens there is numbered, recorded, and answered from the record when run again."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
+from planner.asking import SILENT, Answer, Roles
+from planner.errors import JournalMismatch, UnusableReply
 from planner.journal import Body, EventKind, Journal, record, write
+from planner.models.types import Message, Reply
+from planner.prompts import Prompt, Prompts
+from planner.templates import FOLDER
+
+PROMPTS = Prompts(FOLDER)
+Read = TypeVar("Read")
 
 
 class Scope:
@@ -14,8 +23,8 @@ class Scope:
     An episode has one, each of its rounds and frames has one; whatever else asks a model gets one of its own.
     """
 
-    def __init__(self, journal: Journal, path: str) -> None:
-        self.path, self._journal = path, journal
+    def __init__(self, journal: Journal, path: str, roles: Roles = SILENT) -> None:
+        self.path, self.journal, self.roles = path, journal, roles
         self._events: Counter[EventKind] = Counter()
         self._children: Counter[str] = Counter()
 
@@ -23,18 +32,82 @@ class Scope:
         """The next child of that name: ``task/17/round/1``, then ``task/17/round/2``."""
         number = self._children[name]
         self._children[name] += 1
-        return Scope(self._journal, f"{self.path}/{name}/{number}")
+        return Scope(self.journal, f"{self.path}/{name}/{number}", self.roles)
 
     def record(self, kind: EventKind, **body: JsonValue) -> None:
         """Write a kind's next event, or hold it against the recorded one. Raises JournalMismatch, JournalFailed."""
-        number = self._events[kind]
-        self._events[kind] += 1
-        record(self._journal, self.path, kind, number, body)
+        record(self.journal, self.path, kind, self._next(kind), body)
 
     def once(self, kind: EventKind, make: Callable[[], Body]) -> Body:
         """The one event of a kind: made the first time, from then on answered by the journal. Raises JournalFailed."""
-        recorded = self._journal.get(self.path, kind, 0)
+        recorded = self.journal.get(self.path, kind, 0)
         if recorded is None:
             recorded = make()
-            write(self._journal, self.path, kind, 0, recorded)
+            write(self.journal, self.path, kind, 0, recorded)
         return recorded
+
+    def ask(
+        self,
+        role: str,
+        prompt: Prompt,
+        *,
+        read: Callable[[str], Read],
+        history: Sequence[Message] = (),
+        sample: int = 0,
+        **variables: object,
+    ) -> Answer[Read]:
+        """Ask a model and read its reply; what is recorded already is not asked again.
+
+        ``read`` raises ValueError for a reply that cannot be used: the model is then told what was missing, a few times
+        (``Roles.repairs``). The conversation that is carried on leaves such replies out. Raises UnusableReply at the
+        end of that, ModelError where no model answers, and BudgetEnded.
+        """
+        asked = (*history, Message(role="user", content=prompt.render(**variables)))
+        messages, problem = asked, ""
+        for _ in range(1 + self.roles.repairs):
+            reply = self._reply(role, prompt.name, messages, sample)
+            said = Message(role="assistant", content=reply.text)
+            try:
+                return Answer(read(reply.text), reply, (*asked, said))
+            except ValueError as error:
+                problem = _problem(reply, str(error))
+            repair = Message(role="user", content=PROMPTS["repair"].render(problem=problem))
+            messages = (*asked, said, repair)
+        raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}")
+
+    def _reply(self, role: str, template: str, messages: Sequence[Message], sample: int) -> Reply:
+        """The next reply: out of the journal if it answers this very request. Raises JournalMismatch if another."""
+        fitted = self.roles.fit(role, messages)
+        request: dict[str, JsonValue] = {
+            "role": role,
+            "template": template,
+            "messages": [message.model_dump(mode="json") for message in fitted.messages],
+        }
+        number = self._next("ask")
+        recorded: Any = self.journal.get(self.path, "ask", number)
+        if recorded is not None:
+            if different := [key for key, value in request.items() if recorded[key] != value]:
+                raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
+            return Reply.model_validate(recorded["reply"])
+        reply, model, sampling = self.roles.complete(role, fitted.messages, sample)
+        shortened: Body = {"left_out": fitted.left_out, "cut_characters": fitted.cut_characters}
+        asked: Body = {"model": model, "sampling": sampling.model_dump(mode="json")}
+        write(self.journal, self.path, "ask", number, {**request, **asked, **shortened, "reply": reply.model_dump()})
+        return reply
+
+    def _next(self, kind: EventKind) -> int:
+        number = self._events[kind]
+        self._events[kind] += 1
+        return number
+
+
+def _problem(reply: Reply, why: str) -> str:
+    endings = {
+        "length": "the reply was cut off at its token limit; write a shorter one. ",
+        "refused": "the reply was refused or empty. ",
+    }
+    return f"{endings.get(reply.finish, '')}{why}"
+
+
+def _only(body: Any, keys: Sequence[str]) -> JsonValue:
+    return {key: body.get(key) for key in keys}

@@ -52,3 +52,37 @@ def checked_functions(world: type[Environment], options: BaseModel | None = None
 
 def _not_callable(spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
     raise RuntimeError(f"{spec.name} was called, but only a check was asked for")
+
+
+class ShownCall(BaseModel):
+    """An action or query, as prompts show it."""
+
+    name: str
+    signature: str
+    doc: str
+    example: str
+
+
+class Surface(BaseModel):
+    """What a world's plans may use, as prompts show it. ``attributes`` are pairs of name and meaning."""
+
+    actions: tuple[ShownCall, ...]
+    queries: tuple[ShownCall, ...]
+    attributes: tuple[tuple[str, str], ...]
+    helpers: str
+
+
+def surface(world: type[Environment], options: BaseModel | None = None) -> Surface:
+    """The surface of a world under these options."""
+    offer = world.offered(options)
+    return Surface(
+        actions=tuple(map(_shown, offer.actions.values())),
+        queries=tuple(map(_shown, offer.queries.values())),
+        attributes=tuple(world.attributes.items()),
+        helpers=world.helpers.strip(),
+    )
+
+
+def _shown(spec: ActionSpec) -> ShownCall:
+    signature = str(spec.signature).replace(" -> envs.types.Observation", " -> str")
+    return ShownCall(name=spec.name, signature=signature, doc=spec.doc, example=spec.example)

@@ -85,6 +85,27 @@ class Feedback(Record):
         return self.kind in ERROR_KINDS
 
 
+class Thought(Record):
+    """What a planner says before its code; ``text`` is all of it, the others its segments.
+
+    ``rule_ids`` are the rules that it says it considered.
+    """
+
+    text: str = ""
+    understanding: str = ""
+    mistakes: str = ""
+    rules: str = ""
+    rule_ids: tuple[str, ...] = ()
+    plan: str = ""
+
+
+class Plan(Record):
+    """What a planner replies: thought and code."""
+
+    thought: Thought
+    code: str
+
+
 class Cell(Record):
     """One run of plan code. ``source`` names where the code came from: a model's reply, a procedure, a file."""
 
@@ -92,6 +113,7 @@ class Cell(Record):
     number: int
     source: str
     code: str
+    thought: Thought = Thought()
     feedback: Feedback
 
 
@@ -99,6 +121,8 @@ class Round(Record):
     """The cells between two resets of the world, with the steps they took in order."""
 
     number: int
+    observation: str = ""
+    """The first one."""
     cells: tuple[Cell, ...] = ()
     steps: tuple[Step, ...] = ()
 
@@ -111,12 +135,16 @@ class Ending(Record):
     message: str = ""
     verdict: Verdict = Verdict(False, 0.0)
     actions: int = 0
+    error_steps: int = 0
+    """Cells that ended in an error (AutoManual, table 3)."""
 
 
 class Trajectory(Record):
-    """A whole episode."""
+    """A whole episode; ``path`` is its scope in the journal."""
 
+    path: str
     task: Task
+    knowledge: str = ""
+    """What the planner was told of the world beforehand."""
     rounds: tuple[Round, ...] = ()
-    conclusion: str = ""
     ending: Ending = Field(default=Ending(outcome=Outcome.NOT_RUN))

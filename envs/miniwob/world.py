@@ -31,6 +31,7 @@ class Miniwob(Environment):
     types = task_types.SPLITS["all"]
     splits = tuple(task_types.SPLITS)
     action_limit = 20
+    pauses = True
     Options: ClassVar[type[BaseModel]] = Options
 
     def __init__(self, options: BaseModel | None = None) -> None:

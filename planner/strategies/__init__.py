@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 from planner.errors import UnknownStrategy
+from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
 from planner.strategies.code import GivenCode, code_of, given_code, procedures
 
 METHODS: Mapping[str, Method] = {
+    "automanual": Method(automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,)),
     "code": Method(given_code, GivenCode, "one given plan; no model"),
     "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
 }
@@ -19,4 +21,4 @@ def method(name: str) -> Method:
     return METHODS[name]
 
 
-__all__ = ["METHODS", "GivenCode", "Method", "Options", "Strategy", "code_of", "method"]
+__all__ = ["METHODS", "AutoManualOptions", "GivenCode", "Method", "Options", "Strategy", "code_of", "method"]

@@ -9,7 +9,7 @@ from planner.episode import Episode
 
 
 class Strategy(Protocol):
-    """Plays one episode. Returning means giving up; EpisodeOver, raised by the verbs, must pass through."""
+    """Plays one episode. Returning means that nothing more is tried; EpisodeOver, raised by the verbs, unwinds it."""
 
     def __call__(self, episode: Episode, options: BaseModel, /) -> None:
         """Play until the task is given up."""
@@ -23,8 +23,9 @@ class Options(BaseModel):
 
 @dataclass(frozen=True)
 class Method:
-    """A strategy with the model of its options and the line that the command line shows."""
+    """A strategy with the model of its options, the line that the command line shows, and the roles that it asks."""
 
     play: Strategy
     options: type[Options]
     summary: str
+    roles: tuple[str, ...] = ()

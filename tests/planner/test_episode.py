@@ -42,6 +42,10 @@ def sandbox() -> Iterator[Sandbox]:
         yield shared
 
 
+def stop() -> None:
+    raise EpisodeStopped
+
+
 def episode(
     sandbox: Sandbox, world: Toy | None = None, journal: MemoryJournal | None = None, **terms: object
 ) -> Episode:
@@ -219,7 +223,7 @@ def test_helpers_that_cannot_be_defined_are_our_fault(sandbox: Sandbox) -> None:
 def test_a_stopped_run_leaves_no_ending(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
-    stopped = Episode(task, Toy(), sandbox, journal, terms=Terms(actions=9), stopped=lambda: True)
+    stopped = Episode(task, Toy(), sandbox, journal, terms=Terms(actions=9), guard=stop)
     with pytest.raises(EpisodeStopped):
         play(stopped, lambda playing, _: void(playing.run("agent.open('box_1')")), Options())
     assert "outcome" not in {kind for _, kind, _ in journal.events}
@@ -347,7 +351,12 @@ def test_a_stop_ends_a_plan_that_loops_at_once(sandbox: Sandbox) -> None:
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
     begun = time.monotonic()
     stopped = Episode(
-        task, Toy(), sandbox, MemoryJournal(), terms=Terms(actions=9), stopped=lambda: time.monotonic() > begun + 0.3
+        task,
+        Toy(),
+        sandbox,
+        MemoryJournal(),
+        terms=Terms(actions=9),
+        guard=lambda: stop() if time.monotonic() > begun + 0.3 else None,
     )
     with pytest.raises(EpisodeStopped):
         play(stopped, lambda playing, _: void(playing.run("while True:\n    pass")), Options())

@@ -1,0 +1,67 @@
+"""How a question reaches a model: which model plays a role, with which sampling, and what becomes of its reply."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from planner.errors import ModelError
+from planner.models.context import Fitted, fit
+from planner.models.types import Message, Model, Reply, Sampling
+
+Read = TypeVar("Read")
+DEFAULT = "default"
+"""The role that stands for every role without a model or sampling of its own."""
+REPAIRS = 2
+"""How often a reply that cannot be used is answered with what was missing."""
+
+
+class Answer(NamedTuple, Generic[Read]):
+    """A usable reply. ``history`` is the conversation with the reply at its end, to be carried on."""
+
+    value: Read
+    reply: Reply
+    history: tuple[Message, ...]
+
+
+def as_text(text: str) -> str:
+    """The reply as it is. Raises ValueError if there is none."""
+    if not text.strip():
+        raise ValueError("the reply is empty")
+    return text.strip()
+
+
+class Roles:
+    """The models of a run, by role. ``load`` is asked for a model when its role first speaks."""
+
+    def __init__(
+        self,
+        load: Callable[[str], Model],
+        sampling: Mapping[str, Sampling],
+        *,
+        guard: Callable[[], None] = lambda: None,
+        repairs: int = REPAIRS,
+    ) -> None:
+        self._load, self._sampling, self._guard, self.repairs = load, dict(sampling), guard, repairs
+
+    def sampling(self, role: str) -> Sampling:
+        """How replies of a role are drawn."""
+        return self._sampling.get(role) or self._sampling.get(DEFAULT) or Sampling()
+
+    def fit(self, role: str, messages: Sequence[Message]) -> Fitted:
+        """The messages as they fit the role's context. Raises ContextExceeded."""
+        sampling = self.sampling(role)
+        return fit(messages, sampling.context - (sampling.max_tokens or 0))
+
+    def complete(self, role: str, messages: Sequence[Message], sample: int) -> tuple[Reply, str, Sampling]:
+        """The role's reply, the model that was asked, and how. Raises ModelError, BudgetEnded, EpisodeStopped."""
+        self._guard()
+        model, sampling = self._load(role), self.sampling(role).model_copy(update={"sample": sample})
+        return model.complete(messages, sampling), model.name, sampling
+
+
+def no_model(role: str) -> Model:
+    """Stands where a run was given no model. Raises ModelError."""
+    raise ModelError(f"the {role} has no model to ask; name one with --model, for example --model openai:NAME")
+
+
+SILENT = Roles(no_model, {})
+"""The roles of a run without models."""

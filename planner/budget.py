@@ -1,0 +1,112 @@
+"""One budget for a whole run, across all roles: what has been spent follows from the events that were recorded."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import Field
+
+from planner.errors import BudgetEnded
+from planner.journal import Body, EventKind
+from planner.models.types import Reply
+from planner.types import Record
+
+
+class Budget(Record):
+    """What a run may spend; None is without limit. ``money`` is in US dollars."""
+
+    calls: int | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+    money: float | None = Field(default=None, ge=0)
+    actions: int | None = Field(default=None, ge=0)
+    seconds: float | None = Field(default=None, ge=0)
+
+
+class Spent(Record):
+    """What a run has spent. ``prompt`` and ``completion`` are tokens; ``money`` is None where a price is unknown.
+
+    Replies out of a recording are counted too, as what they would have cost; ``replayed`` is how many they were.
+    """
+
+    calls: int = 0
+    replayed: int = 0
+    prompt: int = 0
+    completion: int = 0
+    money: float | None = 0.0
+    actions: int = 0
+    seconds: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt + self.completion
+
+
+class Meter:
+    """Counts what a run spends, over all its threads, and says when that is enough.
+
+    ``price`` gives the dollars of a reply, or None where the model's price is unknown. ``spent`` is what earlier
+    sittings spent. Calls and actions never exceed the budget; tokens and money may by what the last calls cost.
+    """
+
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        spent: Spent | None = None,
+        price: Callable[[str, Reply], float | None] = lambda model, reply: 0.0,
+    ) -> None:
+        self.budget, self._spent, self._price = budget or Budget(), spent or Spent(), price
+        self._lock, self._begun, self._before = threading.Lock(), time.monotonic(), self._spent.seconds
+        self._calls_under_way = 0
+
+    @property
+    def spent(self) -> Spent:
+        """Everything spent so far, by earlier sittings too."""
+        seconds = self._before + time.monotonic() - self._begun
+        return self._spent.model_copy(update={"seconds": seconds})
+
+    def before_call(self) -> None:
+        """Let a model be asked, or raise BudgetEnded."""
+        with self._lock:
+            self._unless_spent("calls", self._spent.calls + self._calls_under_way)
+            self._unless_spent("tokens", self._spent.tokens)
+            self._unless_spent("money", self._spent.money or 0.0)
+            self._unless_spent("seconds", self.spent.seconds)
+            self._calls_under_way += 1
+
+    def before_action(self) -> None:
+        """Let an action be taken, or raise BudgetEnded."""
+        self._unless_spent("actions", self._spent.actions)
+        self._unless_spent("seconds", self.spent.seconds)
+
+    def saw(self, kind: EventKind, body: Body) -> None:
+        """Count a new event."""
+        if kind in ("ask", "act"):
+            with self._lock:
+                self._calls_under_way -= kind == "ask"
+                self._spent = add(self._spent, kind, body, self._price)
+
+    def _unless_spent(self, name: str, amount: float) -> None:
+        limit = getattr(self.budget, name)
+        if limit is not None and amount >= limit:
+            raise BudgetEnded(f"the budget of {limit:,} {name} is used up")
+
+
+def add(spent: Spent, kind: EventKind, body: Any, price: Callable[[str, Reply], float | None]) -> Spent:
+    """What has been spent after one more event."""
+    if kind == "act":
+        return spent.model_copy(update={"actions": spent.actions + bool(body["counted"])})
+    if kind != "ask":
+        return spent
+    reply = Reply.model_validate(body["reply"])
+    cost = price(body["model"], reply)
+    return spent.model_copy(
+        update={
+            "calls": spent.calls + 1,
+            "replayed": spent.replayed + reply.replayed,
+            "prompt": spent.prompt + reply.usage.prompt,
+            "completion": spent.completion + reply.usage.completion,
+            "money": None if cost is None or spent.money is None else spent.money + cost,
+        }
+    )

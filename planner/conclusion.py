@@ -1,0 +1,56 @@
+"""What a planner says of an episode that is over (AutoManual, section 3.2): its code in order, or what went wrong."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from envs import Environment
+from planner.errors import UnusableReply
+from planner.models.types import Message
+from planner.prompts import Prompt
+from planner.scope import PROMPTS, Scope
+from planner.surface import surface
+from planner.thought import as_plan
+from planner.trajectory import tell_trajectory
+from planner.types import Outcome, Record, Trajectory
+
+PLANNER = "planner"
+
+
+class Conclusion(Record):
+    """``code`` is the whole plan in order, for a success; ``text`` the mistakes, or why it failed."""
+
+    text: str
+    code: str = ""
+
+
+def conclude(scope: Scope, trajectory: Trajectory, world: type[Environment], options: BaseModel) -> Conclusion:
+    """Ask for the conclusion. A reply that stays unusable leaves an empty one. Raises ModelError, BudgetEnded."""
+    history = [about_the_world(world, options)]
+    told: dict[str, Any] = {"trajectory": tell_trajectory(trajectory)}
+    try:
+        if trajectory.ending.outcome.solved:
+            plan = scope.ask(PLANNER, _prompt(trajectory), read=as_plan, history=history, **told).value
+            return Conclusion(text=plan.thought.text, code=plan.code)
+        told["knowledge"] = trajectory.knowledge
+        return scope.ask(PLANNER, _prompt(trajectory), read=_as_reflection, history=history, **told).value
+    except UnusableReply:
+        return Conclusion(text="")
+
+
+def about_the_world(world: type[Environment], options: BaseModel) -> Message:
+    """The system message of questions about episodes: what the world is, and what plans can use there."""
+    text = PROMPTS["automanual/concluding"].render(about=world.about, surface=surface(world, options))
+    return Message(role="system", content=text)
+
+
+def _prompt(trajectory: Trajectory) -> Prompt:
+    outcome = trajectory.ending.outcome
+    kinds = {Outcome.DIRECT_SUCCESS: "direct", Outcome.INDIRECT_SUCCESS: "indirect"}
+    return PROMPTS[f"automanual/conclusion_{kinds.get(outcome, 'failure')}"]
+
+
+def _as_reflection(text: str) -> Conclusion:
+    if not text.strip():
+        raise ValueError("the reply is empty")
+    return Conclusion(text=text.strip())

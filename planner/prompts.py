@@ -1,0 +1,57 @@
+"""Prompt templates: files beside the code that renders them, one question each."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, meta
+
+
+class Prompt:
+    """One template. It is given exactly the variables that it uses, neither more nor fewer."""
+
+    def __init__(self, environment: Environment, name: str) -> None:
+        self._environment, self.name = environment, name
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """What it uses, the templates that it includes as well."""
+        return _used(self._environment, self.name)
+
+    def render(self, **variables: object) -> str:
+        """The text. Raises TypeError for a variable that is missing, or that the template has no use for."""
+        if self.variables != set(variables):
+            missing, unused = self.variables - set(variables), set(variables) - self.variables
+            raise TypeError(f"prompt {self.name}: missing {sorted(missing)}, unused {sorted(unused)}")
+        return self._environment.get_template(self.name).render(variables).strip()
+
+
+class Prompts:
+    """The templates of a folder, by their path in it without ``.j2``."""
+
+    def __init__(self, folder: Path) -> None:
+        self._environment = Environment(
+            loader=FileSystemLoader(folder),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            autoescape=False,
+        )
+        self._prompts: dict[str, Prompt] = {}
+
+    def __getitem__(self, name: str) -> Prompt:
+        """The template of that name."""
+        if name not in self._prompts:
+            self._prompts[name] = Prompt(self._environment, f"{name}.j2")
+        return self._prompts[name]
+
+    def all(self) -> Mapping[str, Prompt]:
+        """Every template of the folder."""
+        return {name: self[name.removesuffix(".j2")] for name in self._environment.list_templates(extensions=["j2"])}
+
+
+def _used(environment: Environment, name: str) -> frozenset[str]:
+    assert environment.loader is not None
+    tree = environment.parse(environment.loader.get_source(environment, name)[0])
+    included = [inner for inner in meta.find_referenced_templates(tree) if inner]
+    return frozenset(meta.find_undeclared_variables(tree)).union(*(_used(environment, inner) for inner in included))

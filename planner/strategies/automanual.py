@@ -1,0 +1,87 @@
+"""AutoManual's planner (section 3.2): free-form code, cell after cell, with what is known in its prompt."""
+
+from pydantic import BaseModel, Field
+
+from planner.asking import Answer
+from planner.episode import Episode
+from planner.memory import Recall
+from planner.models.types import Message
+from planner.prompts import Prompt
+from planner.scope import PROMPTS
+from planner.strategies.base import Options
+from planner.strategies.code import code_of, given_code
+from planner.surface import surface
+from planner.types import Plan
+from sandbox.reading import definitions
+
+PLANNER = "planner"
+REPLANS, REPLANS_WITH_PAUSES = 3, 6
+"""How often a planner may reply again (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""
+
+
+class AutoManualOptions(Options):
+    """``replans``: replies after the first; None is the paper's number for the kind of world.
+
+    ``cooperation`` asks the planner for the rules that it considers, ``helper_methods`` encourages functions of general
+    use; without them is an ablation each. ``procedures_first`` runs a stored procedure before any model is asked.
+    """
+
+    replans: int | None = Field(default=None, ge=0)
+    cooperation: bool = True
+    helper_methods: bool = True
+    procedures_first: bool = False
+
+
+def automanual(episode: Episode, options: BaseModel) -> None:
+    """Plan, run, learn from the feedback and plan again, until the episode is over or the replies are used up."""
+    chosen = AutoManualOptions.model_validate(options)
+    recall = episode.recall()
+    tried = _procedure_first(episode, recall) if chosen.procedures_first else ""
+    with episode.frame("plan", helpers=recall.helpers):
+        answer = episode.ask(
+            PLANNER,
+            PROMPTS["automanual/task"],
+            history=[_system(episode, recall, chosen)],
+            knowledge=recall.text,
+            defined=[definition.name for definition in definitions(recall.helpers)],
+            observation=episode.observation.text,
+            goal=episode.task.goal,
+            tried=tried,
+        )
+        ask_and_run(episode, PLANNER, answer, PROMPTS["automanual/feedback"], _replans(episode, chosen))
+
+
+def ask_and_run(episode: Episode, role: str, answer: Answer[Plan], again: Prompt, replans: int) -> None:
+    """Run a plan, feed back what came of it, and run the next, as often as ``replans`` allows."""
+    for left in reversed(range(replans + 1)):
+        plan = answer.value
+        feedback = episode.run(plan.code, source=role, thought=plan.thought)
+        if left:
+            answer = episode.ask(role, again, history=answer.history, feedback=feedback.text, left=left - 1)
+
+
+def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Message:
+    world = type(episode.world)
+    text = PROMPTS["automanual/system"].render(
+        about=world.about,
+        surface=surface(world, episode.world.options),
+        cooperation=options.cooperation,
+        helpers=options.helper_methods,
+        pauses=world.pauses,
+        example=recall.example,
+    )
+    return Message(role="system", content=text)
+
+
+def _procedure_first(episode: Episode, recall: Recall) -> str:
+    """Run the stored procedure, if there is one; what came of it if the task is not done."""
+    if recall.procedure is None:
+        return ""
+    given_code(episode, code_of(recall.procedure))
+    return episode.feedbacks[-1].text
+
+
+def _replans(episode: Episode, options: AutoManualOptions) -> int:
+    if options.replans is not None:
+        return options.replans
+    return REPLANS_WITH_PAUSES if episode.world.pauses else REPLANS
