@@ -1,5 +1,5 @@
 """What was learnt from the trajectories: rules, skills and reflections."""
 
-from rules.types import Reflection, Rule, RuleType, Skill
+from rules.types import Knowledge, Reflection, Rule, RuleType, Skill
 
-__all__ = ["Reflection", "Rule", "RuleType", "Skill"]
+__all__ = ["Knowledge", "Reflection", "Rule", "RuleType", "Skill"]

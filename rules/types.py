@@ -2,9 +2,10 @@
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from envs import Task
+from planner import Procedure
 
 
 class RuleType(StrEnum):
@@ -54,3 +55,19 @@ class Reflection(Learnt):
     task: Task
     scene: str
     text: str
+
+
+class Knowledge(Learnt):
+    """All that was learnt of a world. Skills, reflections and procedures are by task type, one each.
+
+    ``manual`` is the Markdown that the rules were formulated into; empty, they are shown as a list. ``example`` is the
+    start's example, which also shows the form of a reply.
+    """
+
+    world: str
+    rules: tuple[Rule, ...] = ()
+    manual: str = ""
+    skills: dict[str, Skill] = Field(default_factory=dict)
+    reflections: dict[str, Reflection] = Field(default_factory=dict)
+    procedures: dict[str, Procedure] = Field(default_factory=dict)
+    example: str = ""
