@@ -1,0 +1,117 @@
+"""Answers from people and scripts, through files."""
+
+import os
+import re
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from planner.errors import ModelRefused
+from planner.models.requests import label, request_key
+from planner.models.telling import tell
+from planner.models.tokens import estimated_usage
+from planner.models.types import Message, OnText, Reply, Sampling
+from planner.models.waiting import Stopped, never, pause
+
+_NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
+SAME_LOOKS = 2
+"""So many looks in a row must see the same file before it counts as written."""
+README = """\
+# Prompts that wait for an answer
+
+Each `NNNN-KEY.prompt.md` here is a question to a language model: one whole conversation, a heading for each message.
+Whoever answers, a person or a script, writes the reply to its last message into `NNNN-KEY.answer.md`, same name before
+the first dot: the whole text of that file is the reply. Save it in one go, or under another name and rename it.
+Prompts without an answer file are still waited for. An answer stays and is used again when the same prompt returns.
+"""
+
+
+class ExchangeModel:
+    """Writes each prompt to a file and waits for the file that answers it.
+
+    ``0007-1a2b3c4d.prompt.md`` is answered by ``0007-1a2b3c4d.answer.md`` beside it. A person opens the first and saves
+    the second; a script does the same for every prompt file without an answer file, best by writing under another name
+    and renaming. An answer is taken once it holds more than white space and has stopped changing. Numbers go on where an
+    earlier run ended, and a prompt that was asked before (same messages, same sampling) finds its old files again, so a
+    resumed run waits for nothing twice. Every waiting thread has a prompt of its own there: answer in any order.
+    """
+
+    def __init__(self, folder: str | Path, poll: float = 0.2, stopped: Stopped = never) -> None:
+        self.name, self.folder = f"exchange:{folder}", Path(folder)
+        self._poll, self._stopped, self._lock = poll, stopped, threading.Lock()
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        """Ask and wait. Raises EpisodeStopped when the run is stopped, and ModelRefused where files fail."""
+        start = time.monotonic()
+        try:
+            with self._lock:
+                prompt = self._ask(messages, sampling)
+            whole = self._wait(prompt.with_name(prompt.name.replace(".prompt.md", ".answer.md")))
+        except OSError as error:
+            raise ModelRefused(f"exchange of prompts in {self.folder} failed: {error}") from error
+        text, finish = tell(whole, on_text)
+        usage = estimated_usage(messages, text)
+        return Reply(text=text, finish=finish, usage=usage, model=self.name, seconds=time.monotonic() - start)
+
+    def _ask(self, messages: Sequence[Message], sampling: Sampling) -> Path:
+        """The prompt's file, written if it is not there yet."""
+        key = request_key(messages, sampling)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        _replace(self.folder / "README.md", README)
+        for path in sorted(self.folder.glob(f"*-{key[:8]}.prompt.md")):
+            if key in _first_line(path):
+                return path
+        numbers = [int(found[1]) for path in self.folder.iterdir() if (found := _NAME.fullmatch(path.name))]
+        path = self.folder / f"{max(numbers, default=0) + 1:04}-{key[:8]}.prompt.md"
+        _replace(path, render(messages, sampling, key))
+        return path
+
+    def _wait(self, answer: Path) -> str:
+        """The text of an answer as soon as it is there and stands still."""
+        seen, looks = (0, 0), 0
+        while True:
+            now = _look(answer)
+            looks = looks + 1 if now == seen else 0
+            seen = now
+            if looks >= SAME_LOOKS and now != (0, 0) and (text := _text(answer)).strip():
+                return text
+            pause(self._poll, self._stopped)
+
+
+def render(messages: Sequence[Message], sampling: Sampling, key: str) -> str:
+    """A conversation for a reader; the first line holds the whole key."""
+    drawn = ", ".join(f"{name} {value}" for name, value in sampling.model_dump().items())
+    named = f"prompt {label()}; " if label() else ""
+    parts = [f"<!-- {named}{drawn}; key {key} -->"]
+    for number, message in enumerate(messages, 1):
+        parts.append(f"# ===== message {number} of {len(messages)}: {message.role} =====\n\n{message.content}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file so that it is never half there."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_text(text, encoding="utf-8", errors="backslashreplace")
+    beside.replace(path)
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.readline()
+
+
+def _look(path: Path) -> tuple[int, int]:
+    """Size and time of change; twice 0 for a file that is not there."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return (found.st_size, found.st_mtime_ns) if found.st_size else (0, 0)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ModelRefused(f"{path} is not UTF-8 text ({error.reason}): save it again as UTF-8, then resume") from error

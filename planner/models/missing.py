@@ -1,0 +1,57 @@
+"""Saying which recorded prompt comes nearest to one that has no answer, and where the two part."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from planner.models.recording import Asked, Entry
+from planner.models.requests import label
+from planner.models.types import Message, Sampling
+
+
+def explain(path: Path, messages: Sequence[Message], sampling: Sampling, entries: Sequence[Entry]) -> str:
+    """What is told when a recording has no answer."""
+    asked = tuple(map(Asked.of, messages))
+    named = f" of {label()}" if label() else ""
+    told = f"{path} has no answer to this prompt{named} ({_ending(asked)})"
+    if entries:
+        nearest = max(entries, key=lambda entry: _likeness(entry, asked))
+        told += f"; the nearest of its {len(entries)} {_difference(nearest, asked, sampling)}"
+    else:
+        told += "; it is empty"
+    return f"{told}. Record what is missing with --model recorded:{path}+MODEL, such as recorded:{path}+openai:NAME"
+
+
+def _likeness(entry: Entry, asked: Sequence[Asked]) -> tuple[int, bool, bool, int]:
+    """Most messages the same; then the same prompt by name, as many messages, and longest alike at the beginning."""
+    pairs = list(zip(entry.messages, asked, strict=False))
+    same = sum(one == other for one, other in pairs)
+    alike = sum(_common(one.head, other.head) for one, other in pairs)
+    return same, entry.label == label(), len(entry.messages) == len(asked), alike
+
+
+def _difference(entry: Entry, asked: Sequence[Asked], sampling: Sampling) -> str:
+    named = f"(of {entry.label}) " if entry.label else ""
+    recorded = entry.messages
+    for number, (then, now) in enumerate(zip(recorded, asked, strict=False), 1):
+        if then != now:
+            return f"{named}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}"
+    if len(recorded) != len(asked):
+        more, which = (recorded, "recorded") if len(recorded) > len(asked) else (asked, "asked now")
+        number = min(len(recorded), len(asked)) + 1
+        return f"{named}differs from message {number} on: {_shown(more[number - 1])} is only {which}"
+    was, wanted = entry.sampling.model_dump(), sampling.model_dump()
+    changed = [f"{name} {was[name]!r} was recorded, {wanted[name]!r} is asked" for name in was if was[name] != wanted[name]]
+    return f"{named}has the same messages, drawn otherwise: {', '.join(changed)}"
+
+
+def _ending(asked: Sequence[Asked]) -> str:
+    messages = f"{len(asked)} message{'' if len(asked) == 1 else 's'}"
+    return f"{messages}, the last: {_shown(asked[-1])}" if asked else messages
+
+
+def _shown(message: Asked) -> str:
+    return f"({message.role}, {message.head!r}, {message.length} characters)"
+
+
+def _common(one: str, other: str) -> int:
+    return next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -1,0 +1,85 @@
+"""Answers from a recording, and recording what is missing."""
+
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from planner.errors import NotRecorded
+from planner.models.missing import explain
+from planner.models.recording import Entry, Header, append, read
+from planner.models.requests import request_key
+from planner.models.telling import tell
+from planner.models.types import Message, Model, OnText, Reply, Sampling
+
+
+class RecordedModel:
+    """Replays a recording. With another model inside, it asks that for what is missing and writes it down at once.
+
+    A request is found by its messages and sampling, not by the model's name, so what was recorded with one model replays
+    anywhere. Only replies that ended by themselves are kept. So that they do, a reply is drawn to its end while
+    recording even if the listener wants no more of it; the listener's caller still gets it cut.
+    """
+
+    def __init__(self, path: str | Path, inner: Model | None = None, made_with: str = "") -> None:
+        self.path, self._inner = Path(path), inner
+        self.name = f"recorded:{path}" + (f"+{inner.name}" if inner else "")
+        self._header, entries = (Header(), []) if inner and not self.path.exists() else read(self.path)
+        if inner and not entries:
+            self._header = Header(made_with=made_with or inner.name)
+        self._entries: dict[str, Entry] = {}
+        for entry in entries:
+            self._entries.setdefault(entry.key, entry)
+        self._lock = threading.Lock()
+        self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+    @property
+    def made_with(self) -> str:
+        """Where the answers come from, in free words."""
+        return self._header.made_with
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        """Answer from the recording, else from the model inside. Raises NotRecorded, and what that model raises."""
+        key = request_key(messages, sampling)
+        with self._lock:
+            asking = self._asking[key]
+        with asking:  # the same request from two threads is paid for once
+            entry = self._entries.get(key)
+            if entry is None and self._inner is not None:
+                return self._record(self._inner, messages, sampling, on_text)
+        if entry is None:
+            raise NotRecorded(explain(self.path, messages, sampling, list(self._entries.values())))
+        text, finish = tell(entry.text, on_text)
+        return Reply(text=text, finish=finish, usage=entry.usage, model=entry.model, replayed=True)
+
+    def _record(
+        self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None
+    ) -> Reply:
+        listener = Listener(on_text)
+        reply = inner.complete(messages, sampling, listener if on_text else None)
+        if reply.finish == "stop":
+            entry = Entry.of(messages, sampling, reply)
+            with self._lock:
+                append(self.path, self._header, entry)
+                self._entries[entry.key] = entry
+        return listener.as_heard(reply)
+
+
+class Listener:
+    """Hears a reply to its end on behalf of one who may want no more of it earlier."""
+
+    def __init__(self, on_text: OnText | None) -> None:
+        self._on_text, self._heard, self._enough = on_text, 0, False
+
+    def __call__(self, piece: str) -> bool:
+        """Pass a piece on while it is wanted; the reply always goes on."""
+        if self._on_text is not None and not self._enough:
+            self._heard += len(piece)
+            self._enough = not self._on_text(piece)
+        return True
+
+    def as_heard(self, reply: Reply) -> Reply:
+        """The reply as far as it was wanted."""
+        if not self._enough or self._heard >= len(reply.text):
+            return reply
+        return reply.model_copy(update={"text": reply.text[: self._heard], "finish": "cut"})

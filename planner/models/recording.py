@@ -1,0 +1,140 @@
+"""The file that a recording is: a header, then one line of JSON an entry."""
+
+import fcntl
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, TypeVar
+
+from pydantic import Field, ValidationError
+
+from planner.errors import UnknownModel
+from planner.models.requests import digest, label, request_key
+from planner.models.types import Finish, Message, Reply, Sampling, Speaker, Usage
+from planner.types import Record
+
+Kind = TypeVar("Kind", bound=Record)
+FORMAT = 1
+HEAD = 80
+"""Characters kept of each message, for people."""
+
+
+class Header(Record):
+    """The first line. ``made_with`` says in free words where the answers come from."""
+
+    recording: int = FORMAT
+    made_with: str = ""
+
+
+class Asked(Record):
+    """One message of a recorded prompt: enough to tell another from it, not the whole text."""
+
+    role: Speaker
+    sha256: str
+    length: int
+    head: str
+
+    @classmethod
+    def of(cls, message: Message) -> "Asked":
+        """What is kept of a message."""
+        text = message.content
+        return cls(role=message.role, sha256=digest(text), length=len(text), head=text[:HEAD])
+
+
+class Entry(Record):
+    """One request and its reply. ``label`` names the prompt, ``model`` is what answered."""
+
+    key: str
+    label: str = ""
+    model: str
+    sampling: Sampling
+    messages: tuple[Asked, ...]
+    finish: Finish = "stop"
+    usage: Usage = Field(default=Usage())
+    text: str
+
+    @classmethod
+    def of(cls, messages: Sequence[Message], sampling: Sampling, reply: Reply) -> "Entry":
+        """What is kept of a request and its reply."""
+        return cls(
+            key=request_key(messages, sampling),
+            label=label(),
+            model=reply.model,
+            sampling=sampling,
+            messages=tuple(map(Asked.of, messages)),
+            finish=reply.finish,
+            usage=reply.usage,
+            text=reply.text,
+        )
+
+
+def read(path: Path) -> tuple[Header, list[Entry]]:
+    """All of a recording; a last line that a kill cut off does not count. Raises UnknownModel for anything else."""
+    try:
+        lines = _whole_lines(path.read_bytes()).split(b"\n")[:-1]
+    except OSError as error:
+        raise UnknownModel(f"the recording {path} cannot be read: {error.strerror}") from error
+    if not lines:
+        return Header(), []
+    header = _parsed(path, 1, lines[0], Header)
+    if header.recording != FORMAT:
+        raise UnknownModel(f"{path} is a recording of format {header.recording}; this version reads format {FORMAT}")
+    return header, [_parsed(path, number, line, Entry) for number, line in enumerate(lines[1:], 2) if line.strip()]
+
+
+def append(path: Path, header: Header, entry: Entry) -> None:
+    """Add an entry that survives the death of this process; a line that an earlier kill cut off goes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        size = _repair(file)
+        file.write((b"" if size else _line(header)) + _line(entry))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _repair(file: IO[bytes]) -> int:
+    """Make the file end with a whole line; its length then."""
+    size = file.seek(0, os.SEEK_END)
+    if size == 0:
+        return 0
+    file.seek(size - 1)
+    if file.read(1) == b"\n":
+        return size
+    file.seek(0)
+    whole = _whole_lines(file.read())
+    file.truncate(min(size, len(whole)))
+    file.write(whole[size:])
+    return len(whole)
+
+
+def _whole_lines(content: bytes) -> bytes:
+    """Without a last line that is half written; one that lacks nothing but its end gets that."""
+    tail = content[content.rfind(b"\n") + 1 :]
+    try:
+        json.loads(tail)
+    except ValueError:
+        return content[: len(content) - len(tail)]
+    return content + b"\n"
+
+
+def _line(record: Record) -> bytes:
+    """One line of JSON, readable: text as UTF-8; only half of a surrogate pair stays an escape."""
+    text = json.dumps(record.model_dump(mode="python"), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _parsed(path: Path, number: int, line: bytes, kind: type[Kind]) -> Kind:
+    try:
+        return kind.model_validate(json.loads(line))
+    except ValueError as error:  # of json, and of pydantic
+        what = "header of a recording" if kind is Header else "recorded reply"
+        raise UnknownModel(f"{path}:{number} is no {what}: {_reason(error)}") from error
+
+
+def _reason(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    return ": ".join([*map(str, first["loc"]), first["msg"]])

@@ -1,0 +1,37 @@
+"""What one request is: its key, and the name of the prompt it was made from."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from planner.models.types import Message, Sampling
+
+_label: ContextVar[str] = ContextVar("label", default="")
+
+
+@contextmanager
+def labelled(name: str) -> Iterator[None]:
+    """Name what is asked inside, such as the template of the prompt; recordings and exchanges write it down."""
+    token = _label.set(name)
+    try:
+        yield
+    finally:
+        _label.reset(token)
+
+
+def label() -> str:
+    """The name of what this thread is asking."""
+    return _label.get()
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def request_key(messages: Sequence[Message], sampling: Sampling) -> str:
+    """The same for the same messages and sampling, whichever model is asked, and different for every other request."""
+    request = {"messages": [message.model_dump() for message in messages], "sampling": sampling.model_dump()}
+    return digest(json.dumps(request, sort_keys=True))

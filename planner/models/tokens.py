@@ -1,0 +1,40 @@
+"""Estimating tokens without a tokenizer: for what must be known before a server has counted."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from planner.models.types import Message, Usage
+
+_PIECE = re.compile(r"[A-Za-z]+| ?[0-9]|\n[ \t]*|[ \t]{2,}|[!-/:-@\[-`{-~]|[^\x00-\x7f]")
+_LETTERS_A_TOKEN = 7
+_BYTES_A_TOKEN = 2
+MESSAGE_TOKENS = 4
+"""What a chat template adds to each message: its role and two marks."""
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a text is, meant to be rather too many than too few.
+
+    Measured against five tokenizers (cl100k, o200k, DeepSeek's, Claude 2's, SmolLM2's): Python code 15 to 41 % too
+    many, English prose 0 to 23 %, observations full of numbered objects -4 to 22 %, HTML and JSON 21 to 45 %. German
+    may come out 26 % too few with a small vocabulary; Chinese and Cyrillic are between 22 % too few and twice too many.
+    """
+    return int(sum(map(_piece_tokens, _PIECE.findall(text))) + 0.5)
+
+
+def _piece_tokens(piece: str) -> float:
+    if not piece.isascii():
+        return len(piece.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN
+    if piece[0].isalpha():
+        return -(-len(piece) // _LETTERS_A_TOKEN)
+    return len(piece) if piece[-1].isdigit() else 1  # " 7" is two tokens nearly everywhere
+
+
+def estimate_prompt(messages: Iterable[Message]) -> int:
+    """About how many tokens a conversation is, with what the chat template adds."""
+    return sum(estimate_tokens(message.content) + MESSAGE_TOKENS for message in messages)
+
+
+def estimated_usage(messages: Sequence[Message], text: str) -> Usage:
+    """The usage of a reply whose server did not count, or never came to tell."""
+    return Usage(prompt=estimate_prompt(messages), completion=estimate_tokens(text), estimated=True)
