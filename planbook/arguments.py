@@ -11,9 +11,12 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from envs import Environment, Selection, load_world
 from planbook.errors import BadArgument
 from planbook.run import Config
-from planner import method
+from planner import Budget, method
+from planner.asking import DEFAULT
+from planner.models import Sampling
 from sandbox import Limits
 
+NO_MODEL = "none"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 WORLD = (
@@ -42,6 +45,40 @@ RUN = (
     ),
     click.option(
         "--out", default=None, type=click.Path(path_type=Path), help="The run's folder; a second time, go on."
+    ),
+)
+ASKING = (
+    click.option(
+        "--model",
+        "models",
+        multiple=True,
+        metavar="[ROLE=]MODEL",
+        help="Who answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME, none; of one role or of all.",
+    ),
+    click.option(
+        "--sampling",
+        multiple=True,
+        metavar="[ROLE.]NAME=VALUE",
+        help="How replies are drawn: temperature=0.7, builder.max_tokens=4000, seed=null to send none.",
+    ),
+    click.option(
+        "--planner-option", "planner_options", multiple=True, metavar="NAME=VALUE", help="An option of the planner."
+    ),
+    click.option(
+        "--procedures-first", is_flag=True, help="Run a stored procedure first, and ask a model only when it fails."
+    ),
+    click.option("--without", multiple=True, metavar="NAME", help="Leave a part out (ablations)."),
+)
+SPENDING = (
+    click.option(
+        "--budget",
+        "budgets",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="What the run may spend at most: calls, tokens, money (US dollars), actions, seconds.",
+    ),
+    click.option(
+        "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
     ),
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
@@ -73,6 +110,11 @@ class Asked(BaseModel):
     limits: tuple[str, ...] = ()
     seed: int = 0
     library: Path | None = None
+    models: tuple[str, ...] = ()
+    sampling: tuple[str, ...] = ()
+    planner_options: tuple[str, ...] = ()
+    procedures_first: bool = False
+    without: tuple[str, ...] = ()
     out: Path | None = None
 
     def world(self) -> type[Environment]:
@@ -106,12 +148,43 @@ class Asked(BaseModel):
             ids=self.ids,
         )
 
-    def config(self, planner: str, planner_options: dict[str, JsonValue]) -> Config:
+    def models_by_role(self) -> dict[str, str]:
+        """The models that were named. Raises BadArgument for two of one role."""
+        named: dict[str, str] = {}
+        for text in self.models:
+            role, model = _of_role(text, "=")
+            if role in named:
+                raise BadArgument(f"--model {text}: {role} has the model {named[role]} already; name each role once")
+            if model != NO_MODEL:
+                named[role] = model
+        return named
+
+    def sampling_by_role(self) -> dict[str, Sampling]:
+        """The sampling that was asked for. Raises BadArgument."""
+        asked: dict[str, dict[str, JsonValue]] = {}
+        for name, value in _pairs(self.sampling, "--sampling").items():
+            role, field = _of_role(name, ".")
+            asked.setdefault(role, {})[field] = value
+        everyone = asked.get(DEFAULT, {})
+        merged = {role: {**everyone, **values} for role, values in asked.items()}
+        return {
+            role: Sampling.model_validate(_validated(Sampling, values, "--sampling").model_dump())
+            for role, values in merged.items()
+        }
+
+    def options_of(self, planner: str, given: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """The planner's options, defaults included. Raises BadArgument, UnknownStrategy."""
+        asked = {**given, **_pairs(self.planner_options, "--planner-option")}
+        if self.procedures_first:
+            asked["procedures_first"] = True
+        return _validated(method(planner).options, asked, "--planner-option").model_dump(mode="json")
+
+    def config(self, planner: str, planner_options: dict[str, JsonValue] | None = None) -> Config:
         """Everything that was asked for, as a run records it."""
         world = self.world()
         return Config(
             planner=planner,
-            planner_options=_validated(method(planner).options, planner_options, "--planner").model_dump(mode="json"),
+            planner_options=self.options_of(planner, planner_options or {}),
             env=self._lasting_name(),
             env_options=self.world_options().model_dump(mode="json"),
             selection=self.selection(),
@@ -120,6 +193,9 @@ class Asked(BaseModel):
             limits=Limits.model_validate(_validated(Limits, _pairs(self.limits, "--limit"), "--limit").model_dump()),
             seed=self.seed,
             library=str(self.library.resolve()) if self.library else "",
+            models=self.models_by_role(),
+            sampling=self.sampling_by_role(),
+            without=tuple(sorted(set(self.without))),
         )
 
 
@@ -131,6 +207,18 @@ def _seeds(text: str) -> Iterable[int]:
         if last and int(last) < int(first):
             raise BadArgument(f"--seeds {text}: {part} goes backwards; write {last}-{first}")
         yield from range(int(first), int(last or first) + 1)
+
+
+def _of_role(text: str, mark: str) -> tuple[str, str]:
+    """The role that an option is for, and the rest; without a role it is for all."""
+    role, found, rest = text.partition(mark)
+    return (role, rest) if found and role.isidentifier() else (DEFAULT, text)
+
+
+def budget_of(texts: Iterable[str]) -> Budget | None:
+    """The budget that was given, if any. Raises BadArgument."""
+    pairs = _pairs(texts, "--budget")
+    return Budget.model_validate(_validated(Budget, pairs, "--budget").model_dump()) if pairs else None
 
 
 def _pairs(values: Iterable[str], flag: str) -> dict[str, JsonValue]:

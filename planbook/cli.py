@@ -10,11 +10,11 @@ from pydantic import BaseModel
 
 from planbook import __version__, bench, commands, errors, inspection
 from planbook import demo as demonstration
-from planbook.arguments import JSON, RUN, TASKS, TERMS, WORLD, Asked, options
+from planbook.arguments import ASKING, JSON, RUN, SPENDING, TASKS, TERMS, WORLD, Asked, budget_of, options
 from planbook.lanes import Hosting
 from planbook.printing import ERRORS
 
-FLAGS = {"ids": "--task", "limits": "--limit", "options": "--option"}
+FLAGS = {"ids": "--task", "limits": "--limit", "options": "--option", "models": "--model"}
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 LIBRARY = click.option(
@@ -47,7 +47,7 @@ def demo(out: Path | None, as_json: bool, **given: Any) -> int:
 
 @planbook.command()
 @click.option("--planner", default="procedures", help="The planning method.")
-@options(WORLD, TASKS, TERMS, RUN)
+@options(WORLD, TASKS, TERMS, ASKING, SPENDING, RUN)
 @LIBRARY
 @click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
 @JSON
@@ -59,7 +59,7 @@ def run(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:
         code, summary = commands.resume(resume, hosting, as_json=as_json)
     else:
         asked = Asked(**given)
-        code, summary = commands.play(asked.config(planner, {}), asked.out, hosting, as_json=as_json)
+        code, summary = commands.play(asked.config(planner), asked.out, hosting, as_json=as_json)
     return _answer(code, summary, as_json)
 
 
@@ -76,7 +76,7 @@ def replay(recorded: Path | None, as_json: bool, **given: Any) -> int:
         code, report = commands.compare_run(recorded, hosting, as_json=as_json)
         return _answer(code, report, as_json)
     asked = Asked(**given)
-    code, summary = commands.play(asked.config("procedures", {}), asked.out, hosting, as_json=as_json)
+    code, summary = commands.play(asked.config("procedures"), asked.out, hosting, as_json=as_json)
     return _answer(code, summary, as_json)
 
 
@@ -116,7 +116,9 @@ def bench_command(part: str, as_json: bool) -> int:
 
 def _hosting(given: dict[str, Any]) -> Hosting:
     """Take out of the options what says how episodes are hosted; the rest says what is played."""
-    return Hosting(given.pop("jobs"), given.pop("allow_missing"))
+    return Hosting(
+        given.pop("jobs"), given.pop("allow_missing"), budget_of(given.pop("budgets", ())), given.pop("prices", None)
+    )
 
 
 def _answer(code: int, result: BaseModel | dict[str, Any], as_json: bool) -> int:
@@ -129,7 +131,7 @@ def _answer(code: int, result: BaseModel | dict[str, Any], as_json: bool) -> int
 def _only_with_a_run(what: str, parameter: str) -> None:
     """Refuse options that a recorded run answers itself. Raises BadArgument."""
     context = click.get_current_context()
-    allowed = {parameter, "jobs", "allow_missing", "as_json"}
+    allowed = {parameter, "jobs", "allow_missing", "budgets", "prices", "as_json"}
     given = [
         name
         for name in context.params

@@ -29,7 +29,7 @@ def show(out: Path | None, hosting: Hosting, *, as_json: bool) -> tuple[int, lis
         if asked is MINIWOB_TASKS and missing:
             screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
             continue
-        config = asked.config("procedures", {})
+        config = asked.config("procedures")
         folder = out / str(asked.env) if out else new_folder(RUNS, config)
         code, summary = play(config, folder, hosting, as_json=as_json)
         summaries.append(summary)

@@ -11,7 +11,8 @@ from planbook.lanes import Hosting, Lane, side_by_side
 from planbook.run import Entry, Run
 from planbook.runner import play_entry, recorded_endings
 from planbook.telling import tell
-from planner import Body, Ending, EventKind, JournalMismatch, Outcome
+from planner import Body, Ending, EventKind, JournalMismatch, Outcome, Roles
+from planner.asking import no_model
 
 OBJECT_ID = re.compile(r"\b([A-Za-z]+)[ _](\d+)\b")
 
@@ -65,7 +66,15 @@ def replay_run(run: Run, on_comparison: Callable[[Entry, Comparison], None], *, 
         return _replay(run, entry, lane, endings.get(entry.index))
 
     hosting = hosting or Hosting()
-    return side_by_side(run.entries(), config.world, config.world_options, play_one, on_comparison, hosting)
+    return side_by_side(
+        run.entries(),
+        config.world,
+        config.world_options,
+        play_one,
+        on_comparison,
+        hosting,
+        open_roles=lambda stopped: Roles(no_model, config.sampling),
+    )
 
 
 def _replay(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> Comparison:

@@ -5,34 +5,46 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel
 
 from envs import Environment, EnvsError, WorldBroken
 from planbook.errors import INTERRUPTED
-from planner import EpisodeStopped, JournalFailed
+from planner import Budget, EpisodeStopped, JournalFailed, Roles
+from planner.asking import SILENT
 from sandbox import Sandbox
 
+OpenRoles = Callable[[Callable[[], bool]], Roles]
 Entry = TypeVar("Entry")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Hosting:
-    """How episodes are hosted: how many side by side, and which required mechanisms of the sandbox may be missing."""
+    """How episodes are hosted, whatever is played: how many side by side, which required mechanisms of the sandbox may be
+    missing, what may be spent, and by which price table.
+    """
 
     jobs: int = 1
     allow_missing: tuple[str, ...] = ()
+    budget: Budget | None = None
+    prices: Path | None = None
 
 
 class Lane:
     """What one thread works with: the shared sandbox, and a world that is made anew after it broke."""
 
     def __init__(
-        self, world_class: type[Environment], options: BaseModel, sandbox: Sandbox, guard: Callable[[], None]
+        self,
+        world_class: type[Environment],
+        options: BaseModel,
+        sandbox: Sandbox,
+        guard: Callable[[], None],
+        roles: Roles = SILENT,
     ) -> None:
-        self.sandbox, self.guard = sandbox, guard
+        self.sandbox, self.guard, self.roles = sandbox, guard, roles
         self._world_class, self._options = world_class, options
         self._world: Environment | None = None
 
@@ -63,11 +75,13 @@ def side_by_side(
     on_result: Callable[[Entry, Result], None],
     hosting: Hosting,
     guard: Callable[[], None] = lambda: None,
+    open_roles: OpenRoles = lambda stopped: SILENT,
 ) -> bool:
     """Hand every entry to ``play_one`` in one of the threads; results are reported in this thread.
 
     Returns False if Ctrl-C stopped it: no further episode begins, and those under way end at their next action. What
-    ``play_one`` raises is raised here. ``guard`` is called before every action, and may raise BudgetEnded.
+    ``play_one`` raises is raised here. ``guard`` is called before every action, and may raise BudgetEnded;
+    ``open_roles`` is told how a waiting model learns that it should stop.
     """
     count = min(hosting.jobs if world_class.parallel else 1, len(entries))
     if not count:
@@ -98,7 +112,8 @@ def side_by_side(
             lane.drop_world()
 
     with Sandbox(allow_missing=hosting.allow_missing) as sandbox:
-        lanes = [Lane(world_class, options, sandbox, unless_stopped) for _ in range(count)]
+        roles = open_roles(stop.is_set)
+        lanes = [Lane(world_class, options, sandbox, unless_stopped, roles) for _ in range(count)]
         threads = [threading.Thread(target=work, args=(lane,), daemon=True) for lane in lanes]
         try:
             for thread in threads:

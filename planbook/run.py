@@ -16,7 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from envs import Environment, Selection, Task, load_world
 from planbook.errors import BadRun
-from planbook.store import Store
+from planbook.spending import prices_from, spent_so_far
+from planbook.store import EpisodeJournal, Store, Watch
+from planner import Body, Budget, EventKind, Meter
+from planner.models import Sampling
 from sandbox import Limits
 
 CONFIG_FILE, STORE_FILE = "run.json", "run.db"
@@ -31,6 +34,27 @@ RECORDED_PACKAGES = (
     "pydantic",
     "tree-sitter",
 )
+
+
+class Learning(BaseModel):
+    """How rules are built (AutoManual, appendix D)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: tuple[str, ...] = ()
+    """The examples to start from, with their rules."""
+    tasks_per_type: int = Field(default=6, ge=1)
+    solved_after: int = Field(default=3, ge=1)
+    """Successes in a row after which a type's other tasks are left out."""
+    max_rules: int = Field(default=12, ge=1)
+    per_type: bool = False
+    """Rules of each task type by themselves."""
+    rules_for: tuple[str, ...] = ()
+    """The types whose episodes make rules; of the others only skills and reflections are kept. Empty: all."""
+    procedures: bool = True
+    """Whether successes are generalised into procedures."""
+    verify: str = ""
+    """SPLIT:N, tasks beside the building tasks that a procedure must solve: N of each type."""
 
 
 class Config(BaseModel):
@@ -49,7 +73,15 @@ class Config(BaseModel):
     limits: Limits = Limits()
     seed: int = 0
     library: str = ""
-    """The folder of procedures, or empty for the shipped ones."""
+    """The folder of what is known beforehand, or empty for what ships."""
+    models: dict[str, str] = Field(default_factory=dict)
+    """Model by role; ``default`` stands for the roles that are not named."""
+    sampling: dict[str, Sampling] = Field(default_factory=dict)
+    """Sampling by role, likewise."""
+    without: tuple[str, ...] = ()
+    """What is left out (ablations)."""
+    learning: Learning | None = None
+    """How rules are built from the episodes; None if nothing is learnt."""
 
     @property
     def title(self) -> str:
@@ -75,6 +107,7 @@ class RunFile(BaseModel):
     config: Config
     begun: str
     versions: dict[str, str]
+    budget: Budget = Budget()
 
 
 class Entry(BaseModel):
@@ -97,7 +130,8 @@ class Run:
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claim: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
-        self.store, self._claim = store, claim
+        self.store, self._claim, self._file = store, claim, file
+        self.meter = Meter()
 
     @classmethod
     def create(cls, folder: Path, config: Config, tasks: Sequence[Task]) -> Self:
@@ -150,6 +184,26 @@ class Run:
         pairs = [(task, repeat) for repeat in range(self.config.repeats) for task in tasks]
         entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
+
+    def sit_down(self, budget: Budget | None, prices: Path | None) -> None:
+        """Begin to spend: what earlier sittings spent counts, and so does their budget unless a new one is given."""
+        if budget is not None and budget != self._file.budget:
+            self._file = self._file.model_copy(update={"budget": budget})
+            _write(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
+        price = prices_from(prices)
+        self.meter = Meter(self._file.budget, spent_so_far(self.store.events(), price), price)
+        sittings = sum(1 for _ in self.store.events("run", "sitting"))
+        self.store.put("run", "sitting", sittings, {})
+
+    def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
+        """The journal of a scope; what is new there is metered, and told to ``watch``."""
+
+        def metered(kind: EventKind, body: Body) -> None:
+            self.meter.saw(kind, body)
+            if watch is not None:
+                watch(kind, body)
+
+        return self.store.journal(path, metered)
 
     def changed_versions(self) -> list[str]:
         """What is installed in another version than when the run was begun."""

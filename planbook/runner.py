@@ -6,6 +6,7 @@ from envs import Environment, EnvsError, MissingRequirement
 from planbook.lanes import Hosting, Lane, side_by_side
 from planbook.run import Config, Entry, Run
 from planbook.store import Watch
+from planbook.voices import voices
 from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
 
 DIVERGED = "diverged"
@@ -39,13 +40,22 @@ def run_tasks(
     left = [entry for entry in run.entries() if entry.index not in played]
 
     def play_one(entry: Entry, lane: Lane) -> Ending:
-        ending = _play_out(run, memory, entry, lane, watch)
+        ending = play_out(run, memory, entry, lane, watch)
         if ending.outcome is Outcome.BROKEN:
             lane.drop_world()
         return ending
 
     config = run.config
-    return side_by_side(left, config.world, config.world_options, play_one, on_ending, hosting or Hosting())
+    return side_by_side(
+        left,
+        config.world,
+        config.world_options,
+        play_one,
+        on_ending,
+        hosting or Hosting(),
+        run.meter.before_action,
+        lambda stopped: voices(config, run.meter.before_call, stopped),
+    )
 
 
 def play_entry(
@@ -62,16 +72,17 @@ def play_entry(
         terms=Terms(actions=config.actions, limits=config.limits, seed=f"{config.seed}/{entry.repeat}"),
         path=path,
         memory=memory,
+        roles=lane.roles.seeded(config.seed + entry.repeat),
         guard=lane.guard,
     )
     return play(episode, strategy.play, options)
 
 
-def _play_out(run: Run, memory: Memory, entry: Entry, lane: Lane, watch: Watch | None) -> Ending:
+def play_out(run: Run, memory: Memory, entry: Entry, lane: Lane, watch: Watch | None) -> Ending:
     """Play one episode; where its recorded part cannot be repeated, count that as BROKEN and start over."""
     path, restart = entry.path, 0
     while True:
-        journal = run.store.journal(path, watch)
+        journal = run.journal(path, watch)
         if recorded := journal.get(path, "outcome", 0):
             ending = Ending.model_validate(recorded)
         else:

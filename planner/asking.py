@@ -39,12 +39,19 @@ class Roles:
         *,
         guard: Callable[[], None] = lambda: None,
         repairs: int = REPAIRS,
+        seed: int = 0,
     ) -> None:
         self._load, self._sampling, self._guard, self.repairs = load, dict(sampling), guard, repairs
+        self._seed = seed
+
+    def seeded(self, seed: int) -> "Roles":
+        """The same roles with another seed, for another repeat of the same tasks."""
+        return Roles(self._load, self._sampling, guard=self._guard, repairs=self.repairs, seed=seed)
 
     def sampling(self, role: str) -> Sampling:
         """How replies of a role are drawn."""
-        return self._sampling.get(role) or self._sampling.get(DEFAULT) or Sampling()
+        sampling = self._sampling.get(role) or self._sampling.get(DEFAULT) or Sampling()
+        return sampling if sampling.seed is None else sampling.model_copy(update={"seed": sampling.seed + self._seed})
 
     def fit(self, role: str, messages: Sequence[Message]) -> Fitted:
         """The messages as they fit the role's context. Raises ContextExceeded."""

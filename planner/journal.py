@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from planner.errors import JournalFailed, JournalMismatch
 
-EventKind = Literal["task", "recall", "ask", "act", "rewind", "cell", "outcome", "rules", "versions"]
+EventKind = Literal["task", "recall", "ask", "act", "rewind", "cell", "outcome", "learnt", "versions", "sitting"]
 Body = Mapping[str, JsonValue]
 
 

@@ -19,6 +19,17 @@ class RuleType(StrEnum):
     UNRESOLVED_ERROR = "Unresolved Error"
 
 
+MEANINGS = {
+    RuleType.SPECIAL_PHENOMENON: "something that can be observed here and is not what one would expect",
+    RuleType.SPECIAL_MECHANISM: "how the world works, where it is particular to this world",
+    RuleType.USEFUL_HELPER_METHOD: "a function of use in several tasks; its code is the example",
+    RuleType.SUCCESS_PROCESS: "how tasks of a kind are done, step by step",
+    RuleType.CORRECTED_ERROR: "a mistake or misunderstanding, and what put it right",
+    RuleType.UNRESOLVED_ERROR: "an error that nobody has put right so far",
+}
+"""What each type is for, as prompts say it."""
+
+
 class Learnt(BaseModel):
     """Base of what is kept between episodes."""
 

@@ -1,0 +1,39 @@
+"""The models of a run: each is made when its role first speaks."""
+
+import threading
+from collections.abc import Callable
+
+from planbook.errors import BadArgument
+from planbook.run import Config
+from planner import Roles, method
+from planner.asking import DEFAULT, no_model
+from planner.models import Model, load_model
+
+
+def voices(config: Config, before_call: Callable[[], None], stopped: Callable[[], bool]) -> Roles:
+    """The roles of a run. ``before_call`` may raise BudgetEnded; a model that waits looks at ``stopped``."""
+    lock, models = threading.Lock(), dict[str, Model]()
+
+    def load(role: str) -> Model:
+        spec = config.models.get(role) or config.models.get(DEFAULT)
+        if spec is None:
+            return no_model(role)
+        with lock:
+            if spec not in models:
+                models[spec] = load_model(spec, stopped=stopped)
+            return models[spec]
+
+    return Roles(load, config.sampling, guard=before_call, seed=config.seed)
+
+
+def check_voices(config: Config, more: tuple[str, ...] = ()) -> None:
+    """See that every role that will be asked has a model, before anything begins. Raises BadArgument, ModelError."""
+    roles = {*method(config.planner).roles, *more}
+    missing = sorted(role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT)))
+    if missing:
+        raise BadArgument(
+            f"{config.planner} asks a model ({', '.join(missing)}): name one with --model, for example "
+            "--model openai:NAME (with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or recorded:FILE"
+        )
+    for role in roles:
+        load_model(config.models.get(role) or config.models[DEFAULT])

@@ -1,0 +1,72 @@
+"""What the Builder and the Consolidator have in common: the terms, and edits read out of a reply."""
+
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from envs import Environment
+from planner import Prompts, surface
+from planner.models import Message
+from rules.book import RuleBook
+from rules.cases import Case, Form, Permissions
+from rules.edits import Author
+from rules.system import Edited, RuleSystem, Trajectories, run_edits
+from rules.templates import FOLDER
+from rules.types import MEANINGS
+from sandbox import Sandbox
+from sandbox.reading import read_reply
+
+PROMPTS = Prompts(FOLDER)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How rules are managed: for which world, how many, in which form, and what is left out.
+
+    ``cooperation`` shows the agent's thoughts; ``cases`` and ``classification`` condition the Builder's prompts.
+    """
+
+    world: type[Environment]
+    options: BaseModel
+    max_rules: int = 12
+    form: Form = field(default_factory=Form)
+    cooperation: bool = True
+    cases: bool = True
+    classification: bool = True
+
+    def system_message(self, name: str) -> Message:
+        """What a role is told first, by the name of its template."""
+        text = PROMPTS[name].render(
+            about=self.world.about,
+            surface=surface(self.world, self.options),
+            form=self.form,
+            types=[(kind.value, meaning) for kind, meaning in MEANINGS.items() if kind in self.form.offered],
+            max_rules=self.max_rules,
+        )
+        return Message(role="system", content=text)
+
+
+@dataclass(frozen=True)
+class Editor:
+    """Runs the edits of replies on a book, each reply on the same one."""
+
+    sandbox: Sandbox
+    book: RuleBook
+    permissions: Permissions
+    who: Author
+    where: str
+    case: Case | None = None
+    trajectories: Trajectories | None = None
+
+    def read(self, reply: str) -> Edited:
+        """The edits of a reply, carried out. Raises ValueError with what is to be told the model."""
+        code = read_reply(reply)
+        if code.problem is not None:
+            raise ValueError(str(code.problem))
+        system = RuleSystem(
+            self.book, self.permissions, self.trajectories, who=self.who, where=self.where, case=self.case
+        )
+        edited = run_edits(self.sandbox, system, code.code)
+        if edited.change is None:
+            raise ValueError(edited.message)
+        return edited

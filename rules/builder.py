@@ -1,0 +1,111 @@
+"""The Builder (AutoManual, section 3.3): what an episode teaches becomes rules, by case-conditioned prompts."""
+
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from planner import Conclusion, Outcome, Scope, Trajectory, UnusableReply, tell_trajectory
+from planner.models import Message
+from rules.asking import PROMPTS, Editor, Terms
+from rules.book import RuleBook
+from rules.cases import BUILDER, BUILDER_WITHOUT_CASES, Blame, Case, Permissions, case_of, read_blame
+from rules.edits import Change
+from rules.types import RuleType
+from sandbox import Sandbox
+
+ROLE: Final = "builder"
+
+
+@dataclass(frozen=True)
+class Built:
+    """What the Builder made of an episode. ``change`` is None where nothing changed; ``note`` then says why.
+
+    ``analysis`` is what the Builder said about whose fault an error was.
+    """
+
+    book: RuleBook
+    change: Change | None = None
+    case: Case | None = None
+    blame: Blame | None = None
+    analysis: str = ""
+    note: str = ""
+
+
+class Classified(NamedTuple):
+    """The Builder's verdict, and the conversation that led to it."""
+
+    blame: Blame
+    analysis: str
+    history: tuple[Message, ...]
+
+
+def build_rules(
+    scope: Scope, sandbox: Sandbox, book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, terms: Terms
+) -> Built:
+    """Show an episode to the Builder; replies that stay unusable change nothing. Raises ModelError, BudgetEnded."""
+    outcome = trajectory.ending.outcome
+    if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
+        return Built(book, note="the episode teaches nothing about the world")
+    told = _told(book, trajectory, conclusion, terms)
+    classified: Classified | None = None
+    try:
+        if outcome is not Outcome.DIRECT_SUCCESS and terms.cases and terms.classification:
+            classified = _classify(scope, told, terms)
+        blame = classified.blame if classified else Blame.IMPERFECT_RULES
+        case = case_of(outcome, blame) if terms.cases else None
+        change = _manage(scope, sandbox, book, case, classified, told, terms)
+    except UnusableReply as unusable:
+        return Built(book, note=str(unusable), **_of(classified))
+    return Built(change.on(book), change, case, **_of(classified))
+
+
+def _classify(scope: Scope, told: dict[str, Any], terms: Terms) -> Classified:
+    """Ask whose fault the errors were (listing 12)."""
+    history = [terms.system_message("builder/system")]
+    answer = scope.ask(ROLE, PROMPTS["builder/classify"], read=read_blame, history=history, **told)
+    return Classified(answer.value, answer.reply.text, answer.history)
+
+
+def _manage(
+    scope: Scope,
+    sandbox: Sandbox,
+    book: RuleBook,
+    case: Case | None,
+    classified: Classified | None,
+    told: dict[str, Any],
+    terms: Terms,
+) -> Change:
+    """Ask for the edits that the case calls for (listings 13 to 18)."""
+    editor = Editor(sandbox, book, _permissions(case, terms), ROLE, scope.path, case)
+    asked: dict[str, Any] = {"instructions": _instructions(case, terms)}
+    if classified:
+        prompt, history = PROMPTS["builder/carry_on"], classified.history
+    else:
+        prompt, history = PROMPTS["builder/manage"], (terms.system_message("builder/system"),)
+        asked |= told
+    change = scope.ask(ROLE, prompt, read=editor.read, history=history, **asked).value.change
+    assert change is not None
+    return change
+
+
+def _told(book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, terms: Terms) -> dict[str, Any]:
+    return {
+        "rules": book.active,
+        "episode": trajectory.path,
+        "trajectory": tell_trajectory(trajectory, thoughts=terms.cooperation),
+        "conclusion": conclusion if terms.cooperation else Conclusion(text="", code=conclusion.code),
+    }
+
+
+def _permissions(case: Case | None, terms: Terms) -> Permissions:
+    return (BUILDER[case] if case else BUILDER_WITHOUT_CASES).within(terms.form)
+
+
+def _instructions(case: Case | None, terms: Terms) -> str:
+    """What the case asks for; case_0 stands for the ablation without cases."""
+    prompt = PROMPTS[f"builder/case_{case.number if case else 0}"]
+    helpers = RuleType.USEFUL_HELPER_METHOD in terms.form.offered
+    return prompt.render(**({"helpers": helpers} if "helpers" in prompt.variables else {}))
+
+
+def _of(classified: Classified | None) -> dict[str, Any]:
+    return {"blame": classified.blame, "analysis": classified.analysis} if classified else {}

@@ -1,0 +1,59 @@
+"""The Consolidator (AutoManual, section 3.3): where there are too many rules, some are merged or deleted."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from planner import Scope, UnusableReply
+from rules.asking import PROMPTS, Editor, Terms
+from rules.book import RuleBook
+from rules.cases import CONSOLIDATOR
+from rules.edits import Change
+from rules.system import Trajectories
+from sandbox import Sandbox
+
+ROLE: Final = "consolidator"
+ROUNDS = 4
+"""Blocks of edits that the Consolidator may write before the next episode; it can never loop for ever."""
+
+
+def consolidate(
+    scope: Scope,
+    sandbox: Sandbox,
+    book: RuleBook,
+    evidence: Mapping[str, str],
+    trajectories: Trajectories,
+    terms: Terms,
+) -> tuple[RuleBook, tuple[Change, ...]]:
+    """Bring the rules down towards ``max_rules``, as far as the Consolidator sees fit.
+
+    ``evidence`` says of a rule's id, in a line, how often it was used. Replies that stay unusable change nothing more.
+    Raises ModelError, BudgetEnded.
+    """
+    changes: list[Change] = []
+    history = [terms.system_message("consolidator/system")]
+    message, permissions = "", CONSOLIDATOR.within(terms.form)
+    for left in range(ROUNDS, 0, -1):
+        editor = Editor(sandbox, book, permissions, ROLE, scope.path, trajectories=trajectories)
+        known = {rule.id: evidence[rule.id] for rule in book.active if rule.id in evidence}
+        try:
+            answer = scope.ask(
+                ROLE,
+                PROMPTS["consolidator/rules"],
+                read=editor.read,
+                history=history,
+                rules=book.active,
+                max_rules=terms.max_rules,
+                evidence=known,
+                message=message,
+                left=left,
+            )
+        except UnusableReply:
+            break
+        edited, history = answer.value, list(answer.history)
+        if edited.change is not None and edited.change.touched:
+            changes.append(edited.change)
+            book = edited.change.on(book)
+        if edited.stopped:
+            break
+        message = edited.message or "It printed nothing."
+    return book, tuple(changes)
