@@ -1,13 +1,13 @@
 """What building starts from: one example of a simple task, and the few rules that can be read off it.
 
-A start is a folder with ``example.md``, the example as a planner is shown it, and ``rules.json``, a list of rules. Those
-that ship lie in ``manuals/WORLD/start/NAME``. The first line of an example may name the task that it plays:
-``<!-- task: ID -->``. It is not shown; tasks that are examples do not belong into a test.
+A start is a folder with ``example.md``, the example as a planner is shown it, and ``rules.json``, a list of
+rules. Those that ship lie in ``manuals/WORLD/start/NAME``. The first line of an example may name the task that it plays,
+``<!-- task: ID -->``; it is not shown. A task that is an example does not belong into a test.
 """
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -17,6 +17,15 @@ from manuals.library import SHIPPED
 from rules.types import Learnt, Rule
 
 EXAMPLE, RULES = "example.md", "rules.json"
+USUAL_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "alfworld": {"": ("put",)},
+    "miniwob": {"": ("search-engine", "click-menu", "enter-date", "social-media-some"), "feedback": ("search-engine",)},
+    "toy": {"": ("fetch",)},
+}
+"""The starts of AutoManual's experiments (sections 4 and D), by world and split; "" is any other split."""
+NOT_BUILT_ON: Mapping[str, tuple[str, ...]] = {"miniwob": ("email-inbox-nl-turk", "email-inbox-forward-nl-turk")}
+"""Task types, by world, that repeat others: tested, but not built on (section D)."""
+
 _RULES = TypeAdapter(tuple[Rule, ...])
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
 _ID = re.compile(r"\brule_\d+\b")
@@ -33,6 +42,17 @@ class Start(Learnt):
 def starts(world_name: str) -> tuple[str, ...]:
     """The names of the starts that ship for a world."""
     return tuple(sorted(path.parent.name for path in (SHIPPED / world_name / "start").glob(f"*/{EXAMPLE}")))
+
+
+def usual_starts(world_name: str, split: str = "") -> tuple[str, ...]:
+    """The starts that building on a split of a world begins with unless a run says otherwise; none for other worlds."""
+    by_split = USUAL_STARTS.get(world_name, {})
+    return by_split.get(split, by_split.get("", ()))
+
+
+def types_to_build_on(world_name: str, types: Sequence[str]) -> tuple[str, ...]:
+    """Those of the types that are built on: of the 9 of MiniWoB++ with feedback, 7."""
+    return tuple(kind for kind in types if kind not in NOT_BUILT_ON.get(world_name, ()))
 
 
 def read_start(world_name: str, names: Sequence[str]) -> Start:
