@@ -1,7 +1,7 @@
 """What building starts from: one example of a simple task, and the few rules that can be read off it.
 
-A start is a folder with ``example.md``, the example as a planner is shown it, and ``rules.json``, a list of
-rules. Those that ship lie in ``manuals/WORLD/start/NAME``. The first line of an example may name the task that it plays,
+A start is a folder with ``example.md``, the example as a planner is shown it, and ``rules.json``, a list of rules.
+Those that ship are ``manuals/WORLD/start/NAME``. An example's first line may name the task that it plays, as
 ``<!-- task: ID -->``; it is not shown. A task that is an example does not belong into a test.
 """
 

@@ -180,7 +180,7 @@ class Alfworld(Environment):
 
     @action("agent.put_in_or_on('pen_1', 'drawer_4') -> 'You put pen_1 in/on drawer_4. ...'")
     def put_in_or_on(self, object: str, receptacle: str) -> Observation:
-        """Put the object that the agent holds in or on the receptacle that it is at; a closed one must be opened first."""
+        """Put the object that the agent holds in or on the receptacle that it is at, which must not be closed."""
         reply = self._send("put {} in/on {}" if self._puts else "move {} to {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = EMPTY_HANDED
