@@ -71,6 +71,8 @@ class Environment(ABC):
     """
 
     name: ClassVar[str]
+    about: ClassVar[str] = ""
+    """A paragraph for prompts: what the world is, what the agent is in it, and how its observations are read."""
     actions: ClassVar[Mapping[str, ActionSpec]] = {}
     queries: ClassVar[Mapping[str, ActionSpec]] = {}
     attributes: ClassVar[Mapping[str, str]] = {}

@@ -23,6 +23,12 @@ class Toy(Environment):
     """Some boxes, each closed; the task names one thing, or two, that must end up on the table."""
 
     name = "toy"
+    about = (
+        "A toy world: some boxes, all closed at first, with things in them, and a table. The agent opens boxes, takes "
+        "things out and puts them on the table; it can hold one thing at a time. Every action returns a sentence that "
+        "says what happened; one that cannot be done returns 'Nothing happens: ' and the reason. The task is done as "
+        "soon as everything it names is on the table."
+    )
     types = ("fetch", "fetch_two")
     splits = ("all",)
     action_limit = 30
@@ -70,7 +76,7 @@ class Toy(Environment):
 
     @action("agent.open('box_2') -> 'You open box_2. In it, you see key.'")
     def open(self, box: str) -> Observation:
-        """Open a box and see what is in it."""
+        """Open a box and see what is in it. An open box may be opened again."""
         if box not in self._boxes:
             return self._refused(f"there is no {box}")
         self._open.add(box)
@@ -78,7 +84,7 @@ class Toy(Environment):
 
     @action("agent.take('key', 'box_2') -> 'You take key from box_2.'")
     def take(self, thing: str, box: str) -> Observation:
-        """Take a thing out of an open box with an empty hand."""
+        """Take a thing out of a box that was opened. The hand must be empty."""
         if self._holding != "nothing":
             return self._refused(f"you hold {self._holding}")
         if box not in self._open or thing not in self._boxes[box]:
@@ -89,7 +95,7 @@ class Toy(Environment):
 
     @action("agent.put('key') -> 'You put key on the table.'")
     def put(self, thing: str) -> Observation:
-        """Put the thing in hand on the table."""
+        """Put the thing in hand on the table. No other thing can be put there."""
         if self._holding != thing or thing == "nothing":
             return self._refused(f"you do not hold {thing}")
         self._table.append(thing)

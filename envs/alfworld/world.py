@@ -41,6 +41,14 @@ class Alfworld(Environment):
     """
 
     name = "alfworld"
+    about = (
+        "A household in words: the agent is a robot in one room, around it are receptacles (furniture, appliances, "
+        "whatever can hold things), and in or on them are objects. Each has an id of its kind and a number, such "
+        "as desk_1 or mug_2. The first observation lists the receptacles of the room and gives the task, which "
+        "names kinds: anything of that kind will do. Every action returns an observation that ends with where the "
+        "agent is and what it holds; an action that cannot be done changes nothing, and its observation begins "
+        "with 'Nothing happens.' The episode ends by itself once the task is done."
+    )
     types = TYPES
     splits = (*games.DATA_SPLITS, generated.SPLIT)
     attributes = {
@@ -134,9 +142,11 @@ class Alfworld(Environment):
 
     # The actions.
 
-    @action("go_to('countertop_1') -> On countertop_1, you see candle_1, cloth_2, and soapbar_1.")
+    @action(
+        "agent.go_to('shelf_2') -> 'On shelf_2, you see pen_1, and vase_3. You are at shelf_2 and holding nothing.'"
+    )
     def go_to(self, receptacle: str) -> Observation:
-        """Go to a receptacle and see what is on it, or that it is closed."""
+        """Go to a receptacle and see what is on it, or that it is closed. The agent must not be there already."""
         reply = self._send("go to {}", receptacle)
         if reply.text == NOTHING and self._opens_up(receptacle):
             reply = self._send("examine {}", receptacle)
@@ -148,65 +158,67 @@ class Alfworld(Environment):
         """Whether a refused go_to may look into another receptacle that stands here (nothing else here is examined)."""
         return self._chosen.shared_locations == "open" and receptacle not in (self._location, self._holding)
 
-    @action("open('cabinet_1') -> You open cabinet_1. In cabinet_1, you see cloth_1.")
+    @action("agent.open('drawer_4') -> 'You open drawer_4. In drawer_4, you see keychain_1. ...'")
     def open(self, receptacle: str) -> Observation:
-        """Open a receptacle and see what is in it."""
+        """Open the closed receptacle that the agent is at, and see what is in it."""
         return self._told(self._send("open {}", receptacle))
 
-    @action("close('cabinet_1') -> You close cabinet_1.", name="close")
+    @action("agent.close('drawer_4') -> 'You close drawer_4. ...'", name="close")
     def shut(self, receptacle: str) -> Observation:
-        """Close an opened receptacle."""
+        """Close the open receptacle that the agent is at."""
         return self._told(self._send("close {}", receptacle))
 
-    @action("take_from('soapbar_1', 'towelholder_1') -> You take soapbar_1 from towelholder_1.")
+    @action(
+        "agent.take_from('pen_1', 'shelf_2') -> 'You take pen_1 from shelf_2. You are at shelf_2 and holding pen_1.'"
+    )
     def take_from(self, object: str, receptacle: str) -> Observation:
-        """Take an object from a receptacle, with empty hands."""
+        """Take an object that is seen in or on the receptacle that the agent is at. Its hands must be empty."""
         reply = self._send("take {} from {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = object
         return self._told(reply)
 
-    @action("put_in_or_on('soapbar_1', 'cabinet_1') -> You put soapbar_1 in/on cabinet_1.")
+    @action("agent.put_in_or_on('pen_1', 'drawer_4') -> 'You put pen_1 in/on drawer_4. ...'")
     def put_in_or_on(self, object: str, receptacle: str) -> Observation:
-        """Put the object that the agent holds in or on a receptacle; a closed one must be opened first."""
+        """Put the object that the agent holds in or on the receptacle that it is at, which must not be closed."""
         reply = self._send("put {} in/on {}" if self._puts else "move {} to {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = EMPTY_HANDED
         return self._told(reply)
 
-    @action("use('desklamp_1') -> You turn on desklamp_1.")
+    @action("agent.use('floorlamp_1') -> 'You turn on floorlamp_1. ...'")
     def use(self, object: str) -> Observation:
-        """Turn on a lamp that stands at the agent's location."""
+        """Turn on a lamp that is where the agent is."""
         return self._told(self._send("use {}", object))
 
-    @action("clean_with('soapbar_1', 'sinkbasin_1') -> You clean soapbar_1 using sinkbasin_1.")
+    @action("agent.clean_with('fork_2', 'sinkbasin_1') -> 'You clean fork_2 using sinkbasin_1. ...'")
     def clean_with(self, object: str, receptacle: str) -> Observation:
         """Clean the object that the agent holds, at a sink."""
         return self._told(self._send("clean {} with {}", object, receptacle))
 
-    @action("heat_with('tomato_1', 'microwave_1') -> You heat tomato_1 using microwave_1.")
+    @action("agent.heat_with('egg_1', 'microwave_1') -> 'You heat egg_1 using microwave_1. ...'")
     def heat_with(self, object: str, receptacle: str) -> Observation:
         """Heat the object that the agent holds, at a microwave."""
         return self._told(self._send("heat {} with {}", object, receptacle))
 
-    @action("cool_with('pan_2', 'fridge_1') -> You cool pan_2 using fridge_1.")
+    @action("agent.cool_with('bowl_3', 'fridge_1') -> 'You cool bowl_3 using fridge_1. ...'")
     def cool_with(self, object: str, receptacle: str) -> Observation:
         """Cool the object that the agent holds, at a fridge."""
         return self._told(self._send("cool {} with {}", object, receptacle))
 
-    @action("look() -> You are facing countertop_1. Next to it, you see nothing.")
+    @action("agent.look() -> 'You are facing shelf_2. Next to it, you see nothing. ...'")
     def look(self) -> Observation:
-        """See what the agent stands before."""
+        """See which receptacle the agent faces; not what is in or on it."""
         return self._told(self._send("look"))
 
-    @action("inventory() -> You are carrying: mug_1.")
+    @action("agent.inventory() -> 'You are carrying: pen_1. ...'")
     def inventory(self) -> Observation:
         """See what the agent holds."""
         return self._told(self._send("inventory"))
 
-    @action("examine('shelf_2') -> On shelf_2, you see pen_1.")
+    @action("agent.examine('shelf_2') -> 'On shelf_2, you see vase_3. ...'")
     def examine(self, thing: str) -> Observation:
-        """See what is on or in a receptacle at the agent's location, or how the object that it holds is."""
+        """See what is in or on a receptacle where the agent is, or what is special about the object that it holds."""
         return self._told(self._send("examine {}", thing))
 
 

@@ -28,6 +28,15 @@ class Miniwob(Environment):
     """A task is a page type and a seed: ``click-button/17``. Goal and params are there once it has begun."""
 
     name = "miniwob"
+    about = (
+        "Small web pages in a browser, each with one task, which the agent does with mouse and keyboard. The first "
+        "observation is the page's HTML, in which the task stands in the element with the id query. Every action "
+        "returns the HTML as it is afterwards, with what a field holds as its value; an action that cannot be "
+        "carried out changes nothing and returns 'Nothing happens: ', the reason, and then the HTML. A plan may "
+        "stop wherever the page has to be looked at before going on: the next plan begins on the page as it was "
+        "left. The episode is over, done or failed, as soon as the page has judged it, for example when a form is "
+        "submitted."
+    )
     types = task_types.SPLITS["all"]
     splits = tuple(task_types.SPLITS)
     action_limit = 20
@@ -101,22 +110,22 @@ class Miniwob(Environment):
         """Close the tab; the browser stays for the others, until the process ends."""
         self._drop_tab()
 
-    @action("click_xpath(\"//button[text()='Ok']\")")
+    @action("agent.click_xpath(\"//button[text()='Ok']\") -> the page's HTML")
     def click_xpath(self, xpath: str) -> Observation:
-        """Click on the first element that the XPath matches, visible and not covered. Returns the page's HTML."""
+        """Click on the first element that the XPath matches. It must be visible, not covered, and not disabled."""
         return self._do(lambda tab: tab.click(xpath))
 
-    @action("click_option(\"//option[text()='Vanya']\")")
+    @action("agent.click_option(\"//option[text()='Red']\") -> the page's HTML")
     def click_option(self, xpath: str) -> Observation:
-        """Choose an option of a list. In a list of several choices it is added, or taken back if it was chosen."""
+        """Choose an option of a list (select). In a list of several choices it is added, or taken back."""
         return self._do(lambda tab: tab.click_option(xpath))
 
-    @action('type("Ronda")')
+    @action("agent.type('some text') -> the page's HTML")
     def type(self, text: str) -> Observation:
-        """Type text, key by key, into the field that has the focus: click on the field first."""
+        """Type text, key by key, into the field that has the focus: click on it first. What it held stays there."""
         return self._do(lambda tab: tab.type(text))
 
-    @action('press_key("enter")')
+    @action("agent.press_key('enter') -> the page's HTML")
     def press_key(self, key: str) -> Observation:
         """Press a key: a character, or enter, space, tab, backspace, delete, escape, home, end, page_up, page_down,
         arrow_up, arrow_down, arrow_left, arrow_right."""
@@ -127,32 +136,35 @@ class Miniwob(Environment):
             )
         return self._do(lambda tab: tab.press(known))
 
-    @action('move_mouse_on("//li[2]")')
+    @action("agent.move_mouse_on('//li[2]') -> the page's HTML")
     def move_mouse_on(self, xpath: str) -> Observation:
         """Move the mouse on the first element that the XPath matches, without clicking."""
         return self._do(lambda tab: tab.hover(xpath))
 
-    @action("click_at(\"//*[@id='area']\", 20, 35)")
+    @action("agent.click_at(\"//*[@id='area']\", 20, 35) -> the page's HTML")
     def click_at(self, xpath: str, x: float, y: float) -> Observation:
-        """Click at a point of an element: x pixels right of and y pixels below its upper left corner."""
+        """Click at a point of an element: x pixels right of and y pixels below its upper left corner.
+
+        Nothing else may cover the element at that point.
+        """
         return self._do(lambda tab: tab.click_at(xpath, x, y))
 
-    @action('drag("//li[1]", "//li[3]")')
+    @action("agent.drag('//li[1]', '//li[3]') -> the page's HTML")
     def drag(self, from_xpath: str, to_xpath: str) -> Observation:
-        """Press the mouse on one element, move it to another, and let go."""
+        """Press the mouse on one element, move it to another, and let go there."""
         return self._do(lambda tab: tab.drag(from_xpath, to_xpath))
 
-    @action('select_text("//p[2]")')
+    @action("agent.select_text('//p[2]') -> the page's HTML")
     def select_text(self, xpath: str) -> Observation:
         """Select all text of an element; in a field, what is typed next replaces it."""
         return self._do(lambda tab: tab.select_text(xpath))
 
-    @action("scroll(\"//*[@id='area']\", 100)")
+    @action("agent.scroll(\"//*[@id='area']\", 100) -> the page's HTML")
     def scroll(self, xpath: str, dy: float) -> Observation:
         """Scroll an element, or what it lies in, down by dy pixels (up if negative)."""
         return self._do(lambda tab: tab.scroll(xpath, dy))
 
-    @query('find("//button") == [{"text": "Ok", "tag": "button", "attributes": {"id": "b"}, "box": {...}, ...}]')
+    @query("agent.find('//button') -> [{'text': 'Ok', 'tag': 'button', 'attributes': {'id': 'b'}, 'box': {...}, ...}]")
     def find(self, xpath: str) -> JsonValue:
         """What the XPath matches, in document order, without acting; an invalid XPath matches nothing.
 

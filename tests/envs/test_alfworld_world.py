@@ -62,7 +62,7 @@ def test_the_actions_are_the_papers_and_three_to_look(world: Alfworld) -> None:
     paper = ["go_to", "open", "close", "take_from", "put_in_or_on", "use", "clean_with", "heat_with", "cool_with"]
     assert list(world.actions) == [*paper, "look", "inventory", "examine"]
     assert str(world.actions["take_from"].signature).startswith("(object: str, receptacle: str)")
-    assert all(spec.doc and spec.example.startswith(name) for name, spec in world.actions.items())
+    assert all(spec.doc and spec.example.startswith(f"agent.{name}(") for name, spec in world.actions.items())
     assert world.actions["close"].bind("cabinet_1") == Action("close", ("cabinet_1",))
 
 

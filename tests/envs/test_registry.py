@@ -38,6 +38,18 @@ def test_every_shipped_world_loads() -> None:
     assert load_world("toy") is Toy
 
 
+@pytest.mark.parametrize("name", ["alfworld", "miniwob", "toy"])
+def test_every_shipped_world_says_what_it_is_and_how_its_actions_are_called(name: str) -> None:
+    world = load_world(name)
+    assert 2 <= world.about.count(". ") + 1 <= 5
+    assert "Nothing happens" in world.about
+    for spec in (*world.actions.values(), *world.queries.values()):
+        call, result = spec.example.split(" -> ")
+        assert call.startswith(f"agent.{spec.name}(")
+        assert spec.doc
+        assert result
+
+
 def test_a_class_in_a_file_is_a_world(tmp_path: Path) -> None:
     file = tmp_path / "light.py"
     file.write_text(WORLD)

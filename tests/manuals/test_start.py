@@ -1,0 +1,251 @@
+"""The starting knowledge: every example is true, runs, and solves the task that it names; so do the rules alone."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from envs import Selection, load_world
+from envs.miniwob import Miniwob
+from manuals.errors import BadStart, ManualsError
+from manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
+from planner import (
+    Ending,
+    Episode,
+    FeedbackKind,
+    MemoryJournal,
+    Outcome,
+    Terms,
+    checked_functions,
+    plan_attributes,
+    play,
+)
+from planner.strategies import Options
+from rules import Rule, RuleType
+from sandbox import Sandbox
+from sandbox.check import check
+from sandbox.reading import bound_names, definitions, read_reply, sections
+from tests.browser import need_browser
+
+WORLDS = ("alfworld", "miniwob", "toy")
+STARTS = [
+    pytest.param(world, name, id=f"{world}-{name}", marks=[pytest.mark.browser] if world == "miniwob" else [])
+    for world in WORLDS
+    for name in starts(world)
+]
+SEGMENTS = ["Understanding", "Rules", "Plan", "Code"]
+LATER_SEGMENTS = ["Understanding", "Mistakes", "Rules", "Plan", "Code"]
+HELPER, SUCCESS = RuleType.USEFUL_HELPER_METHOD, RuleType.SUCCESS_PROCESS
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as shared:
+        yield shared
+
+
+def parts(example: str) -> list[tuple[str, str]]:
+    """The headings and texts of an example, in order."""
+    found = re.split(r"^## (Task|Reply|Feedback)\n", example, flags=re.MULTILINE)
+    return [(heading, text.strip("\n")) for heading, text in zip(found[1::2], found[2::2], strict=True)]
+
+
+def texts(example: str, wanted: str) -> list[str]:
+    return [text for heading, text in parts(example) if heading == wanted]
+
+
+def codes(example: str) -> list[str]:
+    replies = [read_reply(text) for text in texts(example, "Reply")]
+    assert [reply.problem for reply in replies] == [None] * len(replies)
+    assert [reply.after for reply in replies] == [""] * len(replies)
+    return [reply.code for reply in replies]
+
+
+def is_shortened(quoted: str, real: str) -> bool:
+    """Whether a text is another one with pieces left out, each marked by three dots."""
+    return re.fullmatch(".*?".join(map(re.escape, quoted.split("..."))), real, re.DOTALL) is not None
+
+
+def played(sandbox: Sandbox, world_name: str, task_id: str, cells: Sequence[str]) -> tuple[Episode, Ending]:
+    """Run the cells one after another on a task; ends where the world's episode ends."""
+    if world_name == "miniwob":
+        need_browser()
+    world_class = load_world(world_name)
+    [task] = world_class.select(Selection(ids=(task_id,)))
+
+    def strategy(episode: Episode, options: object) -> None:
+        for code in cells:
+            episode.run(code)
+
+    with closing(world_class()) as world:
+        terms = Terms(actions=world_class.action_limit)
+        episode = Episode(task, world, sandbox, MemoryJournal(), terms=terms)
+        return episode, play(episode, strategy, Options())
+
+
+@pytest.mark.parametrize(("world", "name"), STARTS)
+def test_the_example_has_the_form_that_it_teaches(world: str, name: str) -> None:
+    start = read_start(world, [name])
+    first, *later = texts(start.example, "Reply")
+    assert [heading for heading, _ in parts(start.example)] == ["Task"] + ["Reply", "Feedback"] * (len(later) + 1)
+    assert re.findall(r"^### (.+)$", first, re.MULTILINE) == SEGMENTS
+    assert all(re.findall(r"^### (.+)$", reply, re.MULTILINE) == LATER_SEGMENTS for reply in later)
+    assert set(re.findall(r"rule_\d+", start.example)) == {rule.id for rule in start.rules}
+    code = "\n".join(codes(start.example))
+    steps = sections(code)
+    assert [step.number for step in steps] == [str(number) for number in range(1, len(steps) + 1)]
+    for step in steps:
+        lines = code.split("\n")[step.line - 1 : step.last_line]
+        assert any(line.startswith("assert ") and f"Step {step.number}:" in line for line in lines)
+    assert all("..." not in source and '"""' in source for source in (part.source for part in definitions(code)))
+
+
+@pytest.mark.parametrize(("world", "name"), STARTS)
+def test_the_code_of_the_example_passes_the_check(world: str, name: str) -> None:
+    world_class = load_world(world)
+    names = bound_names(world_class.helpers) | {"task"}
+    for code in codes(read_start(world, [name]).example):
+        functions, attributes = checked_functions(world_class), plan_attributes(world_class)
+        assert check(code, functions, attributes=attributes, names=names) == []
+        names |= bound_names(code)
+
+
+@pytest.mark.parametrize(("world", "name"), STARTS)
+def test_the_example_solves_its_task_and_quotes_what_was_said(sandbox: Sandbox, world: str, name: str) -> None:
+    start = read_start(world, [name])
+    [task_id] = start.tasks
+    episode, ending = played(sandbox, world, task_id, codes(start.example))
+    assert ending.outcome is Outcome.DIRECT_SUCCESS, ending
+    kinds = [feedback.kind for feedback in episode.feedbacks]
+    assert kinds == [FeedbackKind.UNFINISHED] * (len(kinds) - 1) + [FeedbackKind.DONE]
+    for quoted, real in zip(texts(start.example, "Feedback"), episode.feedbacks, strict=True):
+        assert is_shortened(quoted, real.text), real.text
+    goal = "" if "Your task is to: " in episode.observation.text else f"Your task is to: {episode.task.goal}\n"
+    [shown] = texts(start.example, "Task")
+    assert is_shortened(shown, goal + episode.observation.text), episode.observation.text
+
+
+@pytest.mark.parametrize(("world", "name"), STARTS)
+def test_the_rules_alone_solve_the_task(sandbox: Sandbox, world: str, name: str) -> None:
+    start = read_start(world, [name])
+    helpers = "\n".join(rule.example for rule in start.rules if rule.type is HELPER)
+    [process] = [rule.example for rule in start.rules if rule.type is SUCCESS]
+    _, ending = played(sandbox, world, start.tasks[0], [f"{helpers}\n{process}"])
+    assert ending.outcome is Outcome.DIRECT_SUCCESS, ending
+
+
+@pytest.mark.parametrize(("world", "name"), STARTS)
+def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(world: str, name: str) -> None:
+    start = read_start(world, [name])
+    assert 2 <= len(start.rules) <= 4
+    assert all(rule.content and rule.example and rule.log == ("Given at the start.",) for rule in start.rules)
+    assert all(re.match(r"(In|On|When) ", rule.content) for rule in start.rules), "a rule begins with its scope"
+    for rule in start.rules:
+        assert set(re.findall(r"rule_\d+", rule.content)) <= set(rule.builds_on)
+    world_class = load_world(world)
+    for rule in (rule for rule in start.rules if rule.type is HELPER):
+        names, functions = bound_names(world_class.helpers), checked_functions(world_class)
+        assert check(rule.example, functions, names=names, allow_definitions_only=True) == []
+        assert definitions(rule.example)
+        assert rule.example in start.example
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_examples_are_not_among_the_tasks_that_one_gets_without_asking(world: str) -> None:
+    world_class = load_world(world)
+    selection = Selection(split="generated") if world == "alfworld" else Selection()
+    usual = {task.id for task in world_class.tasks(selection)}
+    assert usual.isdisjoint(read_start(world, starts(world)).tasks)
+
+
+def test_the_usual_starts_exist_and_their_helpers_do_not_hide_each_other() -> None:
+    for world in WORLDS:
+        for split in ("", "feedback"):
+            start = read_start(world, usual_starts(world, split))
+            named = [part.name for rule in start.rules if rule.type is HELPER for part in definitions(rule.example)]
+            assert len(named) == len(set(named)) > 0
+    assert usual_starts("miniwob", "feedback") == ("search-engine",)
+    assert len(usual_starts("miniwob", "all")) == len(usual_starts("miniwob", "no-feedback")) == 4
+    assert usual_starts("shelf") == ()
+
+
+def test_seven_of_the_nine_types_with_feedback_are_built_on() -> None:
+    feedback = [task.type for task in Miniwob.tasks(Selection(split="feedback", seeds=(0,)))]
+    assert len(feedback) == 9
+    assert len(types_to_build_on("miniwob", feedback)) == 7
+    assert len(types_to_build_on("miniwob", Miniwob.types)) == 7 + 44
+    assert types_to_build_on("alfworld", ("look_at_obj",)) == ("look_at_obj",)
+
+
+def write_start(folder: Path, example: str, rules: object) -> str:
+    folder.mkdir()
+    (folder / "example.md").write_text(example)
+    (folder / "rules.json").write_text(rules if isinstance(rules, str) else json.dumps(rules))
+    return str(folder)
+
+
+def rule(number: int, content: str = "In every task.", **fields: object) -> dict[str, object]:
+    return {"id": f"rule_{number}", "type": "Special Mechanism", "content": content, **fields}
+
+
+def test_a_folder_of_ones_own_is_a_start(tmp_path: Path) -> None:
+    own = write_start(tmp_path / "own", "## Task\nA shelf.\n", [rule(0)])
+    start = read_start("shelf", [own])
+    assert start.example == "## Task\nA shelf.\n"
+    assert start.tasks == ()
+    assert start.rules == (Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="In every task."),)
+
+
+def test_several_starts_are_numbered_on_wherever_a_rule_is_named(tmp_path: Path) -> None:
+    text = "rule_0, rule_1. rule_10 and my_rule_1 and rule_1_old are not among them.\n"
+    ours = "rule_1, rule_2. rule_10 and my_rule_1 and rule_1_old are not among them.\n"
+    first = write_start(tmp_path / "first", "<!-- task: look/0 -->\nrule_0\n", [rule(0)])
+    extra = {"example": text, "builds_on": ["rule_0"], "log": ["From rule_0."]}
+    second = write_start(tmp_path / "second", f"<!-- task: look/1 -->\n{text}", [rule(0), rule(1, text, **extra)])
+    start = read_start("shelf", [first, second])
+    assert start.example == f"rule_0\n\n{ours}"
+    assert start.tasks == ("look/0", "look/1")
+    assert [each.id for each in start.rules] == ["rule_0", "rule_1", "rule_2"]
+    last = start.rules[-1]
+    assert (last.content, last.example, last.builds_on, last.log) == (ours, ours, ("rule_1",), ("From rule_1.",))
+
+
+def test_no_name_is_no_knowledge() -> None:
+    assert read_start("alfworld", []) == Start()
+
+
+def test_an_unknown_start_is_answered_with_those_there_are() -> None:
+    with pytest.raises(BadStart, match=r"no start 'fetsh': toy has fetch; or name the path"):
+        read_start("toy", ["fetsh"])
+    with pytest.raises(BadStart, match="none ship for shelf"):
+        read_start("shelf", ["fetch"])
+    assert issubclass(BadStart, ManualsError)
+    assert starts("shelf") == ()
+
+
+def test_a_start_named_twice_is_refused() -> None:
+    with pytest.raises(BadStart, match="'fetch' is named twice"):
+        read_start("toy", ["fetch", "fetch"])
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ("[", "no list of rules"),
+        ([{"id": "rule_0"}], "no list of rules"),
+        ([rule(0), rule(2)], "rule 1 has the id 'rule_2'; ids are rule_0, rule_1"),
+        ([rule(0, builds_on=["rule_1"]), rule(1)], "rule_0 builds on rule_1, which does not come before it"),
+    ],
+)
+def test_rules_that_cannot_be_used_are_refused(tmp_path: Path, rules: object, message: str) -> None:
+    own = write_start(tmp_path / "own", "## Task\n", rules)
+    with pytest.raises(BadStart, match=re.escape(message)):
+        read_start("toy", [own])
+
+
+def test_a_folder_without_its_files_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadStart, match=r"cannot be read.*needs example\.md and rules\.json"):
+        read_start("toy", [str(tmp_path)])
