@@ -84,8 +84,6 @@ class Environment(ABC):
     """The first is the default."""
     action_limit: ClassVar[int] = 50
     """How many actions a replay allows unless the run says otherwise."""
-    about: ClassVar[str] = ""
-    """What the world is, for prompts."""
     pauses: ClassVar[bool] = False
     """Whether plans do well to stop in between and look (a page that shows its results only after an action)."""
     parallel: ClassVar[bool] = True
@@ -155,6 +153,10 @@ class Environment(ABC):
     def state(self) -> str:
         """One line for prompts: where things stand now."""
         return ""
+
+    def brief(self, observation: Observation) -> str:
+        """An observation as feedback lists it, among others; where that is less, the last one is told in full, too."""
+        return observation.text
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """The current values of ``attributes``."""

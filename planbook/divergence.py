@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from envs import EnvsError, MissingRequirement
 from planbook.lanes import Hosting, Lane, side_by_side
 from planbook.run import Entry, Run
-from planbook.runner import play_entry, recorded_endings
+from planbook.runner import last_path, play_entry, recorded_endings
 from planbook.telling import tell
 from planner import Body, Ending, EventKind, JournalMismatch, Outcome, Roles
 from planner.asking import no_model
@@ -80,7 +80,7 @@ def replay_run(run: Run, on_comparison: Callable[[Entry, Comparison], None], *, 
 def _replay(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> Comparison:
     if ending is None or ending.outcome is Outcome.BROKEN:
         return Comparison(sameness=Sameness.NOT_COMPARED)
-    path = _last_path(run, entry)
+    path = last_path(run, entry)
     recorded = {(row.scope, row.kind, row.n): row.body for row in run.store.events(path)}
     try:
         play_entry(run.config, entry, path, lane, Recording(recorded))
@@ -93,12 +93,6 @@ def _replay(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> Compar
         lane.drop_world()
         return Comparison(sameness=Sameness.NOT_COMPARED, event="the world", expected="an episode", actual=str(error))
     return Comparison(sameness=Sameness.SAME)
-
-
-def _last_path(run: Run, entry: Entry) -> str:
-    """The scope of the episode as it was last started over."""
-    scopes = [row.scope for row in run.store.events(entry.path, "outcome")]
-    return scopes[-1]
 
 
 def _compare(mismatch: JournalMismatch) -> Comparison:

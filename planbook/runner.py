@@ -22,6 +22,12 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
     return endings
 
 
+def last_path(run: Run, entry: Entry) -> str:
+    """The scope of an episode as it was last started over."""
+    scopes = [row.scope for row in run.store.events(entry.path, "outcome")]
+    return scopes[-1]
+
+
 def run_tasks(
     run: Run,
     memory: Memory,

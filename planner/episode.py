@@ -112,7 +112,7 @@ class Episode:
         try:
             return frame.scope.ask(role, prompt, read=as_plan, history=history, sample=sample, **variables)
         except UnusableReply as unusable:
-            self._close_cell(frame, "", role, Thought(), words.of_reply(str(unusable), self.world.state()))
+            self._close_cell(frame, "", role, Thought(), words.of_reply(str(unusable), self.world))
             raise EpisodeOver(str(unusable)) from unusable
 
     def run(self, code: str, *, source: str = "plan", thought: Thought | None = None) -> Feedback:
@@ -124,15 +124,15 @@ class Episode:
         thought = thought or Thought()
         faults = check(code, frame.functions, attributes=plan_attributes(type(self.world)), names=frame.names)
         if faults:
-            return self._close_cell(frame, code, source, thought, words.of_check(faults, self.world.state()))
+            return self._close_cell(frame, code, source, thought, words.of_check(faults, self.world))
         try:
             result = frame.run(code, source)
         except EpisodeOver as over:
             kind = FeedbackKind.DONE if self.world.ended else FeedbackKind.LIMIT
-            ended = words.of_end(kind, str(over), frame.session.output, self.steps[begun:], self.world.state())
+            ended = words.of_end(kind, str(over), frame.session.output, self.steps[begun:], self.world)
             self._close_cell(frame, code, source, thought, ended)
             raise
-        feedback = words.of_result(result, self.steps[begun:], self.world.state())
+        feedback = words.of_result(result, self.steps[begun:], self.world)
         return self._close_cell(frame, code, source, thought, feedback)
 
     @contextmanager

@@ -7,7 +7,9 @@ from pydantic import JsonValue
 
 from planner.errors import JournalFailed, JournalMismatch
 
-EventKind = Literal["task", "recall", "ask", "act", "rewind", "cell", "outcome", "learnt", "versions", "sitting"]
+EventKind = Literal[
+    "task", "recall", "ask", "act", "rewind", "cell", "outcome", "learnt", "undo", "versions", "sitting"
+]
 Body = Mapping[str, JsonValue]
 
 

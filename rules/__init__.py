@@ -1,6 +1,8 @@
 """What was learnt from the trajectories: rules, skills and reflections."""
 
+from rules.asking import Terms
 from rules.book import RuleBook, rule_text
+from rules.builder import Built, build_rules
 from rules.cases import (
     BUILDER,
     BUILDER_WITHOUT_CASES,
@@ -13,16 +15,17 @@ from rules.cases import (
     case_of,
     read_blame,
 )
+from rules.consolidator import consolidate
 from rules.draft import apply
 from rules.edits import Author, Batch, Change, DeleteRule, Edit, UpdateRule, WriteRule
 from rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
-from rules.evidence import Citation, Evidence
+from rules.evidence import Citation, Evidence, count
 from rules.helpers import Helpers, helper_code, helper_sources
 from rules.history import Applied, Entry, History, Undone, replay
 from rules.naming import citations, read_type
 from rules.retrieval import most_similar, ranked, select_rules, tokens
 from rules.system import Edited, RuleSystem, run_edits
-from rules.types import Reflection, Rule, RuleType, Skill
+from rules.types import Knowledge, Learnt, Reflection, Rule, RuleType, Skill
 
 __all__ = [
     "BUILDER",
@@ -35,6 +38,7 @@ __all__ = [
     "Batch",
     "BatchRefused",
     "Blame",
+    "Built",
     "Case",
     "Change",
     "Citation",
@@ -47,6 +51,8 @@ __all__ = [
     "Form",
     "Helpers",
     "History",
+    "Knowledge",
+    "Learnt",
     "Permissions",
     "Reflection",
     "Rule",
@@ -55,13 +61,17 @@ __all__ = [
     "RuleType",
     "RulesError",
     "Skill",
+    "Terms",
     "Undone",
     "UnknownRule",
     "UpdateRule",
     "WriteRule",
     "apply",
+    "build_rules",
     "case_of",
     "citations",
+    "consolidate",
+    "count",
     "helper_code",
     "helper_sources",
     "most_similar",

@@ -102,6 +102,10 @@ class Miniwob(Environment):
             return Verdict(solved=False, score=0.0)
         return Verdict(solved=picture.reward == 1, score=min(1.0, max(0.0, picture.reward)))
 
+    def brief(self, observation: Observation) -> str:
+        """Whether the action was done; each observation shows the whole page anew."""
+        return "done" if observation.accepted else observation.text.split("\n", 1)[0]
+
     def versions(self) -> Mapping[str, str]:
         """Browser, Selenium, MiniWoB++, and which sentences the pages use."""
         return chromium.versions() | {"data_mode": "train", "paper_actions": str(not self.offer.queries).lower()}

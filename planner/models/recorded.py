@@ -52,9 +52,7 @@ class RecordedModel:
         text, finish = tell(entry.text, on_text)
         return Reply(text=text, finish=finish, usage=entry.usage, model=entry.model, replayed=True)
 
-    def _record(
-        self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None
-    ) -> Reply:
+    def _record(self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None) -> Reply:
         listener = Listener(on_text)
         reply = inner.complete(messages, sampling, listener if on_text else None)
         if reply.finish == "stop":

@@ -1,0 +1,221 @@
+"""Learning from episodes, one after the other: libraries, procedures and rules (AutoManual, section 3).
+
+What was learnt from an episode is one event, ``learnt`` of the scope ``learn/INDEX``, so that a run that was stopped or
+killed takes up where it was: a step that has its event is not done again, one that had begun repeats its recorded part.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from envs import Task
+from manuals import read_start
+from planbook.ablations import form_without
+from planbook.lanes import Lane
+from planbook.run import Config, Entry, Learning, Run
+from planbook.runner import last_path
+from planbook.verification import verifier
+from planner import Ending, Outcome, Recall, Scope, Trajectory, conclude, read_trajectory, tell_trajectory
+from rules import (
+    Citation,
+    History,
+    Knowledge,
+    Learnt,
+    LearntMemory,
+    RuleBook,
+    Terms,
+    admit,
+    build_rules,
+    citations,
+    consolidate,
+    count,
+    generalise,
+    learn,
+)
+
+EVERYTHING = "all"
+"""The one group of tasks whose rules are kept together, unless each type is by itself."""
+
+
+class State(Learnt):
+    """What is known in a group of tasks after some episodes, and how it came about.
+
+    ``streaks`` counts the successes in a row of each task type; ``notes`` says what learning could not use.
+    """
+
+    knowledge: Knowledge
+    history: History
+    citations: tuple[Citation, ...] = ()
+    streaks: dict[str, int] = {}
+    notes: tuple[str, ...] = ()
+
+    def with_history(self, history: History) -> "State":
+        """The state with other rules."""
+        knowledge = self.knowledge.model_copy(update={"rules": history.book.active})
+        return self.model_copy(update={"history": history, "knowledge": knowledge})
+
+
+def beginning(config: Config) -> State:
+    """What is known before the first episode: the starts that the run names."""
+    assert config.learning is not None
+    start = read_start(config.world.name, config.learning.start)
+    left_out = set(config.without)
+    rules = () if "rules" in left_out else form_without(left_out).fitted(start.rules)
+    book = RuleBook.of(rules)
+    knowledge = Knowledge(world=config.world.name, rules=book.active, example=start.example)
+    return State(knowledge=knowledge, history=History(initial=book))
+
+
+def group_of(learning: Learning, task_type: str) -> str:
+    """The tasks that a type shares its rules with."""
+    return task_type if learning.per_type else EVERYTHING
+
+
+class Learner:
+    """Holds what is known while a run goes on. One episode at a time: each step builds on the one before."""
+
+    def __init__(self, run: Run) -> None:
+        assert run.config.learning is not None
+        self._run, self._config, self.learning = run, run.config, run.config.learning
+        self._states: dict[str, State] = {}
+        self._undone = undone(run)
+        self._tasks = [entry.task for entry in run.entries()]
+
+    def state(self, task_type: str) -> State:
+        """What is known for tasks of a type."""
+        return self._states.get(group_of(self.learning, task_type)) or beginning(self._config)
+
+    def recall(self, task: Task) -> Recall:
+        """What is known about tasks like this one."""
+        config = self._config
+        knowledge = self.state(task.type).knowledge
+        return LearntMemory(knowledge, config.world, config.world_options, without=config.without).recall(task)
+
+    def is_solved(self, task_type: str) -> bool:
+        """Whether the type was solved often enough in a row to leave out the rest of its tasks."""
+        return self.state(task_type).streaks.get(task_type, 0) >= self.learning.solved_after
+
+    def learn(self, entry: Entry, ending: Ending, lane: Lane) -> None:
+        """Learn from an episode that is over. Raises ModelError, BudgetEnded, EpisodeStopped."""
+        path = learning_path(entry)
+        scope = Scope(self._run.journal(path), path, lane.roles.seeded(self._config.seed))
+        group, before = group_of(self.learning, entry.task.type), self.state(entry.task.type)
+        recorded = scope.once("learnt", lambda: self._learn(scope, before, entry, ending, lane).model_dump(mode="json"))
+        self._states[group] = with_undone(State.model_validate(recorded), group, self._undone)
+
+    def _learn(self, scope: Scope, state: State, entry: Entry, ending: Ending, lane: Lane) -> State:
+        kind = entry.task.type
+        if ending.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
+            return state
+        trajectory = read_trajectory(*episode_events(self._run, entry))
+        config, left_out = self._config, set(self._config.without)
+        conclusion = conclude(scope.child("conclusion"), trajectory, config.world, config.world_options)
+        knowledge = learn(state.knowledge, trajectory, conclusion)
+        streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
+        state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
+        if self.learning.procedures and kind in knowledge.skills and ending.outcome.solved:
+            state = self._with_procedure(scope, state, kind, lane)
+        blamed: frozenset[str] = frozenset()
+        if "rules" not in left_out and (not self.learning.rules_for or kind in self.learning.rules_for):
+            terms = terms_of(config)
+            built = build_rules(scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, terms)
+            blamed = frozenset(citations(built.analysis)) if built.blame == "Imperfect Agent" else frozenset()
+            history = state.history.record(built.change) if built.change else state.history
+            notes = (*state.notes, f"{entry.path}: {built.note}") if built.note else state.notes
+            state = state.with_history(history).model_copy(update={"notes": notes})
+        state = state.model_copy(update={"citations": (*state.citations, _citation(trajectory, blamed))})
+        return self._consolidated(scope, state, lane)
+
+    def _with_procedure(self, scope: Scope, state: State, kind: str, lane: Lane) -> State:
+        """Generalise the newest skill, unless a verified procedure for its type is there already."""
+        if kind in state.knowledge.procedures:
+            return state
+        config = self._config
+        tasks = [task for task in self._tasks if task.type == kind]
+        child = scope.child("procedure")
+        generalised = generalise(
+            child,
+            state.knowledge,
+            state.knowledge.skills[kind],
+            tasks,
+            verifier(self._run, child, lane, kind, tasks),
+            config.world,
+            config.world_options,
+        )
+        return state.model_copy(update={"knowledge": admit(state.knowledge, generalised.procedure)})
+
+    def _consolidated(self, scope: Scope, state: State, lane: Lane) -> State:
+        terms = terms_of(self._config)
+        if len(state.history.book.active) <= terms.max_rules:
+            return state
+        book, changes = consolidate(
+            scope.child("consolidator"),
+            lane.sandbox,
+            state.history.book,
+            {id: str(evidence) for id, evidence in count(state.citations).items()},
+            lambda ids: told_episodes(self._run, ids),
+            terms,
+        )
+        history = state.history
+        for change in changes:
+            history = history.record(change)
+        return state.with_history(history)
+
+
+def terms_of(config: Config) -> Terms:
+    """How the rules of a run are managed."""
+    assert config.learning is not None
+    left_out = set(config.without)
+    return Terms(
+        world=config.world,
+        options=config.world_options,
+        max_rules=config.learning.max_rules,
+        form=form_without(left_out),
+        cooperation="cooperation" not in left_out,
+        cases="cases" not in left_out,
+        classification="classification" not in left_out,
+    )
+
+
+def learning_path(entry: Entry) -> str:
+    """The scope of what is learnt from an episode."""
+    return f"learn/{entry.index}"
+
+
+def episode_events(run: Run, entry: Entry) -> tuple[str, Iterable[Any]]:
+    """The scope of an episode as it was last started over, and its events."""
+    path = last_path(run, entry)
+    return path, run.store.events(path)
+
+
+def told_episodes(run: Run, ids: list[str]) -> str:
+    """Episodes as the Consolidator sees them. Raises LookupError for an id that is none."""
+    entries = {entry.path: entry for entry in run.entries()}
+    if unknown := [id for id in ids if id not in entries]:
+        raise LookupError(f"there is no episode {', '.join(unknown)}; ids read task/0, task/1 and so on")
+    told = [(id, tell_trajectory(read_trajectory(*episode_events(run, entries[id])))) for id in ids]
+    return "\n\n".join(f"# The episode {id}\n\n{text}" for id, text in told)
+
+
+def undone(run: Run) -> dict[tuple[str, int], int]:
+    """What was undone by hand: the entry to go back before, by group and by how many entries there were then."""
+    return {
+        (row.scope.removeprefix("undo/"), row.body["after"]): row.body["entry"]
+        for row in run.store.events("undo", "undo")
+    }
+
+
+def with_undone(state: State, group: str, undone: Mapping[tuple[str, int], int]) -> State:
+    """The state after what was undone by hand at this point."""
+    while (entry := undone.get((group, len(state.history.entries)))) is not None:
+        state = state.with_history(state.history.undo(entry))
+    return state
+
+
+def _citation(trajectory: Trajectory, blamed: frozenset[str]) -> Citation:
+    cited = [id for each in trajectory.rounds for cell in each.cells for id in cell.thought.rule_ids]
+    return Citation(
+        episode=trajectory.path,
+        rule_ids=tuple(dict.fromkeys(cited)),
+        solved=trajectory.ending.outcome.solved,
+        blamed_agent=blamed & frozenset(cited),
+    )

@@ -1,0 +1,42 @@
+"""Running a procedure on tasks, to see whether it holds before it is kept."""
+
+from collections.abc import Callable, Sequence
+
+from envs import Selection, Task
+from planbook.lanes import Lane
+from planbook.run import Run
+from planner import Episode, Procedure, Scope, Terms, code_of, play
+from planner.strategies.code import given_code
+from rules import Verification
+
+Verify = Callable[[Procedure], Sequence[Verification]]
+
+
+def verifier(run: Run, scope: Scope, lane: Lane, kind: str, tasks: Sequence[Task]) -> Verify:
+    """Plays a procedure on the given tasks, and on those of its type that the run keeps aside (``Learning.verify``)."""
+    all_tasks = [*tasks, *set_aside(run, kind)]
+
+    def verify(procedure: Procedure) -> list[Verification]:
+        attempt = scope.child("verification")
+        return [_verified(run, attempt.child("task"), lane, procedure, task) for task in all_tasks]
+
+    return verify
+
+
+def set_aside(run: Run, kind: str) -> list[Task]:
+    """The tasks of a type that procedures are verified on beside the building tasks."""
+    assert run.config.learning is not None
+    split, _, count = run.config.learning.verify.partition(":")
+    if not split:
+        return []
+    selection = Selection(split=split, types=(kind,), limit=int(count), seeds=tuple(range(int(count))))
+    return run.config.world.select(selection, run.config.world_options)
+
+
+def _verified(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Task) -> Verification:
+    terms = Terms(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
+    world = lane.world()
+    episode = Episode(task, world, lane.sandbox, scope.journal, terms=terms, path=scope.path, guard=lane.guard)
+    ending = play(episode, given_code, code_of(procedure))
+    told = "\n".join(feedback.text for feedback in episode.feedbacks)
+    return Verification(task=episode.task, solved=ending.outcome.solved, feedback=told)
