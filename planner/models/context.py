@@ -96,7 +96,10 @@ def _cut_to(messages: tuple[Message, ...], length: int) -> Fitted:
     for message in messages:
         over = len(message.content) - length
         if over > 0:
-            head, tail = message.content[: length // 2], message.content[len(message.content) - (length - length // 2) :]
+            head, tail = (
+                message.content[: length // 2],
+                message.content[len(message.content) - (length - length // 2) :],
+            )
             note = f"\n[{_count(over, 'character')} cut here to fit the context]\n"
             message = Message(role=message.role, content=head + note + tail)
             missing += over

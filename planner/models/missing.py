@@ -40,7 +40,9 @@ def _difference(entry: Entry, asked: Sequence[Asked], sampling: Sampling) -> str
         number = min(len(recorded), len(asked)) + 1
         return f"{named}differs from message {number} on: {_shown(more[number - 1])} is only {which}"
     was, wanted = entry.sampling.model_dump(), sampling.model_dump()
-    changed = [f"{name} {was[name]!r} was recorded, {wanted[name]!r} is asked" for name in was if was[name] != wanted[name]]
+    changed = [
+        f"{name} {was[name]!r} was recorded, {wanted[name]!r} is asked" for name in was if was[name] != wanted[name]
+    ]
     return f"{named}has the same messages, drawn otherwise: {', '.join(changed)}"
 
 
@@ -54,4 +56,6 @@ def _shown(message: Asked) -> str:
 
 
 def _common(one: str, other: str) -> int:
-    return next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )

@@ -16,9 +16,9 @@ from planner.models.types import Message, Model, OnText, Reply, Sampling
 class RecordedModel:
     """Replays a recording. With another model inside, it asks that for what is missing and writes it down at once.
 
-    A request is found by its messages and sampling, not by the model's name, so what was recorded with one model replays
-    anywhere. Only replies that ended by themselves are kept. So that they do, a reply is drawn to its end while
-    recording even if the listener wants no more of it; the listener's caller still gets it cut.
+    A request is found by its messages and sampling, not by the model's name: what was recorded with one model replays
+    anywhere. Only replies that ended by themselves are kept. So that they do, a reply is drawn to its end while it is
+    recorded, even if the listener wants no more of it; the caller still gets it cut.
     """
 
     def __init__(self, path: str | Path, inner: Model | None = None, made_with: str = "") -> None:
@@ -52,9 +52,7 @@ class RecordedModel:
         text, finish = tell(entry.text, on_text)
         return Reply(text=text, finish=finish, usage=entry.usage, model=entry.model, replayed=True)
 
-    def _record(
-        self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None
-    ) -> Reply:
+    def _record(self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None) -> Reply:
         listener = Listener(on_text)
         reply = inner.complete(messages, sampling, listener if on_text else None)
         if reply.finish == "stop":
