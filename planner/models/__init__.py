@@ -1,8 +1,10 @@
-"""Language models: one protocol, and what speaks it."""
+"""Language models: one protocol, and what speaks it.
+
+OpenAIModel is in ``planner.models.openai_api``: its SDK takes most of a second to import, and most commands need none.
+"""
 
 from planner.models.context import Fitted, fit, room
 from planner.models.exchange import ExchangeModel
-from planner.models.openai_api import OpenAIModel
 from planner.models.prices import BadPrices, Price, Prices
 from planner.models.recorded import RecordedModel
 from planner.models.registry import load_model
@@ -19,7 +21,6 @@ __all__ = [
     "Message",
     "Model",
     "OnText",
-    "OpenAIModel",
     "Price",
     "Prices",
     "RecordedModel",

@@ -100,9 +100,10 @@ def final(error: Failure, who: str, requests: int, key: str) -> ContextExceeded 
 def said(error: Failure, key: str) -> str:
     """The failure in one line, without the key, which servers like to quote."""
     text = str(error)
-    cause = error.__cause__
-    if isinstance(error, openai.APIConnectionError) and cause is not None:
-        text = f"{text.rstrip('.')} ({type(cause).__name__}: {cause})"
+    if isinstance(error, openai.APIConnectionError) and error.__cause__ is not None:
+        text = f"{text.rstrip('.')} ({type(error.__cause__).__name__}: {error.__cause__})"
+    elif isinstance(error, openai.APIStatusError) and text == f"Error code: {error.status_code}" and error.body:
+        text = f"{text} - {error.body}"  # not in OpenAI's form
     text = " ".join(text.replace(key, "[key]").split())
     return text if len(text) <= LONGEST_SAID else f"{text[:LONGEST_SAID]} ..."
 

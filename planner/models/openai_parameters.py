@@ -21,7 +21,8 @@ INSTEAD: Mapping[str, str | None] = {
 _NEEDS: Mapping[str, str] = {"stream_options": "stream"}
 _NAMED = (
     r"""["'`]{name}["'`]""",
-    r"\b(parameters?|arguments?|fields?|keys?|inputs?|unsupported|unrecognized|unknown|unexpected)\b[\s:]+{name}\b",
+    r"\b(parameters?|arguments?|fields?|keys?|inputs?)\b( supplied| given)?[\s:]+{name}\b",
+    r"\b(unsupported|unrecognized|unknown|unexpected)\b[\s:]+{name}\b",
     r"\b{name}\b( parameter| argument| field)?( is| are)? (un|not |no longer )",
 )
 """How a message names a parameter; the bare word is not enough: "stop" and "seed" are words like any other."""

@@ -25,7 +25,7 @@ class RecordedModel:
         self.path, self._inner = Path(path), inner
         self.name = f"recorded:{path}" + (f"+{inner.name}" if inner else "")
         self._header, entries = (Header(), []) if inner and not self.path.exists() else read(self.path)
-        if inner and not entries:
+        if inner and self._header == Header():
             self._header = Header(made_with=made_with or inner.name)
         self._entries: dict[str, Entry] = {}
         for entry in entries:

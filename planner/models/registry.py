@@ -8,7 +8,6 @@ from typing import Any
 
 from planner.errors import UnknownModel
 from planner.models.exchange import ExchangeModel
-from planner.models.openai_api import OpenAIModel
 from planner.models.recorded import RecordedModel
 from planner.models.scripted import ScriptedModel
 from planner.models.types import Model
@@ -41,6 +40,8 @@ def _forms() -> str:
 
 
 def _openai(rest: str, stopped: Stopped) -> Model:
+    from planner.models.openai_api import OpenAIModel  # the SDK takes most of a second to import
+
     return OpenAIModel(rest, stopped=stopped)
 
 
