@@ -30,11 +30,11 @@ Prompts without an answer file are still waited for. An answer stays and is used
 class ExchangeModel:
     """Writes each prompt to a file and waits for the file that answers it.
 
-    ``0007-1a2b3c4d.prompt.md`` is answered by ``0007-1a2b3c4d.answer.md`` beside it. A person opens the first and saves
-    the second; a script does the same for every prompt file without an answer file, best by writing under another name
-    and renaming. An answer is taken once it holds more than white space and has stopped changing. Numbers go on where an
-    earlier run ended, and a prompt that was asked before (same messages, same sampling) finds its old files again, so a
-    resumed run waits for nothing twice. Every waiting thread has a prompt of its own there: answer in any order.
+    ``0007-1a2b3c4d.prompt.md`` is answered by ``0007-1a2b3c4d.answer.md`` beside it. A person opens the first and
+    saves the second; a script does the same for every prompt file without an answer file, best by writing under another
+    name and renaming. An answer is taken once it holds more than white space and has stopped changing. Numbers go on
+    where an earlier run ended, and a prompt that was asked before (same messages, same sampling) finds its old files
+    again, so a resumed run waits for nothing twice. Every waiting thread has a prompt of its own: answer in any order.
     """
 
     def __init__(self, folder: str | Path, poll: float = 0.2, stopped: Stopped = never) -> None:
@@ -58,7 +58,8 @@ class ExchangeModel:
         """The prompt's file, written if it is not there yet."""
         key = request_key(messages, sampling)
         self.folder.mkdir(parents=True, exist_ok=True)
-        _replace(self.folder / "README.md", README)
+        if not (self.folder / "README.md").exists():
+            _replace(self.folder / "README.md", README)
         for path in sorted(self.folder.glob(f"*-{key[:8]}.prompt.md")):
             if key in _first_line(path):
                 return path

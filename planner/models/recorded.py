@@ -16,16 +16,16 @@ from planner.models.types import Message, Model, OnText, Reply, Sampling
 class RecordedModel:
     """Replays a recording. With another model inside, it asks that for what is missing and writes it down at once.
 
-    A request is found by its messages and sampling, not by the model's name, so what was recorded with one model replays
-    anywhere. Only replies that ended by themselves are kept. So that they do, a reply is drawn to its end while
-    recording even if the listener wants no more of it; the listener's caller still gets it cut.
+    A request is found by its messages and sampling, not by the model's name: what was recorded with one model replays
+    anywhere. Only replies that ended by themselves are kept. So that they do, a reply is drawn to its end while it is
+    recorded, even if the listener wants no more of it; the caller still gets it cut.
     """
 
     def __init__(self, path: str | Path, inner: Model | None = None, made_with: str = "") -> None:
         self.path, self._inner = Path(path), inner
         self.name = f"recorded:{path}" + (f"+{inner.name}" if inner else "")
         self._header, entries = (Header(), []) if inner and not self.path.exists() else read(self.path)
-        if inner and not entries:
+        if inner and self._header == Header():
             self._header = Header(made_with=made_with or inner.name)
         self._entries: dict[str, Entry] = {}
         for entry in entries:

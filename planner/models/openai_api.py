@@ -1,0 +1,168 @@
+"""Any server that speaks OpenAI's chat completions."""
+
+import os
+import random
+import time
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+import openai
+
+from planner.errors import ModelRefused
+from planner.models.openai_failures import (
+    BrokenStream,
+    Failure,
+    final,
+    rate_limited,
+    retry_after,
+    too_long,
+    worth_asking_again,
+)
+from planner.models.openai_parameters import Parameters
+from planner.models.openai_reading import Hearing, Received, read_stream, read_whole
+from planner.models.tokens import estimated_usage
+from planner.models.types import Message, OnText, Reply, Sampling
+from planner.models.waiting import Gate, Stopped, never, pause
+
+DEFAULT_URL = "https://api.openai.com/v1"
+NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
+"""Set to 1, this environment variable forbids every server but those on this machine."""
+LONGEST_BACK_OFF = 60.0
+
+
+class OpenAIModel:
+    """A model behind chat completions; replies are streamed.
+
+    Retries are made here and only here (the SDK's are off): its own wait cannot be interrupted, is not shared between
+    threads, and does not cover a stream that breaks. A failure is worth another request by its class; the waits
+    double from ``backoff`` seconds, unless the server says how long. A parameter that the server refuses by name is
+    renamed or left out from then on; ``replaced`` tells which.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        concurrency: int = 8,
+        timeout: float = 300.0,
+        retries: int = 6,
+        backoff: float = 1.0,
+        extra_body: Mapping[str, object] | None = None,
+        stopped: Stopped = never,
+    ) -> None:
+        """Read OPENAI_BASE_URL and OPENAI_API_KEY where they are not given. ``timeout``: seconds without a byte.
+
+        Raises ModelRefused where no request can be made with them.
+        """
+        self.name, self._model = f"openai:{name}", name
+        url = base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
+        self._key = _key(api_key, url)
+        self._who = f"{self.name} at {_checked(url)}"
+        self._retries, self._backoff, self._stopped = retries, backoff, stopped
+        self._extra_body = dict(extra_body or {})
+        self._parameters, self._gate = Parameters(), Gate(concurrency, stopped)
+        self._client = openai.OpenAI(
+            api_key=self._key,
+            base_url=url,
+            max_retries=0,
+            timeout=openai.Timeout(timeout, connect=min(timeout, 15.0)),
+            http_client=openai.DefaultHttpxClient(trust_env=not _is_local(url)),  # no proxy to this machine
+        )
+
+    @property
+    def replaced(self) -> dict[str, str | None]:
+        """The parameters that the server refused, and what is sent in the place of each (None: nothing)."""
+        return self._parameters.replaced
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        """Answer. Raises ModelRefused, ContextExceeded, ModelUnavailable, and EpisodeStopped while it waits."""
+        start, hearing, requests = time.monotonic(), Hearing(on_text), 0
+        while True:
+            requests += 1
+            try:
+                with self._gate:
+                    received = self._ask(messages, sampling, hearing)
+            except (openai.APIError, BrokenStream) as error:
+                if requests > self._retries or too_long(error) or not worth_asking_again(error):
+                    raise final(error, self._who, requests, self._key) from None  # its cause may quote the key
+                self._wait(error, requests)
+            else:
+                return self._reply(received, messages, time.monotonic() - start)
+
+    def _wait(self, error: Failure, requests: int) -> None:
+        """Wait before asking again; when the server is busy with us, all threads do."""
+        asked = retry_after(error)
+        back_off = min(self._backoff * 2.0 ** (requests - 1), LONGEST_BACK_OFF) * random.uniform(0.75, 1.25)
+        if rate_limited(error) or asked is not None:
+            self._gate.close_for(back_off if asked is None else asked)
+        else:
+            pause(back_off, self._stopped)
+
+    def _ask(self, messages: Sequence[Message], sampling: Sampling, hearing: Hearing) -> Received:
+        """One reply; asked once more for each parameter that the server does not know."""
+        while True:
+            sent = self._parameters.of(sampling)
+            try:
+                return self._draw(messages, sent, hearing)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if too_long(error) or not self._parameters.learn(error, sent):
+                    raise
+
+    def _draw(self, messages: Sequence[Message], sent: dict[str, Any], hearing: Hearing) -> Received:
+        create: Any = self._client.chat.completions.create
+        told = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
+        answer = create(model=self._model, messages=told, extra_body=self._extra_body or None, **sent)
+        return read_stream(answer, hearing) if sent.get("stream") else read_whole(answer, hearing)
+
+    def _reply(self, received: Received, messages: Sequence[Message], seconds: float) -> Reply:
+        text = received.text or received.refusal
+        return Reply(
+            text=text,
+            finish=received.finish,
+            usage=received.usage or estimated_usage(messages, text),
+            model=received.model or self._model,
+            seconds=seconds,
+        )
+
+
+def _key(given: str | None, url: str) -> str:
+    """The key; servers of one's own mostly take any. Raises ModelRefused."""
+    key = (given or os.environ.get("OPENAI_API_KEY") or "").strip()
+    if not key and url == DEFAULT_URL:
+        raise ModelRefused(
+            "no key for OpenAI's server: set OPENAI_API_KEY, or OPENAI_BASE_URL to another server that speaks its API"
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise ModelRefused("OPENAI_API_KEY holds characters that no key has: copy it anew")
+    return key or "none"
+
+
+def _checked(url: str) -> str:
+    """A base URL for messages, without a password in it. Raises ModelRefused where it is none, or is forbidden."""
+    try:
+        parts = urlsplit(url)
+        place = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+    except ValueError as error:
+        raise ModelRefused(f"the base URL of the model's server cannot be read: {error}") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ModelRefused(f"{url!r} is no base URL of a server: give one such as http://localhost:8080/v1")
+    if os.environ.get(NO_REQUESTS) == "1" and not _is_local(url):
+        raise ModelRefused(f"{NO_REQUESTS}=1 forbids requests to {place}: only servers on this machine are allowed")
+    return f"{parts.scheme}://{place}{parts.path}"
+
+
+def _is_local(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _sendable(text: str) -> str:
+    """Text that can be sent: half of a surrogate pair cannot."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,116 @@
+"""What a failure of an OpenAI-compatible server means: ask again, too long, or never."""
+
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+
+import openai
+
+from planner.errors import ContextExceeded, ModelRefused, ModelUnavailable
+
+LONGEST_WAIT = 120.0
+"""Seconds that a server may ask us to wait; more is cut to this."""
+LONGEST_SAID = 400
+"""Characters of a server's own words that are passed on."""
+NEVER_BY_ITSELF = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+"""Codes of a 429 that no waiting ends."""
+_CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+_TOO_LONG = re.compile(
+    r"context.{0,20}(length|size|window)|(prompt|input).{0,40}(too long|too large|exceeds)", re.IGNORECASE
+)
+_ADVICE: Mapping[int, str] = {
+    401: "check OPENAI_API_KEY",
+    402: "the account has no credit left",
+    403: "this key may not use this model",
+    404: "check the model's name, and that OPENAI_BASE_URL ends where the server's API begins, usually in /v1",
+    429: "the account's quota is used up: waiting does not help",
+}
+
+
+class BrokenStream(Exception):
+    """A reply that ended before its end, or that could not be read."""
+
+
+Failure = openai.APIError | BrokenStream
+_ASKED_AGAIN = (
+    BrokenStream,
+    openai.APIConnectionError,  # timeouts too
+    openai.ConflictError,
+    openai.RateLimitError,
+    openai.InternalServerError,
+)
+
+
+def too_long(error: Failure) -> bool:
+    """Whether the server says that the prompt does not fit."""
+    if isinstance(error, BrokenStream):
+        return False
+    if error.code in _CONTEXT_CODES or error.type in _CONTEXT_CODES or _status(error) == 413:
+        return True
+    return _status(error) == 400 and _TOO_LONG.search(error.message) is not None
+
+
+def worth_asking_again(error: Failure) -> bool:
+    """Whether the same request may well succeed later."""
+    if isinstance(error, _ASKED_AGAIN):
+        return not (isinstance(error, openai.APIError) and error.code in NEVER_BY_ITSELF)
+    status = _status(error)  # 408, or an error told inside a stream, with or without a number
+    return status is None or status in (408, 409, 429) or status >= 500
+
+
+def rate_limited(error: Failure) -> bool:
+    """Whether the server is busy with us: every thread is to wait."""
+    return _status(error) == 429
+
+
+def retry_after(error: Failure) -> float | None:
+    """Seconds that the server asks to wait, from a number or a date; None where it does not say."""
+    if not isinstance(error, openai.APIStatusError):
+        return None
+    asked = error.response.headers.get("retry-after", "")
+    try:
+        seconds = float(asked)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(asked).timestamp() - time.time()
+        except ValueError:
+            return None
+    return min(max(seconds, 0.0), LONGEST_WAIT) if seconds == seconds else None  # not a number differs from itself
+
+
+def final(error: Failure, who: str, requests: int, key: str) -> ContextExceeded | ModelRefused | ModelUnavailable:
+    """The error to raise when this failure is the last; ``who`` names the model and its server."""
+    told = said(error, key)
+    if too_long(error):
+        return ContextExceeded(
+            f"{who} says that the prompt is longer than it takes: {told}. "
+            "Give the model's true context length (it counts prompt and reply), or start the server with a longer one"
+        )
+    if worth_asking_again(error):
+        times = "one request" if requests == 1 else f"{requests} requests"
+        return ModelUnavailable(
+            f"{who} did not answer after {times}; the last failure: {told}. "
+            "Check that the server runs and OPENAI_BASE_URL is right, then resume the run"
+        )
+    advice = _ADVICE.get(_status(error) or 0, "the request has to be changed: see the model's options")
+    return ModelRefused(f"{who} refuses the request: {told}. What to do: {advice}")
+
+
+def said(error: Failure, key: str) -> str:
+    """The failure in one line, without the key, which servers like to quote."""
+    text = str(error)
+    if isinstance(error, openai.APIConnectionError) and error.__cause__ is not None:
+        text = f"{text.rstrip('.')} ({type(error.__cause__).__name__}: {error.__cause__})"
+    elif isinstance(error, openai.APIStatusError) and text == f"Error code: {error.status_code}" and error.body:
+        text = f"{text} - {error.body}"  # not in OpenAI's form
+    text = " ".join(text.replace(key, "[key]").split())
+    return text if len(text) <= LONGEST_SAID else f"{text[:LONGEST_SAID]} ..."
+
+
+def _status(error: Failure) -> int | None:
+    """The HTTP status, or the one that an error inside a stream gives as its code."""
+    if isinstance(error, openai.APIStatusError):
+        return error.status_code
+    code = getattr(error, "code", None) or ""
+    return int(code) if re.fullmatch(r"[1-5]\d\d", code) else None

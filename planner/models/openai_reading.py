@@ -1,0 +1,124 @@
+"""Reading a reply as it streams in."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import openai
+from openai.types import CompletionUsage
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+
+from planner.models.openai_failures import BrokenStream
+from planner.models.types import Finish, OnText, Usage
+
+_FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refused"}
+
+
+class Hearing:
+    """One listener across several streams of the same reply: it hears one text.
+
+    After a broken stream, the next is told from where the broken one ended, if it begins the same; if it does not, the
+    listener hears no more, and only the reply's own text counts.
+    """
+
+    def __init__(self, on_text: OnText | None) -> None:
+        self._on_text, self._told = on_text, ""
+
+    def tell(self, so_far: str) -> bool:
+        """The text of the present stream so far; False when the listener wants no more."""
+        if self._on_text is None or len(so_far) <= len(self._told) or not so_far.startswith(self._told):
+            return True
+        piece, self._told = so_far[len(self._told) :], so_far
+        return self._on_text(piece)
+
+
+@dataclass
+class Received:
+    """What came of a reply; ``reason`` is the server's for its end, None while it has not ended."""
+
+    text: str = ""
+    refusal: str = ""
+    reason: str | None = None
+    usage: Usage | None = None
+    model: str = ""
+    cut: bool = False
+
+    @property
+    def finish(self) -> Finish:
+        """Why it ended, in our words; a reply with nothing in it is a refusal."""
+        if self.cut:
+            return "cut"
+        if self.refusal or not (self.text or self.reason == "length"):
+            return "refused"
+        return _FINISHES.get(self.reason or "", "stop")
+
+
+def read_stream(stream: openai.Stream[ChatCompletionChunk], hearing: Hearing) -> Received:
+    """All of a stream, or as much as the listener wants. Raises BrokenStream and openai.APIError."""
+    received = Received()
+    with stream:
+        try:
+            for chunk in _chunks(stream):
+                _take(received, chunk)
+                if not hearing.tell(received.text):
+                    received.cut = True
+                    return _joined(received)
+        except (openai.APIError, BrokenStream):
+            if received.reason is None:
+                raise  # else the text is whole, and only the count of its tokens is lost
+    if received.reason is None:
+        raise BrokenStream("the reply's stream ended without a finish_reason")
+    return _joined(received)
+
+
+def read_whole(completion: object, hearing: Hearing) -> Received:
+    """A reply that came in one piece. Raises BrokenStream where it is none."""
+    if not isinstance(completion, ChatCompletion) or not completion.choices:
+        raise BrokenStream("the server answered with something that is no chat completion")
+    choice = completion.choices[0]
+    received = Received(
+        text=choice.message.content or "",
+        refusal=choice.message.refusal or "",
+        reason=choice.finish_reason,
+        usage=_usage(completion.usage),
+        model=completion.model or "",
+    )
+    hearing.tell(received.text)
+    return _joined(received)
+
+
+def _chunks(stream: Iterable[ChatCompletionChunk]) -> Iterator[ChatCompletionChunk]:
+    try:
+        yield from stream
+    except ValueError as error:
+        raise BrokenStream(f"the reply's stream holds a piece that is no JSON: {error}") from error
+
+
+def _take(received: Received, chunk: ChatCompletionChunk) -> None:
+    """Add one chunk; servers differ in what they leave out of it."""
+    received.model = chunk.model or received.model
+    received.usage = _usage(chunk.usage) or received.usage
+    for choice in chunk.choices or ():
+        delta: Any = choice.delta
+        received.text += getattr(delta, "content", None) or ""
+        received.refusal += getattr(delta, "refusal", None) or ""
+        received.reason = choice.finish_reason or received.reason
+
+
+def _usage(counted: CompletionUsage | None) -> Usage | None:
+    """The server's count; one without a prompt is none."""
+    if counted is None or not counted.prompt_tokens:
+        return None
+    details = counted.prompt_tokens_details
+    cached = (details.cached_tokens or 0) if details else 0
+    return Usage(
+        prompt=counted.prompt_tokens,
+        completion=counted.completion_tokens or 0,
+        cached=min(cached, counted.prompt_tokens),
+    )
+
+
+def _joined(received: Received) -> Received:
+    """Put characters together that came as two halves in two pieces."""
+    received.text = received.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return received

@@ -1,0 +1,93 @@
+"""Finding a model by what the command line calls it."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from planner.errors import UnknownModel
+from planner.models.exchange import ExchangeModel
+from planner.models.recorded import RecordedModel
+from planner.models.scripted import ScriptedModel
+from planner.models.types import Model
+from planner.models.waiting import Stopped, never
+
+FORMS = {
+    "openai:NAME": "a model of OpenAI's, or of the server at OPENAI_BASE_URL",
+    "recorded:FILE": "answers from a recording",
+    "recorded:FILE+MODEL": "the same, and MODEL answers and is recorded where it has none",
+    "exchange:DIR": "prompts written as files, answers read as files",
+    "scripted:FILE.py:NAME": "a function (messages, sampling) -> str of yours, or a list of replies",
+}
+_INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
+
+
+def load_model(spec: str, *, stopped: Stopped = never) -> Model:
+    """A model by its whole name, see FORMS. Raises UnknownModel; ModelRefused where a server's key is missing."""
+    kind, colon, rest = spec.partition(":")
+    if spec == "none":
+        raise UnknownModel(f"none is no model: it stands for planners that need none, such as procedures. {_forms()}")
+    if kind not in _KINDS or not colon:
+        raise UnknownModel(f"no model is called {spec!r}. {_forms()}")
+    if not rest:
+        raise UnknownModel(f"{spec!r} does not say which. {_forms()}")
+    return _KINDS[kind](rest, stopped)
+
+
+def _forms() -> str:
+    return "A model is one of: " + "; ".join(f"{form} ({meaning})" for form, meaning in FORMS.items())
+
+
+def _openai(rest: str, stopped: Stopped) -> Model:
+    from planner.models.openai_api import OpenAIModel  # the SDK takes most of a second to import
+
+    return OpenAIModel(rest, stopped=stopped)
+
+
+def _exchange(rest: str, stopped: Stopped) -> Model:
+    if Path(rest).exists() and not Path(rest).is_dir():
+        raise UnknownModel(f"exchange:{rest} needs a folder, and {rest} is a file")
+    return ExchangeModel(rest, stopped=stopped)
+
+
+def _recorded(rest: str, stopped: Stopped) -> Model:
+    found = _INNER.fullmatch(rest)
+    if found:
+        return RecordedModel(found["file"], load_model(found["inner"], stopped=stopped))
+    if not Path(rest).is_file():
+        raise UnknownModel(
+            f"there is no recording {rest}; to make one, name the model to be recorded: recorded:{rest}+MODEL"
+        )
+    return RecordedModel(rest)
+
+
+def _scripted(rest: str, stopped: Stopped) -> Model:
+    file, _, name = rest.rpartition(":")
+    if not file.endswith(".py") or not name:
+        raise UnknownModel(f"scripted:{rest} does not name a function in a file: write scripted:FILE.py:NAME")
+    path = Path(file)
+    if not path.is_file():
+        raise UnknownModel(f"there is no file {file}; scripted:FILE.py:NAME names a function in a file of yours")
+    module = ModuleType(f"planbook_script_{path.stem}")
+    module.__file__ = str(path)
+    try:
+        exec(compile(path.read_bytes(), path, "exec"), vars(module))
+    except Exception as error:
+        raise UnknownModel(f"{file} failed while it was read: {type(error).__name__}: {error}") from error
+    return ScriptedModel(_script(vars(module).get(name), file, name), name=f"scripted:{rest}")
+
+
+def _script(member: Any, file: str, name: str) -> Any:
+    if callable(member) or (isinstance(member, list | tuple) and all(isinstance(text, str) for text in member)):
+        return member
+    what = f"is a {type(member).__name__}" if member is not None else "is not there"
+    raise UnknownModel(f"{name} in {file} {what}: it must be a function (messages, sampling) -> str, or a list of str")
+
+
+_KINDS: dict[str, Callable[[str, Stopped], Model]] = {
+    "openai": _openai,
+    "recorded": _recorded,
+    "exchange": _exchange,
+    "scripted": _scripted,
+}

@@ -1,0 +1,135 @@
+"""What becomes of a conversation that is too long, and how its length is estimated."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from planner.errors import ContextExceeded
+from planner.models import Fitted, Message, Sampling, estimate_prompt, estimate_tokens, fit, room
+from planner.models.types import Speaker
+
+WORDS = "word " * 100
+
+
+def message(role: Speaker, content: str) -> Message:
+    return Message(role=role, content=content)
+
+
+def conversation(exchanges: int, text: str = WORDS) -> list[Message]:
+    messages = [message("system", "Be brief."), message("user", "The task.")]
+    for number in range(exchanges):
+        messages += [message("assistant", f"plan {number} {text}"), message("user", f"feedback {number} {text}")]
+    return messages
+
+
+def test_what_fits_is_left_alone() -> None:
+    messages = conversation(3)
+    assert fit(messages, estimate_prompt(messages)) == Fitted(tuple(messages))
+
+
+def test_the_oldest_exchanges_go_first_with_one_note() -> None:
+    messages = conversation(4)
+    fitted = fit(messages, estimate_prompt(messages) - 150)
+    assert (fitted.left_out, fitted.cut_characters) == (2, 0)
+    assert [each.role for each in fitted.messages] == ["system", "user", *["assistant", "user"] * 3]
+    assert fitted.messages[1].content == "The task.\n\n[2 earlier messages were left out to fit the context]"
+    assert fitted.messages[2:] == tuple(messages[4:])
+
+
+def test_the_last_reply_goes_only_after_every_older_exchange() -> None:
+    messages = conversation(4)
+    fitted = fit(messages, estimate_prompt([*messages[:2], messages[-1]]) + 40)
+    assert fitted.left_out == 7
+    assert [each.role for each in fitted.messages] == ["system", "user", "assistant", "user"]
+    assert fitted.messages[1] == messages[1]
+    assert fitted.messages[2].content == "[7 earlier messages were left out to fit the context]"
+    assert fitted.messages[3] == messages[-1]
+
+
+def test_the_longest_message_is_cut_in_its_middle() -> None:
+    long = "".join(f"line {number}\n" for number in range(1000))
+    messages = [message("system", "Be brief."), message("user", long)]
+    fitted = fit(messages, 1000)
+    (system, user) = fitted.messages
+    assert system == messages[0]
+    kept = len(long) - fitted.cut_characters
+    note = f"\n[{fitted.cut_characters} characters were cut here to fit the context]\n"
+    assert user.content == long[: kept // 2] + note + long[-(kept - kept // 2) :]
+    assert 950 < estimate_prompt(fitted.messages) <= 1000
+
+
+def test_several_long_messages_are_cut_to_the_same_length() -> None:
+    messages = [message("system", "s" * 9000), message("user", "u" * 300), message("user", "l" * 8000)]
+    fitted = fit(messages, 700)
+    lengths = [each.content.count(each.content[0]) for each in fitted.messages]
+    assert lengths[1] == 300
+    assert abs(lengths[0] - lengths[2]) <= 2  # the notes hold these letters too
+
+
+def test_what_cannot_fit_is_an_error_that_says_by_how_much() -> None:
+    with pytest.raises(ContextExceeded, match=r"even cut to 400 characters .* about \d+ tokens, .* room for 20"):
+        fit([message("system", WORDS), message("user", WORDS)], 20)
+    with pytest.raises(ContextExceeded):
+        fit([], -1)
+
+
+def test_room_is_what_the_reply_leaves() -> None:
+    assert room(Sampling(context=16_000, max_tokens=2_000)) == 14_000
+    assert room(Sampling(context=16_000, max_tokens=None)) == 8_000
+
+
+ROLES = st.sampled_from(["system", "user", "assistant"])
+CONVERSATIONS = st.lists(st.builds(Message, role=ROLES, content=st.text(max_size=3000)), max_size=12)
+
+
+@given(CONVERSATIONS, st.integers(0, 4000))
+def test_whatever_comes_out_fits_and_keeps_what_must_stay(messages: list[Message], room: int) -> None:
+    try:
+        fitted = fit(messages, room)
+    except ContextExceeded:
+        assert estimate_prompt(messages) > room
+        return
+    assert estimate_prompt(fitted.messages) <= room
+    if estimate_prompt(messages) <= room:
+        assert fitted == Fitted(tuple(messages))
+    if not fitted.cut_characters:
+        must = [each for each in messages if each.role == "system"] + messages[-1:]
+        must += [each for each in messages if each.role == "user"][:1]
+        for each in must:
+            assert any(kept.role == each.role and kept.content.startswith(each.content) for kept in fitted.messages)
+    note = f"[{fitted.left_out} earlier message"
+    assert any(note in each.content for each in fitted.messages) or not fitted.left_out
+    notes_of_their_own = len(fitted.messages) - (len(messages) - fitted.left_out)
+    assert notes_of_their_own in ((0, 1) if fitted.left_out else (0,))
+
+
+@given(st.integers(1, 8), st.booleans(), st.integers(150, 3000), st.text(min_size=1, max_size=900))
+def test_roles_that_alternate_still_do(exchanges: int, system: bool, room: int, text: str) -> None:
+    messages = conversation(exchanges, text)[0 if system else 1 :]
+    try:
+        fitted = fit(messages, room)
+    except ContextExceeded:
+        assume(False)
+        raise
+    roles = [each.role for each in fitted.messages if each.role != "system"]
+    assert roles == (["user", "assistant"] * len(roles))[: len(roles)]
+    assert roles[-1] == "user"
+
+
+@given(st.text(), st.text())
+def test_an_estimate_grows_with_its_text(one: str, other: str) -> None:
+    assert estimate_tokens("") == 0
+    assert estimate_tokens(one + other) >= max(estimate_tokens(one), estimate_tokens(other)) - 1
+
+
+@pytest.mark.parametrize(
+    ("text", "true"),  # counted by cl100k
+    [
+        ("def solve(agent, task):\n    return agent.go_to('shelf 1')\n", 17),
+        ("You open drawer 17. In it, you see a cd 3, a pencil 1.", 20),
+        ("The agent opens the drawer and finds a spoon in it, which it puts into the sink afterwards.", 19),
+        ('<button ref=12 data-tampered="e0">Submit</button>', 15),
+    ],
+)
+def test_estimates_are_near_the_truth_and_rather_above(text: str, true: int) -> None:
+    assert true <= estimate_tokens(text) <= true * 1.6

@@ -1,0 +1,159 @@
+"""Prompts as files, answers as files."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from planner.errors import EpisodeStopped, ModelRefused
+from planner.models import ExchangeModel, Message, Reply, Sampling, labelled, request_key
+
+POLL = 0.02
+ASK = [Message(role="system", content="Be brief."), Message(role="user", content="# Two\n\nlines: ä")]
+
+
+def prompts(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.prompt.md"))
+
+
+def answer_to(prompt: Path) -> Path:
+    return prompt.with_name(prompt.name.replace(".prompt.md", ".answer.md"))
+
+
+@contextmanager
+def answering(folder: Path, answer: Callable[[str], str]) -> Iterator[None]:
+    """A script that answers each prompt, as any user's would."""
+    done = threading.Event()
+
+    def work() -> None:
+        while not done.wait(POLL):
+            for prompt in prompts(folder):
+                if not answer_to(prompt).exists():
+                    answer_to(prompt).write_text(answer(prompt.read_text(encoding="utf-8")), encoding="utf-8")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_a_prompt_is_a_file_and_so_is_its_answer(tmp_path: Path) -> None:
+    folder = tmp_path / "here"
+    seen: list[str] = []
+
+    def script(prompt: str) -> str:
+        seen.append(prompt)
+        return "the whole\ntext, ü\n"
+
+    with answering(folder, script), labelled("plan.j2"):
+        reply = ExchangeModel(folder, poll=POLL).complete(ASK, Sampling())
+    assert (reply.text, reply.finish, reply.model) == ("the whole\ntext, ü\n", "stop", f"exchange:{folder}")
+    assert reply.usage.estimated
+    assert not reply.replayed
+    key = request_key(ASK, Sampling())
+    assert [path.name for path in prompts(folder)] == [f"0001-{key[:8]}.prompt.md"]
+    first, rest = seen[0].split("\n\n", 1)
+    assert rest == (
+        "# ===== message 1 of 2: system =====\n\nBe brief.\n\n# ===== message 2 of 2: user =====\n\n# Two\n\nlines: ä\n"
+    )
+    assert first.startswith("<!-- prompt plan.j2; temperature 0.0, max_tokens 2000")
+    assert key in first
+    assert "`NNNN-KEY.answer.md`" in (folder / "README.md").read_text()
+    assert sorted(path.suffix for path in folder.iterdir()) == [".md"] * 3  # nothing half written is left
+
+
+def test_a_resumed_run_finds_its_prompts_and_answers(tmp_path: Path) -> None:
+    with answering(tmp_path, lambda prompt: f"answer {len(prompts(tmp_path))}"):
+        first = ExchangeModel(tmp_path, poll=POLL).complete(ASK, Sampling())
+        other = ExchangeModel(tmp_path, poll=POLL).complete(ASK, Sampling(sample=1))
+    again = ExchangeModel(tmp_path, poll=POLL).complete(ASK, Sampling())
+    assert (first.text, other.text, again.text) == ("answer 1", "answer 2", "answer 1")
+    assert [path.name[:5] for path in prompts(tmp_path)] == ["0001-", "0002-"]
+
+
+def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    key = request_key(ASK, Sampling())
+    (tmp_path / f"0041-{key[:8]}.prompt.md").write_text(f"<!-- key {key[:8]}{'0' * 56} -->\n")
+    (tmp_path / f"0041-{key[:8]}.answer.md").write_text("to another prompt")
+    with answering(tmp_path, lambda prompt: "mine"):
+        assert ExchangeModel(tmp_path, poll=POLL).complete(ASK, Sampling()).text == "mine"
+    assert [path.name[:5] for path in prompts(tmp_path)] == ["0041-", "0042-"]
+
+
+def test_an_answer_counts_once_it_stands_still(tmp_path: Path) -> None:
+    replies: list[Reply] = []
+    model = ExchangeModel(tmp_path, poll=0.1)
+    asking = threading.Thread(target=lambda: replies.append(model.complete(ASK, Sampling())))
+    asking.start()
+    until(lambda: bool(prompts(tmp_path)))
+    answer = answer_to(prompts(tmp_path)[0])
+    answer.write_text("")
+    time.sleep(0.4)
+    with answer.open("w") as file:
+        file.write(" \n")
+        file.flush()
+        time.sleep(0.4)
+        assert not replies
+        for word in ["slowly", "written", "down", "piece", "by", "piece"]:
+            file.write(f"{word} ")
+            file.flush()
+            time.sleep(0.05)
+    asking.join(timeout=10)
+    assert [reply.text for reply in replies] == [" \nslowly written down piece by piece "]
+
+
+def test_waiting_ends_when_the_run_is_stopped(tmp_path: Path) -> None:
+    stop = threading.Event()
+    threading.Timer(0.2, stop.set).start()
+    with pytest.raises(EpisodeStopped):
+        ExchangeModel(tmp_path, poll=POLL, stopped=stop.is_set).complete(ASK, Sampling())
+    assert len(prompts(tmp_path)) == 1
+
+
+def test_threads_ask_side_by_side(tmp_path: Path) -> None:
+    model = ExchangeModel(tmp_path, poll=POLL)
+    replies: dict[int, str] = {}
+
+    def ask(number: int) -> None:
+        replies[number] = model.complete([Message(role="user", content=f"number {number}")], Sampling()).text
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(5)]
+    for thread in threads:
+        thread.start()
+    until(lambda: len(prompts(tmp_path)) == 5)  # none waits for another's answer
+    with answering(tmp_path, lambda prompt: prompt.strip().splitlines()[-1]):
+        for thread in threads:
+            thread.join(timeout=10)
+    assert replies == {number: f"number {number}" for number in range(5)}
+    assert [path.name[:4] for path in prompts(tmp_path)] == ["0001", "0002", "0003", "0004", "0005"]
+
+
+def test_a_listener_may_cut_an_answer(tmp_path: Path) -> None:
+    with answering(tmp_path, lambda prompt: "x" * 100):
+        reply = ExchangeModel(tmp_path, poll=POLL).complete(ASK, Sampling(), lambda piece: False)
+    assert reply.finish == "cut"
+    assert 0 < len(reply.text) < 100
+
+
+def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ModelRefused, match=r"exchange of prompts in .*file failed"):
+        ExchangeModel(tmp_path / "file").complete(ASK, Sampling())
+    key = request_key(ASK, Sampling())
+    (tmp_path / f"0001-{key[:8]}.prompt.md").write_text(f"<!-- key {key} -->")
+    (tmp_path / f"0001-{key[:8]}.answer.md").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ModelRefused, match=r"answer\.md is not UTF-8 text"):
+        ExchangeModel(tmp_path, poll=POLL).complete(ASK, Sampling())

@@ -1,0 +1,110 @@
+"""Models by the name that the command line gives them."""
+
+from pathlib import Path
+
+import pytest
+
+import planner.models
+from planner.errors import EpisodeStopped, ModelRefused, UnknownModel
+from planner.models import Message, Sampling, load_model
+from tests.openai_server import serving
+
+ASK = [Message(role="user", content="Where is the mug?")]
+SCRIPT = """
+from planner.models import Message, Sampling
+
+replies = ["one", "two"]
+number = 7
+
+def answer(messages, sampling):
+    return f"{messages[-1].content} {sampling.seed}"
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "my script.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_a_script_of_the_users(script: Path) -> None:
+    model = load_model(f"scripted:{script}:answer")
+    assert model.complete(ASK, Sampling(seed=4)).text == "Where is the mug? 4"
+    assert model.name == f"scripted:{script}:answer"
+    assert load_model(f"scripted:{script}:replies").complete(ASK, Sampling()).text == "one"
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("scripted:{script}:nothing", "nothing in .* is not there: it must be a function"),
+        ("scripted:{script}:number", "number in .* is a int"),
+        ("scripted:{script}", "write scripted:FILE.py:NAME"),
+        ("scripted:{script}:", "write scripted:FILE.py:NAME"),
+        ("scripted:gone.py:answer", "there is no file gone.py"),
+        ("recorded:{script}", r"py:1 is no header of a recording"),
+        ("recorded:gone.jsonl", r"no recording gone\.jsonl; .* recorded:gone\.jsonl\+MODEL"),
+        ("recorded:gone.jsonl+none", "none is no model"),
+        ("recorded:gone.jsonl+magic:x", "no model is called 'magic:x'"),
+        ("exchange:{script}", "needs a folder"),
+    ],
+)
+def test_what_cannot_be_loaded_is_explained(script: Path, spec: str, told: str) -> None:
+    with pytest.raises(UnknownModel, match=told):
+        load_model(spec.format(script=script))
+
+
+@pytest.mark.parametrize("spec", ["", "gpt-4o", "openai", "openai:", "OPENAI:x", "magic:x", "none", "recorded:"])
+def test_an_unknown_name_lists_the_forms(spec: str) -> None:
+    with pytest.raises(UnknownModel) as told:
+        load_model(spec)
+    for form in ("openai:NAME", "recorded:FILE", "recorded:FILE+MODEL", "exchange:DIR", "scripted:FILE.py:NAME"):
+        assert form in str(told.value)
+
+
+def test_a_script_that_fails_at_import_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("import nothing_of_that_name\n")
+    with pytest.raises(UnknownModel, match=r"bad\.py failed while it was read: ModuleNotFoundError"):
+        load_model(f"scripted:{tmp_path}/bad.py:answer")
+
+
+def test_a_recording_is_made_and_replayed_by_name(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(script.parent)
+    made = load_model("recorded:a+b.jsonl+scripted:my script.py:answer").complete(ASK, Sampling())
+    again = load_model("recorded:a+b.jsonl").complete(ASK, Sampling())
+    assert (made.text, made.replayed, again.text, again.replayed) == (again.text, False, "Where is the mug? 0", True)
+
+
+def test_what_was_recorded_by_hand_replays(tmp_path: Path) -> None:
+    folder, file = tmp_path / "asked", tmp_path / "a.jsonl"
+    with pytest.raises(EpisodeStopped):
+        load_model(f"recorded:{file}+exchange:{folder}", stopped=lambda: True).complete(ASK, Sampling())
+    (prompt,) = folder.glob("*.prompt.md")
+    prompt.with_name(prompt.name.replace("prompt", "answer")).write_text("on shelf 2")
+    assert load_model(f"recorded:{file}+exchange:{folder}").complete(ASK, Sampling()).text == "on shelf 2"
+    assert load_model(f"recorded:{file}").complete(ASK, Sampling()).text == "on shelf 2"
+
+
+def test_a_server_by_environment_and_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.jsonl"
+    with serving(lambda messages: "served") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        first = load_model(f"recorded:{file}+openai:vendor/some:model").complete(ASK, Sampling())
+        assert server.requests[0]["model"] == "vendor/some:model"
+    again = load_model(f"recorded:{file}").complete(ASK, Sampling())
+    assert again == first.model_copy(update={"replayed": True, "seconds": 0.0})
+
+
+def test_a_server_without_its_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(ModelRefused, match="OPENAI_API_KEY"):
+        load_model("openai:gpt-4o")
+
+
+def test_the_public_surface_is_sorted_and_real() -> None:
+    names = planner.models.__all__
+    assert names == sorted(names, key=lambda name: (not name[0].isupper(), name))
+    assert all(hasattr(planner.models, name) for name in names)

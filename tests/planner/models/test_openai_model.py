@@ -1,0 +1,411 @@
+"""Chat completions against a real server on this machine."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.errors import ContextExceeded, EpisodeStopped, ModelRefused, ModelUnavailable
+from planner.models import Message, Reply, Sampling, Usage, estimated_usage
+from planner.models.openai_api import OpenAIModel
+from tests.openai_server import Break, Completion, Refusal, Server, Silence, serving
+
+ASK = [Message(role="system", content="You are brief."), Message(role="user", content="Say hello, twice.")]
+TEXT = "hello, and once more: hello"
+KEY = "sk-secret-0123456789"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving(lambda messages: TEXT) as server:
+        yield server
+
+
+def model(server: Server, **settings: Any) -> OpenAIModel:
+    return OpenAIModel("some-model", **({"base_url": server.url, "api_key": KEY, "backoff": 0.01} | settings))
+
+
+def test_a_request_says_what_the_method_set(server: Server) -> None:
+    sampling = Sampling(temperature=0.5, max_tokens=77, seed=3, sample=2, stop=("END",))
+    reply = model(server, extra_body={"cache_prompt": False}).complete(ASK, sampling)
+    assert server.requests == [
+        {
+            "model": "some-model",
+            "messages": [message.model_dump() for message in ASK],
+            "max_tokens": 77,
+            "temperature": 0.5,
+            "seed": 5,
+            "stop": ["END"],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "cache_prompt": False,
+        }
+    ]
+    assert server.keys == [KEY]
+    assert (reply.text, reply.finish, reply.model, reply.replayed) == (TEXT, "stop", "served-1", False)
+    assert reply.usage == Usage(prompt=5, completion=4)
+    assert 0 < reply.seconds < 10
+
+
+def test_what_is_none_is_not_sent(server: Server) -> None:
+    model(server).complete(ASK, Sampling(temperature=None, max_tokens=None, seed=None))
+    assert set(server.requests[0]) == {"model", "messages", "stream", "stream_options"}
+
+
+@pytest.mark.parametrize(
+    ("name", "remaining"),
+    [("max_tokens", {"max_completion_tokens"}), ("temperature", set()), ("seed", set()), ("stop", set())],
+)
+def test_a_refused_parameter_is_replaced_once_and_for_all(server: Server, name: str, remaining: set[str]) -> None:
+    server.refuses = frozenset({name})
+    asked, sampling = model(server), Sampling(stop=("END",))
+    assert asked.complete(ASK, sampling).text == asked.complete(ASK, sampling).text == TEXT
+    assert [name in request for request in server.requests] == [True, False, False]
+    assert remaining <= set(server.requests[2])
+    assert list(asked.replaced) == [name]
+
+
+def test_a_server_that_refuses_nearly_everything_still_answers(server: Server) -> None:
+    server.refuses = frozenset({"temperature", "seed", "stop", "max_tokens", "stream_options", "stream"})
+    heard: list[str] = []
+    asked = model(server)
+    reply = asked.complete(ASK, Sampling(stop=("END",)), lambda piece: not heard.append(piece))
+    assert (reply.text, heard, reply.usage) == (TEXT, [TEXT], Usage(prompt=5, completion=4))
+    assert set(server.requests[-1]) == {"model", "messages", "max_completion_tokens"}
+    assert asked.replaced["max_tokens"] == "max_completion_tokens"
+
+
+def test_a_server_without_stream_options_has_its_usage_estimated(server: Server) -> None:
+    server.refuses = frozenset({"stream_options"})
+    asked = model(server)
+    assert asked.complete(ASK, Sampling()).usage == estimated_usage(ASK, TEXT)
+    asked.complete(ASK, Sampling())
+    assert ["stream_options" in request for request in server.requests] == [True, False, False]
+
+
+def test_usage_that_never_comes_is_estimated(server: Server) -> None:
+    server.counts = False
+    assert model(server).complete(ASK, Sampling()).usage == estimated_usage(ASK, TEXT)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Unrecognized request argument supplied: seed",
+        "`seed` is not supported",
+        "seed is not supported by this engine",
+        '[{"type": "extra_forbidden", "loc": ["body", "seed"]}]',
+    ],
+)
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_parameter_is_found_in_what_other_servers_say(server: Server, message: str, status: int) -> None:
+    server.troubles += [Refusal(status, message)]
+    asked = model(server)
+    assert asked.complete(ASK, Sampling()).text == TEXT
+    assert asked.replaced == {"seed": None}
+
+
+def test_a_bad_request_that_names_no_parameter_is_refused(server: Server) -> None:
+    server.troubles += [Refusal(400, "please stop sending nonsense, or seed it elsewhere")]
+    with pytest.raises(ModelRefused, match="nonsense"):
+        model(server).complete(ASK, Sampling(stop=("END",)))
+    assert len(server.requests) == 1
+
+
+def test_a_value_out_of_range_ends_in_a_refusal(server: Server) -> None:
+    server.troubles += [Refusal(400, "too large", param=name) for name in ("max_tokens", "max_completion_tokens")]
+    with pytest.raises(ModelRefused, match="too large"):
+        model(server).complete(ASK, Sampling())
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
+def test_what_passes_is_asked_again(server: Server, status: int) -> None:
+    server.troubles += [Refusal(status), Refusal(status)]
+    assert model(server).complete(ASK, Sampling()).text == TEXT
+    assert len(server.requests) == 3
+
+
+def test_retries_end(server: Server) -> None:
+    server.troubles += [Refusal(503, f"overloaded, dear {KEY}")] * 9
+    with pytest.raises(
+        ModelUnavailable, match=r"openai:some-model at http://127.*/v1 .*3 requests.*overloaded"
+    ) as told:
+        model(server, retries=2).complete(ASK, Sampling())
+    assert len(server.requests) == 3
+    assert KEY not in str(told.value)
+    assert told.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("trouble", "advice"),
+    [
+        (Refusal(401, f"Incorrect API key provided: {KEY}"), "OPENAI_API_KEY"),
+        (Refusal(403), "may not use"),
+        (Refusal(404, "no such model"), "model's name"),
+        (Refusal(402), "credit"),
+        (Refusal(429, code="insufficient_quota"), "quota"),
+        (Refusal(418, body="<html>teapot</html>"), "teapot"),
+    ],
+)
+def test_what_does_not_pass_is_refused_at_once(server: Server, trouble: Refusal, advice: str) -> None:
+    server.troubles += [trouble]
+    with pytest.raises(ModelRefused, match=advice) as told:
+        model(server).complete(ASK, Sampling())
+    assert len(server.requests) == 1
+    assert "some-model" in str(told.value)
+    assert KEY not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Refusal(400, "request (20005 tokens) exceeds the available context size (16384 tokens), try increasing it"),
+        Refusal(400, "'max_tokens' is too large: 9000. This model's maximum context length is 8192 tokens"),
+        Refusal(400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        Refusal(400, "no", code="context_length_exceeded"),
+        Refusal(413, "Request Entity Too Large"),
+    ],
+)
+def test_a_prompt_too_long_says_so(server: Server, trouble: Refusal) -> None:
+    server.troubles += [trouble]
+    with pytest.raises(ContextExceeded, match="longer than it takes"):
+        model(server).complete(ASK, Sampling())
+    assert len(server.requests) == 1
+
+
+def test_the_servers_own_context_is_found_out(server: Server) -> None:
+    server.context = 4
+    with pytest.raises(ContextExceeded, match="maximum context length is 4"):
+        model(server).complete(ASK, Sampling())
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_the_server_says_how_long_to_wait(server: Server, form: str) -> None:
+    after = "1" if form == "seconds" else formatdate(time.time() + 2, usegmt=True)
+    server.troubles += [Refusal(503, headers={"Retry-After": after})]
+    model(server).complete(ASK, Sampling())
+    assert 0.9 < server.times[1] - server.times[0] < 4
+
+
+def test_a_wait_can_be_interrupted(server: Server) -> None:
+    server.troubles += [Refusal(429, headers={"Retry-After": "100000"})]
+    stop = threading.Event()
+    threading.Timer(0.3, stop.set).start()
+    start = time.monotonic()
+    with pytest.raises(EpisodeStopped):
+        model(server, stopped=stop.is_set).complete(ASK, Sampling())
+    assert time.monotonic() - start < 5
+    assert len(server.requests) == 1
+
+
+def test_a_busy_server_makes_all_threads_wait(server: Server) -> None:
+    server.troubles += [Refusal(429, headers={"Retry-After": "1"})]
+    asked = model(server)
+    late = threading.Thread(target=asked.complete, args=(ASK, Sampling(sample=1)))
+    first = threading.Thread(target=asked.complete, args=(ASK, Sampling()))
+    first.start()
+    while not server.requests:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    late.start()
+    first.join()
+    late.join()
+    assert len(server.times) == 3
+    assert min(server.times[1:]) - server.times[0] > 0.9
+
+
+def test_no_more_requests_at_once_than_allowed(server: Server) -> None:
+    server.pause = 0.02
+    asked = model(server, concurrency=2)
+    threads = [threading.Thread(target=asked.complete, args=(ASK, Sampling(sample=n))) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(server.requests), server.most_at_once) == (6, 2)
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Break(after=0),
+        Break(after=2),
+        Break(after=2, clean=True),
+        Break(after=1, last="{not json"),
+        Break(after=1, last='{"error": {"message": "overloaded", "code": 503}}'),
+    ],
+)
+def test_a_broken_stream_is_asked_again_and_heard_once(server: Server, trouble: Break) -> None:
+    server.troubles += [trouble]
+    heard: list[str] = []
+    reply = model(server).complete(ASK, Sampling(), lambda piece: not heard.append(piece))
+    assert (reply.text, "".join(heard), reply.finish) == (TEXT, TEXT, "stop")
+    assert len(server.requests) == 2
+
+
+def test_a_stream_that_turns_out_otherwise_is_heard_no_further() -> None:
+    texts = iter(["the first answer, cut off", "a second answer, whole"])
+    heard: list[str] = []
+    with serving(lambda messages: next(texts)) as server:
+        server.troubles += [Break(after=1)]
+        reply = model(server).complete(ASK, Sampling(), lambda piece: not heard.append(piece))
+    assert (reply.text, heard) == ("a second answer, whole", ["the firs"])
+
+
+def test_a_stream_that_breaks_after_its_last_word_is_whole(server: Server) -> None:
+    server.troubles += [Break(after=5)]
+    assert model(server).complete(ASK, Sampling()).usage.estimated
+    assert len(server.requests) == 1
+
+
+def test_an_error_in_a_stream_that_nothing_mends_is_not_asked_again(server: Server) -> None:
+    server.troubles += [Break(after=1, last='{"error": {"message": "bad key", "code": 401}}')]
+    with pytest.raises(ModelRefused, match="bad key"):
+        model(server).complete(ASK, Sampling())
+
+
+def test_a_listener_that_has_enough_closes_the_stream() -> None:
+    heard: list[str] = []
+
+    def listen(piece: str) -> bool:
+        heard.append(piece)
+        return len(heard) < 3
+
+    with serving(lambda messages: "word " * 400, pause=0.01) as server:
+        reply = model(server).complete(ASK, Sampling(), listen)
+        assert (reply.text, reply.finish) == ("word " * 4 + "word", "cut")
+        assert reply.text == "".join(heard)
+        assert reply.usage == estimated_usage(ASK, reply.text)
+        deadline = time.monotonic() + 5
+        while not server.hung_up and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert server.hung_up == 1
+
+
+def test_a_listener_that_raises_is_not_taken_for_a_broken_stream(server: Server) -> None:
+    def listen(piece: str) -> bool:
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        model(server).complete(ASK, Sampling(), listen)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("completion", "finish", "text"),
+    [
+        (Completion("half an", finish="length"), "length", "half an"),
+        (Completion("", finish="length"), "length", ""),
+        (Completion("", finish="stop"), "refused", ""),
+        (Completion("", refusal="I cannot."), "refused", "I cannot."),
+        (Completion("some", finish="content_filter"), "refused", "some"),
+        (Completion("called", finish="tool_calls"), "stop", "called"),
+    ],
+)
+@pytest.mark.parametrize("refuses", [frozenset(), frozenset({"stream"})])
+def test_how_a_reply_ends(completion: Completion, finish: str, text: str, refuses: frozenset[str]) -> None:
+    with serving(lambda messages: completion, refuses=refuses) as server:
+        reply = model(server).complete(ASK, Sampling())
+    assert (reply.finish, reply.text) == (finish, text)
+
+
+def test_cached_tokens_are_told() -> None:
+    with serving(lambda messages: Completion("yes", cached=4)) as server:
+        assert model(server).complete(ASK, Sampling()).usage == Usage(prompt=5, completion=1, cached=4)
+
+
+def test_text_that_is_not_quite_unicode_passes_both_ways() -> None:
+    with serving(lambda messages: "1234567\U0001f642") as server:
+        halves = "1234567\ud83d", "\ude42"
+        server.answer = lambda messages: "".join(halves)
+        reply = model(server).complete([Message(role="user", content="half \ud83d here")], Sampling())
+        assert server.requests[0]["messages"][0]["content"] == "half ? here"
+    assert reply.text == "1234567\U0001f642"
+
+
+def test_silence_ends_at_the_timeout(server: Server) -> None:
+    server.troubles += [Silence(3.0)]
+    start = time.monotonic()
+    assert model(server, timeout=0.3).complete(ASK, Sampling()).text == TEXT
+    assert time.monotonic() - start < 2.5
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    with serving(lambda messages: "") as gone:
+        url = gone.url
+    with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1.*Connect"):
+        OpenAIModel("some-model", base_url=url, retries=1, backoff=0.01).complete(ASK, Sampling())
+
+
+def test_a_wrong_path_is_named(server: Server) -> None:
+    with pytest.raises(ModelRefused, match="usually in /v1"):
+        model(server, base_url=server.url.removesuffix("/v1")).complete(ASK, Sampling())
+
+
+def test_key_and_server_come_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", " sk-from-there\n")
+    assert OpenAIModel("some-model").complete(ASK, Sampling()).text == TEXT
+    assert server.keys == ["sk-from-there"]
+
+
+def test_a_server_of_ones_own_needs_no_key(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    assert OpenAIModel("some-model", base_url=server.url).complete(ASK, Sampling()).text == TEXT
+
+
+@pytest.mark.parametrize("key", ["", None])
+def test_openais_own_server_needs_a_key(monkeypatch: pytest.MonkeyPatch, key: str | None) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "PLANBOOK_NO_REQUESTS"):
+        monkeypatch.delenv(name, raising=False)
+    if key is not None:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ModelRefused, match=r"set OPENAI_API_KEY, or OPENAI_BASE_URL"):
+        OpenAIModel("some-model")
+
+
+@pytest.mark.parametrize("url", ["localhost:80/v1", "ftp://somewhere", "http://", "http://h:port/v1", "http://[::1/v1"])
+def test_a_base_url_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(ModelRefused, match="base URL"):
+        OpenAIModel("some-model", base_url=url)
+
+
+def test_a_key_that_is_none_is_refused_without_being_quoted() -> None:
+    with pytest.raises(ModelRefused, match="characters that no key has") as told:
+        OpenAIModel("some-model", base_url="http://localhost/v1", api_key="sk-käse")
+    assert "sk-" not in str(told.value)
+
+
+def test_a_switch_forbids_real_requests(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANBOOK_NO_REQUESTS", "1")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    for url in (None, "https://api.openai.com/v1", "http://user:secret@10.0.0.1/v1", "http://localhost.example.org/v1"):
+        with pytest.raises(ModelRefused, match="PLANBOOK_NO_REQUESTS=1 forbids") as told:
+            OpenAIModel("some-model", base_url=url)
+        assert "secret" not in str(told.value)
+    assert model(server).complete(ASK, Sampling()).text == TEXT
+    assert OpenAIModel("some-model", base_url="http://[::1]:1/v1").name == "openai:some-model"
+
+
+def test_nothing_is_read_or_asked_at_import(tmp_path: Path) -> None:
+    code = "import planner.models, sys; assert 'openai' not in sys.modules; import planner.models.openai_api"
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(root)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_two_draws_of_a_request_have_two_seeds(server: Server) -> None:
+    asked = model(server)
+    replies: list[Reply] = [asked.complete(ASK, Sampling(seed=10, sample=n)) for n in range(2)]
+    assert [request["seed"] for request in server.requests] == [10, 11]
+    assert len(replies) == 2

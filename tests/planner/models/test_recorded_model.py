@@ -1,0 +1,247 @@
+"""Recordings: replayed, added to, cut off by kills, and missed."""
+
+import json
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.errors import ModelError, ModelUnavailable, NotRecorded, UnknownModel
+from planner.models import (
+    Finish,
+    Message,
+    OnText,
+    RecordedModel,
+    Reply,
+    Sampling,
+    ScriptedModel,
+    Usage,
+    labelled,
+    request_key,
+)
+
+
+def say(*texts: str) -> list[Message]:
+    return [Message(role="assistant" if n % 2 else "user", content=text) for n, text in enumerate(texts)]
+
+
+def echo(messages: Sequence[Message], sampling: Sampling) -> str:
+    return f"{messages[-1].content}, drawn {sampling.sample}"
+
+
+class Ending:
+    """A model whose replies end in a given way."""
+
+    def __init__(self, finish: Finish) -> None:
+        self.name, self.finish, self.asked = "ending", finish, 0
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        self.asked += 1
+        return Reply(text="half", finish=self.finish, usage=Usage(prompt=3, completion=1), model="m-1", seconds=2.0)
+
+
+def test_what_was_recorded_replays_without_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "a.jsonl"
+    inner = ScriptedModel(echo, name="mine")
+    with labelled("plan.j2"):
+        first = RecordedModel(path, inner).complete(say("hello\u2028\nthere"), Sampling())
+    assert not first.replayed
+    replay = RecordedModel(path)
+    again = replay.complete(say("hello\u2028\nthere"), Sampling())
+    assert again == first.model_copy(update={"replayed": True, "seconds": 0.0})
+    assert replay.made_with == "mine"
+
+    header, entry = path.read_text(encoding="utf-8").splitlines()[0], json.loads(path.read_bytes().split(b"\n")[1])
+    assert json.loads(header) == {"recording": 1, "made_with": "mine"}
+    assert entry["label"] == "plan.j2"
+    assert entry["text"] == "hello\u2028\nthere, drawn 0"
+    assert entry["messages"][0] | {"sha256": ""} == {
+        "role": "user",
+        "sha256": "",
+        "length": 12,
+        "head": "hello\u2028\nthere",
+    }
+
+
+def test_a_recording_names_what_it_was_made_with(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    RecordedModel(path, ScriptedModel(echo), made_with="answered by hand").complete(say("a"), Sampling())
+    RecordedModel(path, ScriptedModel(echo, name="other")).complete(say("b"), Sampling())
+    assert RecordedModel(path).made_with == "answered by hand"
+    assert path.read_text().count("made_with") == 1
+
+
+def test_only_what_is_missing_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    RecordedModel(path, ScriptedModel(["one"])).complete(say("a"), Sampling())
+    model = RecordedModel(path, ScriptedModel(["two"], name="mine"))
+    assert model.complete(say("a"), Sampling()).text == "one"
+    assert model.complete(say("b"), Sampling()).text == "two"
+    assert model.complete(say("b"), Sampling()).replayed
+    assert model.name == f"recorded:{path}+mine"
+    assert len(path.read_text().splitlines()) == 3
+
+
+def test_two_draws_are_two_replies(tmp_path: Path) -> None:
+    model = RecordedModel(tmp_path / "a.jsonl", ScriptedModel(echo))
+    texts = [model.complete(say("a"), Sampling(temperature=1, sample=n)).text for n in (0, 1)]
+    assert texts == ["a, drawn 0", "a, drawn 1"]
+    assert RecordedModel(tmp_path / "a.jsonl").complete(say("a"), Sampling(temperature=1, sample=1)).text == texts[1]
+
+
+@pytest.mark.parametrize("finish", ["length", "refused", "cut"])
+def test_replies_that_did_not_end_by_themselves_are_not_kept(tmp_path: Path, finish: Finish) -> None:
+    inner = Ending(finish)
+    model = RecordedModel(tmp_path / "a.jsonl", inner)
+    assert [model.complete(say("a"), Sampling()).finish for _ in range(2)] == [finish, finish]
+    assert inner.asked == 2
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_errors_are_not_kept(tmp_path: Path) -> None:
+    answers: list[str | ModelError] = [ModelUnavailable("away"), "here"]
+
+    def script(messages: Sequence[Message], sampling: Sampling) -> str:
+        answer = answers.pop(0)
+        if isinstance(answer, ModelError):
+            raise answer
+        return answer
+
+    model = RecordedModel(tmp_path / "a.jsonl", ScriptedModel(script))
+    with pytest.raises(ModelUnavailable):
+        model.complete(say("a"), Sampling())
+    assert model.complete(say("a"), Sampling()).text == "here"
+
+
+def test_a_reply_that_is_cut_is_recorded_whole_and_cut_again(tmp_path: Path) -> None:
+    path, text = tmp_path / "a.jsonl", "0123456789" * 10
+    heard: list[str] = []
+
+    def two_pieces(piece: str) -> bool:
+        heard.append(piece)
+        return len(heard) < 2
+
+    first = RecordedModel(path, ScriptedModel([text])).complete(say("a"), Sampling(), two_pieces)
+    assert (first.text, first.finish) == ("".join(heard), "cut")
+    assert len(heard) == 2
+    heard.clear()
+    again = RecordedModel(path).complete(say("a"), Sampling(), two_pieces)
+    assert (again.text, again.finish) == (first.text, "cut")
+    assert RecordedModel(path).complete(say("a"), Sampling()).text == text
+
+
+def test_threads_that_ask_the_same_pay_once(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def slow(messages: Sequence[Message], sampling: Sampling) -> str:
+        asked.append(messages[0].content)
+        time.sleep(0.05)
+        return "yes"
+
+    model = RecordedModel(tmp_path / "a.jsonl", ScriptedModel(slow))
+    requests = [say(str(number % 3)) for number in range(12)]
+    threads = [threading.Thread(target=model.complete, args=(request, Sampling())) for request in requests]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(asked) == ["0", "1", "2"]
+    replay = RecordedModel(tmp_path / "a.jsonl")
+    assert all(replay.complete(request, Sampling()).text == "yes" for request in requests)
+
+
+def test_a_kill_at_any_byte_loses_at_most_the_line_being_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    model = RecordedModel(path, ScriptedModel(echo))
+    ends = []
+    for text in ("ä", "b"):
+        model.complete(say(text), Sampling())
+        ends.append(path.stat().st_size)
+    whole = path.read_bytes()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        kept = [text for text, end in zip(("ä", "b"), ends, strict=True) if size >= end - 1]  # only "\n" may be missing
+        if size:
+            for text in kept:
+                assert RecordedModel(path).complete(say(text), Sampling()).replayed
+            assert path.read_bytes() == whole[:size]
+        resumed = RecordedModel(path, ScriptedModel(echo))
+        assert [resumed.complete(say(text), Sampling()).replayed for text in ("ä", "b")] == [
+            text in kept for text in ("ä", "b")
+        ]
+        assert path.read_bytes() == (whole if size < len(whole) - 1 else whole[:-1])  # nothing written, nothing mended
+
+
+def test_a_line_that_is_no_entry_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    RecordedModel(path, ScriptedModel(echo)).complete(say("a"), Sampling())
+    header, entry = path.read_bytes().splitlines(keepends=True)
+    for content, told in (
+        (header + b"{broken\n" + entry, r"a\.jsonl:2 is no recorded reply: Expecting"),
+        (header + entry + b'{"key": 1}\n', r"a\.jsonl:3 is no recorded reply: key"),
+        (entry, r"a\.jsonl:1 is no header of a recording"),
+        (b'{"recording": 9}\n', "format 9; this version reads format 1"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(UnknownModel, match=told):
+            RecordedModel(path)
+    with pytest.raises(UnknownModel, match="cannot be read"):
+        RecordedModel(tmp_path / "none.jsonl")
+
+
+def test_a_miss_names_the_nearest_and_where_they_part(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    model = RecordedModel(path, ScriptedModel(echo))
+    with labelled("plan.j2"):
+        model.complete(say("rules", "yes", "Your task is 1"), Sampling())
+        model.complete(say("rules", "yes", "Your task is 1", "code", "Go on"), Sampling())
+    model.complete(say("others"), Sampling())
+    replay = RecordedModel(path)
+
+    with labelled("plan.j2"), pytest.raises(NotRecorded) as told:
+        replay.complete(say("rules", "yes", "Your task is 1", "code", "Go on!"), Sampling())
+    assert (
+        "prompt of plan.j2 (5 messages, the last: (user, 'Go on!', 6 characters)); the nearest of its 3 (of plan.j2) "
+        "differs from message 5 on: (user, 'Go on!', 6 characters), recorded was (user, 'Go on', 5 characters)"
+    ) in str(told.value)
+    assert f"recorded:{path}+MODEL" in str(told.value)
+
+    with pytest.raises(NotRecorded, match=r"has the same messages, drawn otherwise: seed 0 was recorded, 1 is asked"):
+        replay.complete(say("others"), Sampling(seed=1))
+    with pytest.raises(NotRecorded, match=r"differs from message 3 on: \(user, 'Your task .* is only recorded"):
+        replay.complete(say("rules", "yes"), Sampling())
+    with pytest.raises(NotRecorded, match=r"message 2 on: \(assistant, 'more', 4 characters\) is only asked now"):
+        replay.complete(say("others", "more"), Sampling())
+
+
+def test_an_empty_recording_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"")
+    with pytest.raises(NotRecorded, match="it is empty"):
+        RecordedModel(tmp_path / "a.jsonl").complete([], Sampling())
+
+
+MESSAGES = st.lists(
+    st.builds(
+        Message,
+        role=st.sampled_from(["system", "user", "assistant"]),
+        content=st.text(st.characters(blacklist_categories=())),
+    ),
+    max_size=4,
+)
+
+
+@given(MESSAGES, st.text(st.characters(blacklist_categories=())))
+def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, messages: list[Message], text: str) -> None:
+    path = tmp_path_factory.mktemp("any") / "a.jsonl"
+    RecordedModel(path, ScriptedModel(lambda *_: text)).complete(messages, Sampling())
+    assert RecordedModel(path).complete(messages, Sampling()).text == text
+
+
+@given(MESSAGES, MESSAGES)
+def test_a_key_is_of_one_request(one: list[Message], other: list[Message]) -> None:
+    assert (request_key(one, Sampling()) == request_key(other, Sampling())) == (one == other)
+    assert request_key(one, Sampling()) != request_key(one, Sampling(sample=1))

@@ -1,0 +1,70 @@
+"""The public double."""
+
+import threading
+
+import pytest
+
+from planner.errors import ContextExceeded, ModelRefused
+from planner.models import Message, Model, Sampling, ScriptedModel, estimated_usage
+
+ASK = [Message(role="user", content="What now?")]
+
+
+def test_a_function_sees_the_messages_and_the_sampling() -> None:
+    model: Model = ScriptedModel(lambda messages, sampling: f"{messages[-1].content} {sampling.seed}", name="mine")
+    reply = model.complete(ASK, Sampling(seed=7))
+    assert (reply.text, reply.finish, reply.model) == ("What now? 7", "stop", "mine")
+    assert reply.usage == estimated_usage(ASK, "What now? 7")
+    assert reply.usage.estimated
+
+
+def test_texts_are_handed_out_in_order_and_run_out() -> None:
+    model = ScriptedModel(["one", "two"])
+    assert [model.complete(ASK, Sampling()).text for _ in range(2)] == ["one", "two"]
+    with pytest.raises(ModelRefused, match=r"all 2 replies scripted for scripted are used up.*'What now\?'"):
+        model.complete(ASK, Sampling())
+
+
+def test_threads_share_the_texts() -> None:
+    model = ScriptedModel([str(number) for number in range(200)])
+    got: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: got.extend(model.complete(ASK, Sampling()).text for _ in range(50)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(got, key=int) == [str(number) for number in range(200)]
+
+
+def test_a_listener_hears_pieces_and_may_stop() -> None:
+    text = "x" * 100
+    heard: list[str] = []
+    assert ScriptedModel([text]).complete(ASK, Sampling(), lambda piece: not heard.append(piece)).finish == "stop"
+    assert "".join(heard) == text
+    assert len(heard) > 3
+
+    reply = ScriptedModel([text]).complete(ASK, Sampling(), lambda piece: False)
+    assert (reply.text, reply.finish) == (heard[0], "cut")
+    assert reply.usage == estimated_usage(ASK, heard[0])
+    short = ScriptedModel(["short"]).complete(ASK, Sampling(), lambda piece: False)
+    assert (short.text, short.finish) == ("short", "stop")  # it was at its end anyway
+
+
+def test_a_script_that_fails_is_named_and_may_fail_like_a_model() -> None:
+    def broken(messages: object, sampling: object) -> str:
+        raise KeyError("gone")
+
+    def full(messages: object, sampling: object) -> str:
+        raise ContextExceeded("full")
+
+    with pytest.raises(ModelRefused, match=r"script of scripted raised KeyError: 'gone'"):
+        ScriptedModel(broken).complete(ASK, Sampling())
+    with pytest.raises(ContextExceeded, match="full"):
+        ScriptedModel(full).complete(ASK, Sampling())
+    with pytest.raises(ModelRefused, match="returned a NoneType"):
+        ScriptedModel(lambda messages, sampling: None).complete(ASK, Sampling())  # type: ignore[arg-type, return-value]
+    with pytest.raises(ModelRefused, match="one str"):
+        ScriptedModel("not a list")
