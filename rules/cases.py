@@ -1,0 +1,172 @@
+"""Case-conditioned rule management (AutoManual, section 3.3): what may be done to the rules after which episode."""
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from planner.types import Outcome
+from rules.types import Learnt, Rule, RuleType
+
+
+class Blame(StrEnum):
+    """The Builder's verdict on an episode that did not go smoothly."""
+
+    IMPERFECT_RULES = "Imperfect Rules"
+    """The rules did not say what the agent would have needed."""
+    IMPERFECT_AGENT = "Imperfect Agent"
+    """The rules said it, and the agent did not follow them."""
+
+
+class Case(StrEnum):
+    """The five cases, in the paper's order."""
+
+    DIRECT_SUCCESS = "direct success"
+    INDIRECT_IMPERFECT_RULES = "indirect success, imperfect rules"
+    INDIRECT_IMPERFECT_AGENT = "indirect success, imperfect agent"
+    FAILURE_IMPERFECT_RULES = "failure, imperfect rules"
+    FAILURE_IMPERFECT_AGENT = "failure, imperfect agent"
+
+    @property
+    def number(self) -> int:
+        """The paper's number, from 1."""
+        return list(Case).index(self) + 1
+
+
+_CASES = {
+    (Outcome.INDIRECT_SUCCESS, Blame.IMPERFECT_RULES): Case.INDIRECT_IMPERFECT_RULES,
+    (Outcome.INDIRECT_SUCCESS, Blame.IMPERFECT_AGENT): Case.INDIRECT_IMPERFECT_AGENT,
+    (Outcome.FAILURE, Blame.IMPERFECT_RULES): Case.FAILURE_IMPERFECT_RULES,
+    (Outcome.FAILURE, Blame.IMPERFECT_AGENT): Case.FAILURE_IMPERFECT_AGENT,
+    (Outcome.OUT_OF_BUDGET, Blame.IMPERFECT_RULES): Case.FAILURE_IMPERFECT_RULES,
+    (Outcome.OUT_OF_BUDGET, Blame.IMPERFECT_AGENT): Case.FAILURE_IMPERFECT_AGENT,
+}
+
+
+def case_of(outcome: Outcome, verdict: Blame | None) -> Case:
+    """The case of an episode; a direct success needs no verdict. Without the classification, give IMPERFECT_RULES.
+
+    Raises ValueError for an episode that says nothing about the rules, and where a verdict is needed.
+    """
+    if outcome is Outcome.DIRECT_SUCCESS:
+        return Case.DIRECT_SUCCESS
+    if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
+        raise ValueError(f"an episode that ended {outcome.value} has no case: no rule is learnt from it")
+    if verdict is None:
+        raise ValueError(f"{outcome.value} needs a verdict, {Blame.IMPERFECT_RULES} or {Blame.IMPERFECT_AGENT}")
+    return _CASES[outcome, verdict]
+
+
+_MARKUP = " \t*_#>`-=|~.:"
+_VERDICT = re.compile(r"(?:the\s+|my\s+)?(?:final\s+)?verdict(?![a-z])[\s*_:=`–—-]*(.*)", re.IGNORECASE)
+_NAMED = re.compile(r"\bimperfect[\s*_-]+(rules?|agents?)\b", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not|no|neither|nor|never)\b|n't\b|n’t\b", re.IGNORECASE)
+_ASKED = f'end with one line that reads "Verdict: {Blame.IMPERFECT_RULES}" or "Verdict: {Blame.IMPERFECT_AGENT}"'
+
+
+def read_blame(text: str) -> Blame:
+    """The verdict that an analysis ends with. Raises ValueError, which says what is missing."""
+    verdict = _verdict(text)
+    if verdict is None:
+        raise ValueError(f"there is no verdict: {_ASKED}")
+    named = {found.lower().rstrip("s") for found in _NAMED.findall(verdict)}
+    if len(named) > 1:
+        raise ValueError(f"the verdict names both: {_ASKED}")
+    if not named or _DENIED.search(verdict):
+        raise ValueError(f"the verdict {verdict!r} does not name one: {_ASKED}")
+    return Blame.IMPERFECT_RULES if named == {"rule"} else Blame.IMPERFECT_AGENT
+
+
+def _verdict(text: str) -> str | None:
+    """What the last verdict line says, or the line under it where it is a heading, or a bare verdict at the end."""
+    lines = [line for line in (line.strip(_MARKUP) for line in text.splitlines()) if line]
+    for number, line in reversed(list(enumerate(lines))):
+        if match := _VERDICT.match(line):
+            return match[1].strip(_MARKUP) or "".join(lines[number + 1 : number + 2])
+    return lines[-1] if lines and _NAMED.fullmatch(lines[-1]) else None
+
+
+class Form(Learnt):
+    """Which attributes rules have. Each False is one of the paper's ablations."""
+
+    types: bool = True
+    examples: bool = True
+    logs: bool = True
+    helper_methods: bool = True
+
+    @property
+    def offered(self) -> frozenset[RuleType]:
+        """The types that there are."""
+        without = frozenset() if self.helper_methods else frozenset({RuleType.USEFUL_HELPER_METHOD})
+        return frozenset(RuleType) - without
+
+    def fitted(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+        """Rules given by hand, brought into this form: what it does not have is left out."""
+        kept = [rule for rule in rules if rule.type is None or rule.type in self.offered]
+        return tuple(
+            rule.model_copy(
+                update={
+                    "type": rule.type if self.types else None,
+                    "example": rule.example if self.examples else "",
+                    "log": rule.log if self.logs else (),
+                }
+            )
+            for rule in kept
+        )
+
+
+class Permissions(Learnt):
+    """What may be done to the rules. An entry added to a validation log is always allowed."""
+
+    when: str
+    """Begins the message that refuses something: "After a direct success"."""
+    writes: frozenset[RuleType] = frozenset()
+    updates: frozenset[RuleType] = frozenset()
+    deletes: frozenset[RuleType] = frozenset()
+    becomes: frozenset[RuleType] = frozenset()
+    """The types that an update may give a rule that had another one."""
+    leaves: frozenset[RuleType] = frozenset()
+    """The types that a rule may have had before such an update."""
+    form: Form = Form()
+
+    def within(self, form: Form) -> "Permissions":
+        """The same for rules of another form."""
+        return self.model_copy(
+            update={"form": form, "writes": self.writes & form.offered, "becomes": self.becomes & form.offered}
+        )
+
+    def may(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
+        """Whether one of these sets holds a type; a rule without a type needs only that something is allowed."""
+        return bool(allowed) if type is None else type in allowed
+
+
+ALL = frozenset(RuleType)
+SUCCESS = frozenset({RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD})
+"""What a task was solved with: kept, whatever else is merged or deleted."""
+FINDINGS = frozenset({RuleType.SPECIAL_PHENOMENON, RuleType.SPECIAL_MECHANISM})
+CORRECTED = frozenset({RuleType.CORRECTED_ERROR})
+UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
+
+
+def _builder(when: str, writes: frozenset[RuleType], updates: frozenset[RuleType] = ALL) -> Permissions:
+    """A type given by an update counts as a rule of that type written."""
+    return Permissions(when=when, writes=writes, updates=updates, becomes=writes, leaves=updates)
+
+
+BUILDER: Mapping[Case, Permissions] = {
+    Case.DIRECT_SUCCESS: _builder("After a direct success", SUCCESS | FINDINGS),
+    Case.INDIRECT_IMPERFECT_RULES: _builder(
+        "After an indirect success with imperfect rules", SUCCESS | FINDINGS | CORRECTED
+    ),
+    Case.INDIRECT_IMPERFECT_AGENT: _builder("After an indirect success with an imperfect agent", FINDINGS | CORRECTED),
+    Case.FAILURE_IMPERFECT_RULES: _builder("After a failure with imperfect rules", UNRESOLVED, UNRESOLVED),
+    Case.FAILURE_IMPERFECT_AGENT: _builder("After a failure with an imperfect agent", frozenset()),
+}
+BUILDER_WITHOUT_CASES = _builder("When rules are built", ALL)
+CONSOLIDATOR = Permissions(
+    when="When rules are consolidated",
+    updates=ALL,
+    deletes=ALL - SUCCESS,
+    becomes=ALL - SUCCESS,
+    leaves=ALL - SUCCESS,
+)
+USER = Permissions(when="By hand", writes=ALL, updates=ALL, deletes=ALL, becomes=ALL, leaves=ALL)

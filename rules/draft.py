@@ -1,0 +1,215 @@
+"""A batch in the making: each edit is checked against the rules as the edits before it leave them."""
+
+from rules import checks
+from rules.book import RuleBook, cites
+from rules.cases import Permissions
+from rules.edits import Batch, Change, DeleteRule, Edit, Touched, UpdateRule, WriteRule
+from rules.errors import BatchRefused, EditFault
+from rules.naming import rule_id, rule_number
+from rules.types import Rule
+
+
+def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> Change:
+    """What the batch does to the book, which is not changed. Raises BatchRefused with every fault of the batch."""
+    draft = Draft(book, permissions)
+    for edit in batch.edits:
+        draft.add(edit)
+    return draft.change(batch)
+
+
+class Draft:
+    """Edits added one by one. A rule has its id from the moment it is written, so that later edits may name it."""
+
+    def __init__(self, book: RuleBook, permissions: Permissions) -> None:
+        self._before, self._permissions = book, permissions
+        self._rules = {rule.id: rule for rule in book.active}
+        self._next = book.next_number
+        self._edits: list[Edit] = []
+        self._faults: list[EditFault] = []
+        self._assigned: list[str] = []
+        self._last: dict[str, int] = {}
+        """Number of the last edit of each rule."""
+        self._deleted: dict[str, int] = {}
+        self._refused: set[str] = set()
+        """Ids promised to rules that were refused: edits that name them are not faulted once more."""
+
+    @property
+    def now(self) -> RuleBook:
+        """The book as the edits leave it so far."""
+        active = sorted(self._rules.values(), key=lambda rule: rule_number(rule.id))
+        return RuleBook(active=tuple(active), next_number=self._next)
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The edits added, refused ones among them."""
+        return tuple(self._edits)
+
+    @property
+    def faults(self) -> tuple[EditFault, ...]:
+        """What is wrong with the edits so far, each for itself."""
+        return tuple(self._faults)
+
+    def add(self, edit: Edit) -> tuple[str, list[EditFault]]:
+        """Take an edit; the id of its rule, and what is wrong with it. A faulty edit spoils the batch."""
+        self._edits.append(edit)
+        match edit:
+            case WriteRule():
+                id, messages = self._write(edit)
+            case UpdateRule():
+                id, messages = edit.id, self._update(edit)
+            case DeleteRule():
+                id, messages = edit.id, self._delete(edit)
+        if id not in self._refused:
+            self._last[id] = len(self._edits)
+        return id, self.spoil(str(edit), messages)
+
+    def spoil(self, edit: str, messages: list[str]) -> list[EditFault]:
+        """Add faults of the last edit."""
+        faults = [EditFault(len(self._edits), edit, message) for message in messages]
+        self._faults += faults
+        return faults
+
+    def change(self, batch: Batch) -> Change:
+        """The whole as a change. Raises BatchRefused."""
+        if faults := sorted(self._faults + self._left_undone(), key=lambda fault: fault.number):
+            raise BatchRefused(faults)
+        before = {rule.id: rule for rule in self._before.active}
+        ids = sorted({*before, *self._rules}, key=rule_number)
+        touched = [Touched(id=id, before=before.get(id), after=self._rules.get(id)) for id in ids]
+        changed = tuple(each for each in touched if each.before != each.after)
+        return Change(batch=batch, assigned=tuple(self._assigned), touched=changed, next_number=self._next)
+
+    # One edit.
+
+    def _write(self, edit: WriteRule) -> tuple[str, list[str]]:
+        id = rule_id(self._next)
+        self._next += 1
+        self._assigned.append(id)
+        messages = [*checks.attribute_faults(edit, self._permissions.form), *self._dependence(id, edit.builds_on)]
+        type = None
+        try:
+            type = checks.type_of(edit, self._permissions.form)
+        except ValueError as error:
+            messages.append(str(error))
+        else:
+            messages += checks.write_faults(type, self._permissions)
+        if messages:
+            self._refused.add(id)
+        else:
+            texts = {"content": edit.content.strip(), "example": trimmed(edit.example), "log": _entries(edit.log)}
+            self._rules[id] = Rule(id=id, type=type, builds_on=_once(edit.builds_on), **texts)
+        return id, messages
+
+    def _update(self, edit: UpdateRule) -> list[str]:
+        if edit.id in self._refused:
+            return []
+        if edit.id in self._deleted:
+            return [f"edit {self._deleted[edit.id]} of this batch deletes {edit.id}: either update it or delete it"]
+        if (rule := self._rules.get(edit.id)) is None:
+            return [self.now.why_unknown(edit.id)]
+        if edit.adds_log_only and not edit.log.strip():
+            return ["nothing is given to change: give the attributes that are to be other than they are"]
+        messages = [*checks.attribute_faults(edit, self._permissions.form)]
+        messages += checks.update_faults(rule, edit, self._permissions)
+        messages += self._dependence(edit.id, edit.builds_on or ())
+        if messages:
+            return messages
+        self._rules[edit.id] = updated = self._updated(rule, edit)
+        return [] if updated != rule else ["this changes nothing: every attribute is as it was"]
+
+    def _delete(self, edit: DeleteRule) -> list[str]:
+        if edit.id in self._refused:
+            return []
+        if edit.id in self._deleted:
+            return [f"edit {self._deleted[edit.id]} of this batch deletes {edit.id} already: delete it once"]
+        if (rule := self._rules.get(edit.id)) is None:
+            return [self.now.why_unknown(edit.id)]
+        messages = list(checks.delete_faults(rule, self._permissions))
+        if edit.id in self._last:
+            number = self._last[edit.id]
+            messages.append(f"edit {number} of this batch changes {edit.id}: either update it or delete it")
+        self._deleted[edit.id] = len(self._edits)
+        if not messages:
+            del self._rules[edit.id]
+        return messages
+
+    def _updated(self, rule: Rule, edit: UpdateRule) -> Rule:
+        given: dict[str, object] = {}
+        if edit.content is not None:
+            given["content"] = edit.content.strip()
+        if edit.type:
+            given["type"] = checks.type_of(edit, self._permissions.form)
+        if edit.example is not None:
+            given["example"] = trimmed(edit.example)
+        if edit.builds_on is not None:
+            given["builds_on"] = _once(edit.builds_on)
+        return rule.model_copy(update={**given, "log": (*rule.log, *_entries(edit.log))})
+
+    def _dependence(self, own_id: str, builds_on: tuple[str, ...]) -> list[str]:
+        named = tuple(id for id in builds_on if id not in self._refused)
+        return list(checks.dependence_faults(own_id, named, self.now))
+
+    # The batch as a whole.
+
+    def _left_undone(self) -> list[EditFault]:
+        return [*self._orphans(), *self._unknown_citations(), *self._twins()]
+
+    def _orphans(self) -> list[EditFault]:
+        """Deletions that leave rules which name the deleted one."""
+        now = self.now
+        return [
+            self._fault(
+                number,
+                f"{', '.join(citing)} would still name {id}: update {'it' if len(citing) == 1 else 'them'} in the same "
+                f"batch so that {id} is named no more (content, example, builds_on), or keep {id}",
+            )
+            for id, number in self._deleted.items()
+            if id not in self._rules and (citing := now.cited_by(id))
+        ]
+
+    def _unknown_citations(self) -> list[EditFault]:
+        """Rules that now name a rule which is not there: it might come to mean another one later."""
+        before = {rule.id: set(cites(rule)) for rule in self._before.active}
+        known = {*self._rules, *self._deleted, *self._refused}
+        return [
+            self._fault(number, f"the text names {cited}, but {self.now.why_unknown(cited)}")
+            for id, number in self._last.items()
+            if id in self._rules
+            for cited in cites(self._rules[id])
+            if cited not in known | before.get(id, set())
+        ]
+
+    def _twins(self) -> list[EditFault]:
+        """Rules that the batch leaves with the content of another one."""
+        before = {rule.id: rule.content for rule in self._before.active}
+        first: dict[str, str] = {}
+        faults = []
+        for rule in sorted(self.now.active, key=lambda rule: rule.content != before.get(rule.id)):
+            twin = first.setdefault(_plain(rule.content), rule.id)
+            if twin != rule.id and rule.content != before.get(rule.id):
+                message = f"its content is that of {twin}: update {twin} instead, or say how they differ"
+                faults.append(self._fault(self._last[rule.id], message))
+        return faults
+
+    def _fault(self, number: int, message: str) -> EditFault:
+        return EditFault(number, str(self._edits[number - 1]), message)
+
+
+def trimmed(code: str) -> str:
+    """Code without the empty lines around it; its indentation stays."""
+    lines = code.split("\n")
+    while lines and not lines[0].strip():
+        del lines[0]
+    return "\n".join(lines).rstrip()
+
+
+def _entries(log: str) -> tuple[str, ...]:
+    return (log.strip(),) if log.strip() else ()
+
+
+def _once(ids: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(ids))
+
+
+def _plain(content: str) -> str:
+    return " ".join(content.split()).casefold()

@@ -1,0 +1,97 @@
+"""Edits of the rules, the batches they come in, and what a batch changed."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rules.book import RuleBook
+from rules.cases import Case
+from rules.errors import BadHistory
+from rules.naming import rule_number
+from rules.types import Learnt, Rule
+
+
+class WriteRule(Learnt):
+    """A new rule; its id is assigned when the batch is made. ``log`` is the first entry of its validation log."""
+
+    kind: Literal["write"] = "write"
+    content: str
+    type: str = ""
+    example: str = ""
+    log: str = ""
+    builds_on: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "write_rule"
+
+
+class UpdateRule(Learnt):
+    """Other attributes for a rule; None leaves an attribute as it is. ``log`` is added to what the log holds."""
+
+    kind: Literal["update"] = "update"
+    id: str
+    content: str | None = None
+    type: str | None = None
+    example: str | None = None
+    log: str = ""
+    builds_on: tuple[str, ...] | None = None
+
+    @property
+    def adds_log_only(self) -> bool:
+        """Whether no attribute but the log is given."""
+        return (self.content, self.type, self.example, self.builds_on) == (None, None, None, None)
+
+    def __str__(self) -> str:
+        return f"update_rule {self.id}"
+
+
+class DeleteRule(Learnt):
+    """The end of a rule; its id is not used again."""
+
+    kind: Literal["delete"] = "delete"
+    id: str
+
+    def __str__(self) -> str:
+        return f"delete_rule {self.id}"
+
+
+Edit = Annotated[WriteRule | UpdateRule | DeleteRule, Field(discriminator="kind")]
+Author = Literal["builder", "consolidator", "user"]
+
+
+class Batch(Learnt):
+    """Edits that are applied together or not at all. ``where`` is the scope they were thought of in."""
+
+    edits: tuple[Edit, ...]
+    who: Author
+    where: str
+    case: Case | None = None
+
+
+class Touched(Learnt):
+    """A rule that a batch wrote (nothing before), updated, or deleted (nothing after)."""
+
+    id: str
+    before: Rule | None
+    after: Rule | None
+
+
+class Change(Learnt):
+    """What a batch did to a book. ``assigned`` are the ids of the rules it wrote, in the order of its edits."""
+
+    batch: Batch
+    assigned: tuple[str, ...]
+    touched: tuple[Touched, ...]
+    next_number: int
+    """The book's, afterwards."""
+
+    def on(self, book: RuleBook) -> RuleBook:
+        """The book with the change. Raises BadHistory for a book that the change was not made for."""
+        rules = {rule.id: rule for rule in book.active}
+        for touched in self.touched:
+            if rules.pop(touched.id, None) != touched.before:
+                raise BadHistory(f"{self.batch.where}: {touched.id} is not what it was when this change was made")
+            if touched.after is not None:
+                rules[touched.id] = touched.after
+        active = sorted(rules.values(), key=lambda rule: rule_number(rule.id))
+        return RuleBook(active=tuple(active), next_number=max(self.next_number, book.next_number))

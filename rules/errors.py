@@ -1,0 +1,42 @@
+"""Everything the rules package raises.
+
+RulesError
+├── UnknownRule   the book has no rule of that id, or no longer
+├── BatchRefused  edits that break the rule system's conditions: none of the batch is applied
+└── BadHistory    a change log that does not fit its book, or an undo of what is not there
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class RulesError(Exception):
+    """Base of this package's errors."""
+
+
+class UnknownRule(RulesError):
+    """The book has no rule of that id, or no longer; the message names those that it has."""
+
+
+class BadHistory(RulesError):
+    """A change log that does not fit its book, or an undo of what is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditFault:
+    """One thing wrong with one edit of a batch; edits count from 1."""
+
+    number: int
+    edit: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"edit {self.number}, {self.edit}: {self.message}"
+
+
+class BatchRefused(RulesError):
+    """Every fault of a batch, told so that a model can write it again."""
+
+    def __init__(self, faults: Sequence[EditFault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("Nothing was applied:\n" + "\n".join(f"- {fault}" for fault in faults))

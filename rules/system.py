@@ -1,0 +1,182 @@
+"""The rule system as plan code sees it: ``rule_system.write_rule(...)`` and its like, one batch a run of code."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rules.book import RuleBook
+from rules.cases import Case, Permissions
+from rules.draft import Draft
+from rules.edits import Author, Batch, Change, DeleteRule, Edit, UpdateRule, WriteRule
+from rules.errors import BatchRefused, EditFault
+from sandbox import CellResult, Sandbox
+from sandbox.check import check
+
+SYSTEM = "rule_system"
+Trajectories = Callable[[list[str]], str]
+"""From the ids of episodes to their trajectories as text. Raises LookupError for an id that is none."""
+
+
+class RuleSystem:
+    """Collects the calls of one run of code into one batch. The book itself is never changed.
+
+    ``trajectories`` is None where earlier episodes are not to be looked at.
+    """
+
+    def __init__(
+        self,
+        book: RuleBook,
+        permissions: Permissions,
+        trajectories: Trajectories | None = None,
+        *,
+        who: Author = "builder",
+        where: str = "",
+        case: Case | None = None,
+    ) -> None:
+        self._permissions, self._trajectories = permissions, trajectories
+        self._draft = Draft(book, permissions)
+        self._who, self._where, self._case = who, where, case
+        self.calls = 0
+        """How many calls arrived, refused ones among them."""
+        self.stopped = False
+        """Whether ``stop_generating`` was called: there is nothing more to do to the rules."""
+        self.shown: list[str] = []
+        """The trajectories that were asked for."""
+
+    def functions(self) -> dict[str, Callable[..., object]]:
+        """What the code may call, by dotted name: only what is permitted."""
+        offered: dict[str, tuple[object, Callable[..., object]]] = {
+            "write_rule": (self._permissions.writes, self.write_rule),
+            "update_rule": (self._permissions.updates, self.update_rule),
+            "delete_rule": (self._permissions.deletes, self.delete_rule),
+            "get_trajectory": (self._trajectories, self.get_trajectory),
+            "stop_generating": (True, self.stop_generating),
+        }
+        return {f"{SYSTEM}.{name}": function for name, (permitted, function) in offered.items() if permitted}
+
+    def write_rule(
+        self, content: str, type: str = "", example: str = "", log: str = "", builds_on: list[str] | None = None
+    ) -> str:
+        """Write a new rule and return its id, which later calls may name."""
+        given = tuple(builds_on or ())
+        return self._edit(WriteRule(content=content, type=type, example=example, log=log, builds_on=given))
+
+    def update_rule(
+        self,
+        rule_id: str,
+        content: str = "",
+        type: str = "",
+        example: str = "",
+        log: str = "",
+        builds_on: list[str] | None = None,
+    ) -> str:
+        """Rewrite the given attributes of a rule; the others stay. The log entry is added to the rule's log."""
+        return self._edit(
+            UpdateRule(
+                id=rule_id,
+                content=content or None,
+                type=type or None,
+                example=example or None,
+                log=log,
+                builds_on=None if builds_on is None else tuple(builds_on),
+            )
+        )
+
+    def delete_rule(self, rule_id: str) -> str:
+        """Delete a rule for good."""
+        return self._edit(DeleteRule(id=rule_id))
+
+    def get_trajectory(self, episode_ids: list[str]) -> str:
+        """What happened in earlier episodes, as text."""
+        self._arrived("get_trajectory")
+        if self._trajectories is None:
+            raise LookupError("earlier episodes cannot be looked at here")
+        self.shown.append(self._trajectories(episode_ids))
+        return self.shown[-1]
+
+    def stop_generating(self) -> None:
+        """Say that nothing more is to be done to the rules."""
+        self.calls += 1
+        self.stopped = True
+
+    @property
+    def spoilt(self) -> tuple[EditFault, ...]:
+        """What was wrong with the calls so far."""
+        return self._draft.faults
+
+    def batch(self) -> Batch:
+        """The calls as one batch. Raises BatchRefused with all that is wrong with it."""
+        return self.change().batch
+
+    def change(self) -> Change:
+        """What the batch does to the book. Raises BatchRefused."""
+        batch = Batch(edits=self._draft.edits, who=self._who, where=self._where, case=self._case)
+        return self._draft.change(batch)
+
+    def _edit(self, edit: Edit) -> str:
+        self._arrived(str(edit))
+        id, faults = self._draft.add(edit)
+        if faults:
+            raise ValueError("; ".join(fault.message for fault in faults))
+        return id
+
+    def _arrived(self, call: str) -> None:
+        self.calls += 1
+        if self.stopped:
+            message = "stop_generating was called before it: call stop_generating last"
+            self._draft.spoil(call, [message])
+            raise ValueError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What a run of edit code gave: a change, or None and what is to be told the model.
+
+    With a change, ``message`` is what the code printed, and the trajectories that it asked for.
+    """
+
+    change: Change | None
+    message: str
+    stopped: bool = False
+
+    @property
+    def batch(self) -> Batch | None:
+        """The edits, if they were accepted."""
+        return self.change.batch if self.change else None
+
+
+def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> Edited:
+    """Run a model's edits in a session of their own. Nothing of them counts unless all of it is sound."""
+    functions = system.functions()
+    if faults := check(code, functions):
+        return _refused("The code was not run", [str(fault) for fault in faults])
+    with sandbox.session(functions) as session:
+        result = session.run(code, "edits")
+    if problems := _problems(system, result):
+        return _refused("The code did not run to its end" if result.faults else "The calls are not sound", problems)
+    if not system.calls:
+        names = ", ".join(functions)
+        return _refused("The code called nothing", [f"call {names}; {SYSTEM}.stop_generating() if nothing is to do"])
+    try:
+        change = system.change()
+    except BatchRefused as refused:
+        return _refused("The calls do not fit together", [str(fault) for fault in refused.faults])
+    return Edited(change, _told(system, result), system.stopped)
+
+
+def _problems(system: RuleSystem, result: CellResult) -> list[str]:
+    """Why nothing may be applied: also calls that were refused and whose exception the code caught."""
+    problems = [str(fault) for fault in result.faults]
+    problems += [str(fault) for fault in system.spoilt if not any(fault.message in told for told in problems)]
+    if not result.faults and (lost := result.host_calls - system.calls):
+        problems.append(f"{lost} calls had wrong arguments, which the code caught: write them right, without try")
+    return problems
+
+
+def _refused(what: str, problems: list[str]) -> Edited:
+    lines = "\n".join(f"- {problem}" for problem in problems)
+    return Edited(None, f"{what}, and nothing was changed:\n{lines}\nWrite all of it again.")
+
+
+def _told(system: RuleSystem, result: CellResult) -> str:
+    unseen = [text for text in system.shown if text.strip() not in result.output]
+    return "\n\n".join(part for part in (result.output.rstrip(), *unseen) if part)
