@@ -61,13 +61,13 @@ class Draft:
                 id, messages = edit.id, self._delete(edit)
         if id not in self._refused:
             self._last[id] = len(self._edits)
-        return id, self.spoil(str(edit), messages)
-
-    def spoil(self, edit: str, messages: list[str]) -> list[EditFault]:
-        """Add faults of the last edit."""
-        faults = [EditFault(len(self._edits), edit, message) for message in messages]
+        faults = [self._fault(len(self._edits), message) for message in messages]
         self._faults += faults
-        return faults
+        return id, faults
+
+    def refuse(self, call: str, message: str) -> None:
+        """Spoil the batch for a call that is no edit, or comes when there must be none."""
+        self._faults.append(EditFault(len(self._edits) + 1, call, message))
 
     def change(self, batch: Batch) -> Change:
         """The whole as a change. Raises BatchRefused."""
@@ -147,7 +147,7 @@ class Draft:
 
     def _dependence(self, own_id: str, builds_on: tuple[str, ...]) -> list[str]:
         named = tuple(id for id in builds_on if id not in self._refused)
-        return list(checks.dependence_faults(own_id, named, self.now))
+        return list(checks.dependence_faults(own_id, named, self.now)) if named else []
 
     # The batch as a whole.
 

@@ -123,7 +123,7 @@ class RuleSystem:
         self.calls += 1
         if self.stopped:
             message = "stop_generating was called before it: call stop_generating last"
-            self._draft.spoil(call, [message])
+            self._draft.refuse(call, message)
             raise ValueError(message)
 
 

@@ -1,0 +1,73 @@
+"""What speaks for a rule: how often planners cited it, followed it, and then succeeded."""
+
+from collections.abc import Iterable, Mapping
+
+from rules.book import RuleBook
+from rules.types import Learnt
+
+_COLUMNS = ("rule", "type", "cited", "obeyed", "solved")
+
+
+class Citation(Learnt):
+    """The rules that the plans of one episode named.
+
+    ``blamed_agent`` are those that the Builder's classification found not followed.
+    """
+
+    episode: str
+    rule_ids: tuple[str, ...]
+    solved: bool
+    blamed_agent: frozenset[str] = frozenset()
+
+
+class Evidence(Learnt):
+    """Episodes, counted for one rule: ``obeyed`` and ``solved`` are among the ``cited`` ones."""
+
+    cited: int = 0
+    obeyed: int = 0
+    solved: int = 0
+
+    def __str__(self) -> str:
+        if not self.cited:
+            return "never cited"
+        episodes = "1 episode" if self.cited == 1 else f"{self.cited} episodes"
+        return f"cited in {episodes}, obeyed in {self.obeyed}, solved {self.solved}"
+
+
+NONE = Evidence()
+
+
+def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
+    """The evidence by rule id. Of two records of one episode the later counts."""
+    counted: dict[str, Evidence] = {}
+    for citation in {each.episode: each for each in citations}.values():
+        for id in dict.fromkeys(citation.rule_ids):
+            before = counted.get(id, NONE)
+            counted[id] = Evidence(
+                cited=before.cited + 1,
+                obeyed=before.obeyed + (id not in citation.blamed_agent),
+                solved=before.solved + citation.solved,
+            )
+    return counted
+
+
+def table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
+    """The evidence of every rule in force, in columns."""
+    rows = [_COLUMNS, *(_row(rule.id, rule.type, evidence.get(rule.id, NONE)) for rule in book.active)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    return "".join(_line(row, widths) for row in rows)
+
+
+def lines(book: RuleBook, evidence: Mapping[str, Evidence]) -> list[str]:
+    """One short line for each rule in force, for a prompt."""
+    return [f"{rule.id}: {evidence.get(rule.id, NONE)}" for rule in book.active]
+
+
+def _row(id: str, type: str | None, evidence: Evidence) -> tuple[str, ...]:
+    return id, type or "", str(evidence.cited), str(evidence.obeyed), str(evidence.solved)
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    words, figures = zip(row[:2], widths[:2], strict=True), zip(row[2:], widths[2:], strict=True)
+    cells = [word.ljust(width) for word, width in words] + [figure.rjust(width) for figure, width in figures]
+    return "  ".join(cells).rstrip() + "\n"

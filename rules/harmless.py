@@ -1,0 +1,148 @@
+"""Whether a top-level statement can be run anywhere: it cannot fail, and it acts on nothing."""
+
+import ast
+import builtins
+import re
+from collections.abc import Collection, Iterator
+
+FUNCTION_DECORATORS = frozenset(
+    "staticmethod classmethod property cache functools.cache lru_cache functools.lru_cache "
+    "lru_cache(maxsize=None) functools.lru_cache(maxsize=None)".split()
+)
+CLASS_DECORATORS = frozenset(
+    "dataclass dataclasses.dataclass dataclass(frozen=True) dataclasses.dataclass(frozen=True)".split()
+)
+ORIGIN = {
+    "cache": "from functools import cache",
+    "lru_cache": "from functools import lru_cache",
+    "functools": "import functools",
+    "dataclass": "from dataclasses import dataclass",
+    "dataclasses": "import dataclasses",
+    "re": "import re",
+}
+"""What a name must have been imported by to mean what it seems to mean."""
+BASES = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, ExceptionGroup)
+) | {"object"}
+_FLAGS = frozenset("A ASCII DOTALL I IGNORECASE M MULTILINE NOFLAG S U UNICODE VERBOSE X".split())
+
+
+def objections(
+    statement: ast.stmt, imports: Collection[str], classes: Collection[str], defined: Collection[str]
+) -> Iterator[str]:
+    """Why a statement cannot be run anywhere; nothing if it can.
+
+    ``imports`` are the import statements of the same code; ``classes`` and ``defined`` what it defines itself: classes
+    without a decorator, and all there is.
+    """
+    match statement:
+        case ast.Import() | ast.ImportFrom():
+            return
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=value)
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+        ):
+            if not is_literal(value) and not _is_pattern(value, imports):
+                yield f"{name} is worked out by code; only plain values can be taken along"
+        case ast.FunctionDef():
+            yield from _of_function(statement, imports, defined)
+        case ast.ClassDef():
+            yield from _of_class(statement, imports, classes, defined)
+        case _:
+            yield f"line {statement.lineno} of it does more than define something"
+
+
+def is_literal(value: ast.expr) -> bool:
+    """Whether an expression is a plain value, such as a number or a list of texts."""
+    try:
+        ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _of_function(node: ast.FunctionDef, imports: Collection[str], defined: Collection[str]) -> Iterator[str]:
+    yield from _of_decorators(node, FUNCTION_DECORATORS, imports, defined)
+    for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
+        if not is_literal(default) and not isinstance(default, ast.Name):
+            yield f"a default of {node.name} is worked out by code: {ast.unparse(default)}"
+
+
+def _of_class(
+    node: ast.ClassDef, imports: Collection[str], classes: Collection[str], defined: Collection[str]
+) -> Iterator[str]:
+    yield from _of_decorators(node, CLASS_DECORATORS, imports, defined)
+    bases = [ast.unparse(base) for base in node.bases]
+    known = {*classes, *(BASES - set(defined))}
+    if len(bases) > 1 or node.keywords or not known.issuperset(bases) or (bases and node.decorator_list):
+        yield f"the class {node.name} derives from more than one plain class or exception"
+    filled = False
+    for statement in node.body:
+        match statement:
+            case ast.FunctionDef():
+                yield from _of_function(statement, imports, defined)
+            case ast.Pass() | ast.Expr(value=ast.Constant()):
+                pass
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_field(name, value):
+                pass
+            case ast.AnnAssign(target=ast.Name(id=name), value=None) if not name.startswith("__") and not filled:
+                pass
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if _is_field(name, value):
+                filled = True
+            case _:
+                yield f"the class {node.name} does more than define methods and plain fields"
+
+
+def _of_decorators(
+    node: ast.FunctionDef | ast.ClassDef, harmless: frozenset[str], imports: Collection[str], defined: Collection[str]
+) -> Iterator[str]:
+    for decorator in map(ast.unparse, node.decorator_list):
+        root = re.split(r"[.(]", decorator)[0]
+        if decorator not in harmless or not _means(root, imports, defined):
+            yield f"the decorator @{decorator} of {node.name} is run when it is defined"
+
+
+def _means(name: str, imports: Collection[str], defined: Collection[str]) -> bool:
+    """Whether a name means what it seems to mean."""
+    return ORIGIN[name] in imports if name in ORIGIN else name not in defined
+
+
+def _is_field(name: str, value: ast.expr) -> bool:
+    return not name.startswith("__") and is_literal(value) and not isinstance(value, ast.List | ast.Dict | ast.Set)
+
+
+def _is_pattern(value: ast.expr, imports: Collection[str]) -> bool:
+    """Whether it is ``re.compile`` of a plain pattern, and one that compiles."""
+    match value:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="re"), attr="compile"),
+            args=[ast.Constant(value=str(pattern)), *flags],
+            keywords=[],
+        ) if len(flags) < 2 and all(map(_are_flags, flags)) and _means("re", imports, ()):
+            try:
+                re.compile(pattern, _value_of(flags))
+            except (re.error, ValueError, OverflowError, RecursionError):
+                return False
+            return True
+    return False
+
+
+def _are_flags(value: ast.expr) -> bool:
+    match value:
+        case ast.Attribute(value=ast.Name(id="re"), attr=name):
+            return name in _FLAGS
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _are_flags(left) and _are_flags(right)
+    return False
+
+
+def _value_of(flags: list[ast.expr]) -> int:
+    """The value of flags such as ``re.I | re.M``, found by their names."""
+    found = 0
+    for flag in flags:
+        for node in ast.walk(flag):
+            if isinstance(node, ast.Attribute):
+                found |= re.RegexFlag[node.attr]
+    return found

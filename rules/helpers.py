@@ -1,0 +1,172 @@
+"""Helper methods out of rules and skills, as code that is defined in a plan's namespace beforehand."""
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import dedent
+
+from pydantic import BaseModel
+
+from envs import Environment
+from planner.surface import TASK, checked_functions, plan_attributes
+from rules.book import RuleBook
+from rules.harmless import objections
+from rules.types import Learnt, RuleType, Skill
+from sandbox.check import check
+from sandbox.reading import bound_names, carry, definitions, parse
+from sandbox.types import Fault
+
+
+class Helpers(Learnt):
+    """Code that only defines, and cannot fail; ``skipped`` tells what was left out of it and why."""
+
+    code: str = ""
+    skipped: tuple[str, ...] = ()
+
+
+def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[tuple[str, str]]:
+    """Where helpers come from, with the code: the helper rules' examples, then the skills.
+
+    Where rules have no types, any example may hold one.
+    """
+    rules = [rule for rule in book.active if rule.type in (None, RuleType.USEFUL_HELPER_METHOD) and rule.example]
+    return [(rule.id, rule.example) for rule in rules] + [(f"skill {skill.task.type}", skill.code) for skill in skills]
+
+
+def helper_code(
+    sources: Sequence[tuple[str, str]], world: type[Environment], options: BaseModel | None = None
+) -> Helpers:
+    """The functions and classes that the sources define, with their imports and constants. Never raises.
+
+    Of two of one name the first given is taken, and the world's own before all others. What cannot be defined without
+    fail or harm is left out, with all that needs it.
+    """
+    collected = _Collection(world, options)
+    for origin, code in sources:
+        collected.take(origin, dedent(code))
+    return Helpers(code=_joined(collected.parts), skipped=tuple(collected.skipped))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A top-level statement: an import, a constant, a function or a class."""
+
+    name: str
+    origin: str
+    source: str
+    node: ast.stmt
+
+    @property
+    def is_definition(self) -> bool:
+        return isinstance(self.node, ast.FunctionDef | ast.ClassDef)
+
+    @property
+    def is_import(self) -> bool:
+        return isinstance(self.node, ast.Import | ast.ImportFrom)
+
+
+class _Collection:
+    """Parts that have been found fit to stand together."""
+
+    def __init__(self, world: type[Environment], options: BaseModel | None) -> None:
+        self._functions: Mapping[str, Callable[..., object]] = checked_functions(world, options)
+        self._attributes = plan_attributes(world)
+        self._world = {part.name: part for part in _parts(world.helpers, "the world")}
+        self._reserved = {TASK, *(name.partition(".")[0] for name in (*self._functions, *self._attributes))}
+        self._names = bound_names(world.helpers) | {TASK}
+        self.parts: list[_Part] = []
+        self.skipped: list[str] = []
+
+    def take(self, origin: str, code: str) -> None:
+        """Take what one source defines; what is left out is noted."""
+        broken = parse(code)
+        if isinstance(broken, Fault):
+            where = f" in line {broken.line}" if broken.line else ""
+            self.skipped.append(f"{origin}: not Python{where}; only what stands whole around it can be used")
+        for definition in definitions(code):
+            try:
+                why = self._take(definition.name, _parts(carry(code, [definition.name]), origin))
+            except (SyntaxError, RecursionError) as error:
+                why = f"it cannot be read: {error}"
+            if why:
+                self.skipped.append(f"{origin}: {definition.name} is left out: {why}")
+
+    def _take(self, name: str, parts: list[_Part]) -> str | None:
+        """Take one definition with all that it needs; why not, if it is left out."""
+        (own,) = (part for part in parts if part.name == name)
+        given = self._given().get(name)
+        if given is None:
+            return self._add(parts)
+        if given.origin != own.origin and _differ(own, given):
+            return f"{given.origin} defines it already"
+        return None
+
+    def _add(self, parts: list[_Part]) -> str | None:
+        """Add parts that need each other; why not, if they do not fit."""
+        given = self._given()
+        new = [part for part in parts if part.name not in given]
+        if why := next(self._problems(parts, new, given), None):
+            return why
+        candidate = [*self.parts, *new]
+        faults = check(
+            _joined(candidate),
+            self._functions,
+            attributes=self._attributes,
+            names=self._names,
+            allow_definitions_only=True,
+        )
+        if faults:
+            return f"{faults[0].type}: {faults[0].message}"
+        self.parts = candidate
+        return None
+
+    def _problems(self, parts: list[_Part], new: list[_Part], given: Mapping[str, _Part]) -> Iterator[str]:
+        together = [*given.values(), *new]
+        imports = [ast.unparse(part.node) for part in together if part.is_import]
+        defined = [part.name for part in together if not part.is_import]
+        classes = [p.name for p in together if isinstance(p.node, ast.ClassDef) and not p.node.decorator_list]
+        for part in parts:
+            if not part.source:
+                yield "a line that it needs holds several statements"
+            elif part.name in self._reserved:
+                yield f"{part.name} belongs to the world"
+            elif part in new:
+                yield from objections(part.node, imports, classes, defined)
+            elif not (part.is_definition and given[part.name].is_definition) and _differ(part, given[part.name]):
+                yield f"{part.name} means something else in {given[part.name].origin}"
+
+    def _given(self) -> dict[str, _Part]:
+        return {**{part.name: part for part in self.parts}, **self._world}
+
+
+def _parts(code: str, origin: str) -> list[_Part]:
+    """The statements of code that parses, each with the comment above it."""
+    lines, parts, end = code.split("\n"), list[_Part](), 0
+    for node in ast.parse(code).body:
+        source = "\n".join(lines[end : node.end_lineno]).strip("\n")
+        end = node.end_lineno or end
+        parts.append(_Part(_name(node), origin, source, node))
+    return parts
+
+
+def _name(node: ast.stmt) -> str:
+    """The name that a statement binds; empty for one that binds none, or several."""
+    match node:
+        case ast.Import(names=[alias]) | ast.ImportFrom(names=[alias]):
+            return alias.asname or alias.name.partition(".")[0]
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return name
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name
+    return ""
+
+
+def _differ(one: _Part, other: _Part) -> bool:
+    return ast.dump(one.node) != ast.dump(other.node)
+
+
+def _joined(parts: Sequence[_Part]) -> str:
+    """The parts as code: imports first, the others as they came."""
+    imports = [part.source for part in parts if part.is_import]
+    others = [("\n\n" if part.is_definition else "") + part.source for part in parts if not part.is_import]
+    return "\n".join((*imports, *others)).strip("\n") + "\n" if parts else ""

@@ -1,0 +1,124 @@
+"""How the rules came about: a log that only grows, with undo and differences."""
+
+import difflib
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rules.book import RuleBook, rule_text
+from rules.edits import Change, Touched
+from rules.errors import BadHistory
+from rules.naming import rule_number
+from rules.types import Learnt
+
+
+class Applied(Learnt):
+    """A batch was applied."""
+
+    kind: Literal["applied"] = "applied"
+    change: Change
+
+
+class Undone(Learnt):
+    """The rules went back to where they stood before an entry: it and all after it are taken back."""
+
+    kind: Literal["undone"] = "undone"
+    entry: int = Field(ge=1)
+    who: str = "user"
+
+
+Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
+
+
+def replay(initial: RuleBook, entries: Iterable[Entry]) -> RuleBook:
+    """The book that a log leads to. Raises BadHistory for a log that does not fit the book."""
+    return states(initial, entries)[-1]
+
+
+def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
+    """The book at the beginning and after each entry. What is undone keeps its numbers: no id is given twice."""
+    books = [initial]
+    for entry in entries:
+        if isinstance(entry, Applied):
+            books.append(entry.change.on(books[-1]))
+        elif entry.entry < len(books):
+            active = books[entry.entry - 1].active
+            books.append(RuleBook(active=active, next_number=books[-1].next_number))
+        else:
+            raise BadHistory(f"entry {len(books)} undoes entry {entry.entry}, which does not come before it")
+    return books
+
+
+class History(Learnt):
+    """The initial rules and all that happened to them since. Entries count from 1; state 0 is the beginning."""
+
+    initial: RuleBook
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def book(self) -> RuleBook:
+        """The rules as they stand. Raises BadHistory."""
+        return replay(self.initial, self.entries)
+
+    def record(self, change: Change) -> "History":
+        """The history with one more change. Raises BadHistory unless it was made for the book as it stands."""
+        change.on(self.book)
+        return self._with(Applied(change=change))
+
+    def undo(self, entry: int, who: str = "user") -> "History":
+        """The history with that entry and all after it taken back; an undo can be undone. Raises BadHistory."""
+        if not 1 <= entry <= len(self.entries):
+            raise BadHistory(f"there is no change {entry} to undo; {self._known()}")
+        before, now = self._states([entry - 1, len(self.entries)])
+        if before.active == now.active:
+            raise BadHistory(f"undoing change {entry} changes nothing: the rules are as they were before it")
+        return self._with(Undone(entry=entry, who=who))
+
+    def diff(self, first: int, last: int) -> str:
+        """What differs between two states, rule by rule, as unified text. Raises BadHistory."""
+        before, after = self._states([first, last])
+        old = {rule.id: rule_text(rule) for rule in before.active}
+        new = {rule.id: rule_text(rule) for rule in after.active}
+        ids = sorted({*old, *new}, key=rule_number)
+        return "".join(_difference(id, old.get(id, ""), new.get(id, ""), first, last) for id in ids)
+
+    def log(self) -> list[str]:
+        """One line for each entry."""
+        return [f"{number:>4}  {_told(entry)}" for number, entry in enumerate(self.entries, start=1)]
+
+    def _with(self, entry: Entry) -> "History":
+        return self.model_copy(update={"entries": (*self.entries, entry)})
+
+    def _states(self, numbers: list[int]) -> list[RuleBook]:
+        books = states(self.initial, self.entries)
+        for number in numbers:
+            if not 0 <= number < len(books):
+                raise BadHistory(f"there is no state {number}; {self._known()}")
+        return [books[number] for number in numbers]
+
+    def _known(self) -> str:
+        if not self.entries:
+            return "nothing has been changed yet: there is only state 0, the initial rules"
+        return f"changes count from 1 to {len(self.entries)}, and state 0 is the initial rules"
+
+
+def _difference(id: str, old: str, new: str, first: int, last: int) -> str:
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"{id} at {first}", f"{id} at {last}", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _told(entry: Applied | Undone) -> str:
+    if isinstance(entry, Undone):
+        return f"{entry.who}: went back to before change {entry.entry}"
+    batch = entry.change.batch
+    where = " ".join(part for part in (batch.where, f"({batch.case})" if batch.case else "") if part)
+    done = ", ".join(map(_what, entry.change.touched)) or "changed nothing"
+    return f"{batch.who}{f' at {where}' if where else ''}: {done}"
+
+
+def _what(touched: Touched) -> str:
+    if touched.before is None:
+        kind = f" ({touched.after.type})" if touched.after and touched.after.type else ""
+        return f"wrote {touched.id}{kind}"
+    return f"deleted {touched.id}" if touched.after is None else f"updated {touched.id}"

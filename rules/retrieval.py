@@ -1,0 +1,91 @@
+"""Which rules, and which earlier task, fit the task at hand: by words, with BM25."""
+
+import math
+import re
+from collections.abc import Sequence
+
+from envs import Task
+from rules.book import RuleBook, cites
+from rules.types import Rule
+
+_WORD = re.compile(r"[a-z]+|[0-9]+")
+_CHARS_PER_TOKEN = 3.5
+_DIGITS = 6
+"""Scores that agree in so many places are a tie, which the order of the texts decides."""
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a model counts in a text: English and Python run at 3.5 characters a token or more."""
+    return math.ceil(len(text) / _CHARS_PER_TOKEN)
+
+
+def words(text: str) -> list[str]:
+    """What is compared: words in small letters, ``mug_1`` and ``pick_heat_then_place`` taken apart; no lone digits."""
+    return [word for word in _WORD.findall(text.lower()) if len(word) > 1 and not word.isdecimal()]
+
+
+def scores(query: str, texts: Sequence[str]) -> list[float]:
+    """The BM25 score of each text; each word of the query counts once, however often it is repeated."""
+    corpus, asked = [words(text) for text in texts], sorted(set(words(query)))
+    if not asked or not any(corpus):
+        return [0.0] * len(texts)
+    import bm25s  # type: ignore[import-untyped]  # here, for it takes longer to import than all else of ours
+
+    index = bm25s.BM25()
+    index.index(corpus, show_progress=False)
+    return [round(float(score), _DIGITS) for score in index.get_scores(asked)]
+
+
+def ranked(query: str, texts: Sequence[str], then: str = "") -> list[int]:
+    """The positions of the texts, the most relevant first; ties are decided by a second query, then by the order."""
+    first, second = scores(query, texts), scores(then, texts)
+    return sorted(range(len(texts)), key=lambda n: (-first[n], -second[n], n))
+
+
+def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> tuple[Rule, ...]:
+    """The rules for a task, in the order of their ids: all if they fit the budget, else those whose words fit best.
+
+    The task's goal and type come first, the scene decides between equals. A rule is taken only together with the rules
+    it names or builds on, and left out if they do not fit the budget with it.
+    """
+    texts = [_shown(rule) for rule in book.active]
+    if sum(map(tokens, texts)) <= token_budget:
+        return book.active
+    cost = {rule.id: tokens(text) for rule, text in zip(book.active, texts, strict=True)}
+    chosen: set[str] = set()
+    left = token_budget
+    for position in ranked(_asked(task), texts, then=scene):
+        group = _with_cited(book, book.active[position]) - chosen
+        needed = sum(cost[id] for id in group)
+        if needed <= left:
+            chosen |= group
+            left -= needed
+    return tuple(rule for rule in book.active if rule.id in chosen)
+
+
+def most_similar(task: Task, tasks: Sequence[Task]) -> int | None:
+    """The position of the task most like this one: of its type where there is one, then by goal. None if none is."""
+    found = scores(_asked(task), [_asked(other) for other in tasks])
+    alike = [n for n, other in enumerate(tasks) if other.type == task.type or found[n] > 0]
+    return min(alike, key=lambda n: (tasks[n].type != task.type, -found[n], n), default=None)
+
+
+def _asked(task: Task) -> str:
+    return f"{task.goal} {task.type}"
+
+
+def _shown(rule: Rule) -> str:
+    """A rule as a planner is shown it; its validation log is not."""
+    return "\n".join(filter(None, (rule.id, rule.type, rule.content, rule.example)))
+
+
+def _with_cited(book: RuleBook, rule: Rule) -> set[str]:
+    """The ids of a rule and of all that it names or builds on, directly or through another one."""
+    rules = {each.id: each for each in book.active}
+    group, todo = set[str](), [rule.id]
+    while todo:
+        id = todo.pop()
+        if id in rules and id not in group:
+            group.add(id)
+            todo += cites(rules[id])
+    return group
