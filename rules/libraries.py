@@ -1,7 +1,7 @@
 """The skill and reflection libraries (AutoManual, section 3.2): one of each a task type, the latest."""
 
-from planner import Conclusion, Outcome, Procedure, Trajectory
 from envs import Task
+from planner import Conclusion, Outcome, Procedure, Trajectory
 from rules.retrieval import most_similar
 from rules.types import Knowledge, Reflection, Skill
 

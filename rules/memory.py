@@ -11,7 +11,7 @@ from rules.book import RuleBook
 from rules.helpers import helper_code, helper_sources
 from rules.libraries import shown
 from rules.retrieval import select_rules
-from rules.telling import tell_knowledge, tell_rules
+from rules.telling import tell_knowledge, tell_manual, tell_rules
 from rules.types import Knowledge, Skill
 
 
@@ -47,8 +47,7 @@ class LearntMemory:
 
     def _recall(self, task: Task) -> Recall:
         book, example = self._chosen(task), shown(self.knowledge, task)
-        whole = self.rule_tokens is None
-        rules = (self.knowledge.manual.strip() if whole else "") or tell_rules(book.active)
+        rules = tell_manual(self.knowledge) if self.rule_tokens is None else tell_rules(book.active)
         return Recall(
             text=tell_knowledge(task, rules, example),
             example=self.knowledge.example,

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from envs import Task
 from planner import Prompts
+from rules.naming import rule_number
 from rules.templates import FOLDER
 from rules.types import Knowledge, Reflection, Rule, Skill
 
@@ -13,8 +14,9 @@ _FENCE = re.compile(r"`{3,}")
 
 
 def tell_rules(rules: Iterable[Rule]) -> str:
-    """The rules as a list, each with id, type, content and example; never with its validation log."""
-    shown = [rule.model_dump(include={"id", "type", "content", "example"}) for rule in rules]
+    """The rules in the order of their ids, each with type, content and example; never with its validation log."""
+    ordered = sorted(rules, key=lambda rule: rule_number(rule.id))
+    shown = [rule.model_dump(include={"id", "type", "content", "example"}) for rule in ordered]
     fence = fence_around(*(rule["example"] for rule in shown))
     return PROMPTS["rules"].render(rules=shown, fence=fence)
 
@@ -41,3 +43,11 @@ def fence_around(*texts: str) -> str:
     """A fence of backticks that closes none of the texts early."""
     longest = max((len(run) for text in texts for run in _FENCE.findall(text)), default=2)
     return "`" * (longest + 1)
+
+
+def shortened(text: str, limit: int) -> str:
+    """A text of about ``limit`` characters at most: what is left out is the middle, nearer its beginning."""
+    if len(text) <= limit:
+        return text
+    head, tail = text[: limit // 3], text[-(limit - limit // 3) :]
+    return f"{head}\n[... {len(text) - limit} characters left out ...]\n{tail}"
