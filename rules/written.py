@@ -35,8 +35,8 @@ def procedure_reader(task: Task, world: type[Environment], options: BaseModel | 
 
 
 def params_told(task: Task, world: type[Environment]) -> bool:
-    """Whether prompts may tell what a task's params hold."""
-    return world.told_params(task) == task.params
+    """Whether a task has params that prompts may tell."""
+    return bool(world.told_params(task))
 
 
 def learnt_procedure(
