@@ -135,6 +135,11 @@ class Environment(ABC):
         return Offered(cls.actions, cls.queries)
 
     @classmethod
+    def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
+        """The task's params that a prompt may tell; a world leaves out what the goal does not say as plainly."""
+        return task.params
+
+    @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """What the world needs beyond its Python packages, found or not."""
         return ()

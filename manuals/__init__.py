@@ -3,6 +3,7 @@
 from manuals.errors import BadStart, ManualsError
 from manuals.library import SHIPPED, ProcedureLibrary, checked_procedure
 from manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
+from planner import checked_procedure
 
 __all__ = [
     "SHIPPED",

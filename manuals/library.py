@@ -11,9 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from envs import Environment, Task
-from planner import BadProcedure, Procedure, Recall, checked_functions, plan_attributes, read_procedure
-from sandbox.check import check_procedure
-from sandbox.reading import bound_names
+from planner import Procedure, Recall, checked_procedure, read_procedure
 
 SHIPPED = Path(__file__).parent
 
@@ -40,20 +38,6 @@ class ProcedureLibrary:
         if task.type not in self._recalls:
             self._recalls[task.type] = Recall(procedure=self.procedure(task.type))
         return self._recalls[task.type]
-
-
-def checked_procedure(procedure: Procedure, world: type[Environment], options: BaseModel | None = None) -> Procedure:
-    """The procedure, held against the actions that the world offers. Raises BadProcedure with every fault."""
-    if procedure.world != world.name:
-        raise BadProcedure(f"{procedure.name} is written for world {procedure.world!r}, not {world.name!r}")
-    names = bound_names(world.helpers) | bound_names(procedure.helpers)
-    faults = check_procedure(
-        procedure.code, checked_functions(world, options), attributes=plan_attributes(world), names=names
-    )
-    if faults:
-        listed = "\n".join(str(fault) for fault in faults)
-        raise BadProcedure(f"{procedure.name} does not pass the check:\n{listed}")
-    return procedure
 
 
 def _type_of(path: Path) -> str:

@@ -22,7 +22,14 @@ from planner.frames import Frame
 from planner.journal import Body, EventKind, Journal, MemoryJournal
 from planner.memory import Memory, NoMemory, Recall
 from planner.play import play
-from planner.procedure import Procedure, is_procedure, parse_procedure, read_procedure
+from planner.procedure import (
+    Procedure,
+    checked_procedure,
+    is_procedure,
+    parse_procedure,
+    procedure_faults,
+    read_procedure,
+)
 from planner.prompts import Prompt, Prompts
 from planner.scope import Scope
 from planner.strategies import METHODS, AutoManualOptions, GivenCode, Method, Strategy, code_of, method
@@ -85,6 +92,7 @@ __all__ = [
     "as_plan",
     "as_text",
     "checked_functions",
+    "checked_procedure",
     "code_of",
     "conclude",
     "is_procedure",
@@ -92,6 +100,7 @@ __all__ = [
     "parse_procedure",
     "plan_attributes",
     "play",
+    "procedure_faults",
     "read_procedure",
     "read_trajectory",
     "surface",

@@ -3,8 +3,15 @@
 import ast
 from pathlib import Path
 
+from pydantic import BaseModel
+
+from envs import Environment
 from planner.errors import BadProcedure
+from planner.surface import checked_functions, plan_attributes
 from planner.types import Record
+from sandbox.check import check_procedure
+from sandbox.reading import bound_names
+from sandbox.types import Fault
 
 REQUIRED = ("world", "type", "source")
 OPTIONAL = ("uses",)
@@ -48,6 +55,25 @@ def read_procedure(path: Path) -> Procedure:
     except (OSError, UnicodeDecodeError) as error:
         raise BadProcedure(f"{path}: cannot be read: {error}") from error
     return parse_procedure(text, path.name, path.parent.parent / "helpers")
+
+
+def checked_procedure(procedure: Procedure, world: type[Environment], options: BaseModel | None = None) -> Procedure:
+    """The procedure, held against the actions that the world offers. Raises BadProcedure with every fault."""
+    if procedure.world != world.name:
+        raise BadProcedure(f"{procedure.name} is written for world {procedure.world!r}, not {world.name!r}")
+    faults = procedure_faults(procedure.code, world, options, helpers=procedure.helpers)
+    if faults:
+        listed = "\n".join(str(fault) for fault in faults)
+        raise BadProcedure(f"{procedure.name} does not pass the check:\n{listed}")
+    return procedure
+
+
+def procedure_faults(
+    code: str, world: type[Environment], options: BaseModel | None = None, *, helpers: str = ""
+) -> list[Fault]:
+    """Every certain fault of a procedure's code in a world, with or without its header."""
+    names = bound_names(world.helpers) | bound_names(helpers)
+    return check_procedure(code, checked_functions(world, options), attributes=plan_attributes(world), names=names)
 
 
 def is_procedure(text: str) -> bool:

@@ -1,5 +1,6 @@
 """What was learnt from the trajectories: rules, skills and reflections."""
 
+from rules.ablations import ABLATIONS, ablated
 from rules.asking import Terms
 from rules.book import RuleBook, rule_text
 from rules.builder import Built, build_rules
@@ -20,19 +21,25 @@ from rules.draft import apply
 from rules.edits import Author, Batch, Change, DeleteRule, Edit, UpdateRule, WriteRule
 from rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
 from rules.evidence import Citation, Evidence, count
+from rules.generalise import Attempt, Generalised, Verification, generalise, verified
 from rules.helpers import Helpers, helper_code, helper_sources
 from rules.history import Applied, Entry, History, Undone, replay
+from rules.libraries import admit, learn, shown
+from rules.memory import LearntMemory
 from rules.naming import citations, read_type
 from rules.retrieval import most_similar, ranked, select_rules, tokens
 from rules.system import Edited, RuleSystem, run_edits
+from rules.telling import tell_manual, tell_rules
 from rules.types import Knowledge, Learnt, Reflection, Rule, RuleType, Skill
 
 __all__ = [
+    "ABLATIONS",
     "BUILDER",
     "BUILDER_WITHOUT_CASES",
     "CONSOLIDATOR",
     "USER",
     "Applied",
+    "Attempt",
     "Author",
     "BadHistory",
     "Batch",
@@ -49,10 +56,12 @@ __all__ = [
     "Entry",
     "Evidence",
     "Form",
+    "Generalised",
     "Helpers",
     "History",
     "Knowledge",
     "Learnt",
+    "LearntMemory",
     "Permissions",
     "Reflection",
     "Rule",
@@ -65,15 +74,20 @@ __all__ = [
     "Undone",
     "UnknownRule",
     "UpdateRule",
+    "Verification",
     "WriteRule",
+    "ablated",
+    "admit",
     "apply",
     "build_rules",
     "case_of",
     "citations",
     "consolidate",
     "count",
+    "generalise",
     "helper_code",
     "helper_sources",
+    "learn",
     "most_similar",
     "ranked",
     "read_blame",
@@ -82,5 +96,9 @@ __all__ = [
     "rule_text",
     "run_edits",
     "select_rules",
+    "shown",
+    "tell_manual",
+    "tell_rules",
     "tokens",
+    "verified",
 ]

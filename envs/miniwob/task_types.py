@@ -23,6 +23,9 @@ FEEDBACK = (
 )
 """Types whose pages answer an action with something that the next one depends on."""
 
+FREE_WORDING = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
+"""Types whose goals are sentences in free wording; their pages publish the fields that the goal means."""
+
 NO_FEEDBACK = (
     "choose-list",
     "click-button",

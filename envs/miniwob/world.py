@@ -66,6 +66,11 @@ class Miniwob(Environment):
         return Offered({name: spec for name, spec in cls.actions.items() if name in PAPER_ACTIONS}, {})
 
     @classmethod
+    def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
+        """Nothing of goals in free wording: there the page itself says what a reader has to understand."""
+        return {} if task.type in task_types.FREE_WORDING else task.params
+
+    @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """Chromium and its driver."""
         return chromium.requirements()

@@ -1,0 +1,25 @@
+"""Knowledge with a part taken away, to see what that part was worth (AutoManual, tables 3, 6 and 7)."""
+
+from collections.abc import Collection
+from typing import Any
+
+from rules.types import Knowledge
+
+ABLATIONS = frozenset({"examples", "formulation", "helpers", "libraries", "rules", "types"})
+"""What a memory can do without; other names are ablations of other parts."""
+
+
+def ablated(knowledge: Knowledge, without: Collection[str]) -> Knowledge:
+    """The knowledge without what is named; a manual goes where it would still tell what was taken from its rules."""
+    rules: dict[str, Any] = {}
+    if "examples" in without:
+        rules["example"] = ""
+    if "types" in without:
+        rules["type"] = None
+    kept = () if "rules" in without else tuple(rule.model_copy(update=rules) for rule in knowledge.rules)
+    taken: dict[str, Any] = {"rules": kept}
+    if kept != knowledge.rules or "rules" in without or "formulation" in without:
+        taken["manual"] = ""
+    if "libraries" in without:
+        taken |= {"skills": {}, "reflections": {}}
+    return knowledge.model_copy(update=taken)

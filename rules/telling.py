@@ -1,0 +1,53 @@
+"""How what was learnt is put into words for a prompt."""
+
+import re
+from collections.abc import Iterable
+
+from envs import Task
+from planner import Prompts
+from rules.naming import rule_number
+from rules.templates import FOLDER
+from rules.types import Knowledge, Reflection, Rule, Skill
+
+PROMPTS = Prompts(FOLDER)
+_FENCE = re.compile(r"`{3,}")
+
+
+def tell_rules(rules: Iterable[Rule]) -> str:
+    """The rules in the order of their ids, each with type, content and example; never with its validation log."""
+    ordered = sorted(rules, key=lambda rule: rule_number(rule.id))
+    shown = [rule.model_dump(include={"id", "type", "content", "example"}) for rule in ordered]
+    fence = fence_around(*(rule["example"] for rule in shown))
+    return PROMPTS["rules"].render(rules=shown, fence=fence)
+
+
+def tell_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> str:
+    """What a planner is told before a task: the rules first, then a skill or a reflection. Empty if there is none."""
+    skill = shown if isinstance(shown, Skill) else None
+    reflection = shown if isinstance(shown, Reflection) else None
+    return PROMPTS["known"].render(
+        rules=rules,
+        skill=skill,
+        reflection=reflection,
+        same_type=shown is not None and shown.task.type == task.type,
+        fence=fence_around(shown.scene if shown else "", skill.code if skill else ""),
+    )
+
+
+def tell_manual(knowledge: Knowledge) -> str:
+    """The manual, or, where the rules have not been formulated, the rules as a list."""
+    return knowledge.manual.strip() or tell_rules(knowledge.rules)
+
+
+def fence_around(*texts: str) -> str:
+    """A fence of backticks that closes none of the texts early."""
+    longest = max((len(run) for text in texts for run in _FENCE.findall(text)), default=2)
+    return "`" * (longest + 1)
+
+
+def shortened(text: str, limit: int) -> str:
+    """A text of about ``limit`` characters at most: what is left out is the middle, nearer its beginning."""
+    if len(text) <= limit:
+        return text
+    head, tail = text[: limit // 3], text[-(limit - limit // 3) :]
+    return f"{head}\n[... {len(text) - limit} characters left out ...]\n{tail}"
