@@ -1,7 +1,10 @@
 """Everything the manuals package raises.
 
 ManualsError
-└── BadStart  no such starting knowledge, or a folder of it that cannot be used
+├── BadStart      no such starting knowledge, or a folder of it that cannot be used
+├── BadManual     a manual that cannot be written or read: the message names the line, or the rules
+├── BadKnowledge  a library's files that cannot be read, or knowledge that cannot be written
+└── TooLong       a manual that stays longer than its reader takes, whatever may be left out of it
 """
 
 
@@ -11,3 +14,15 @@ class ManualsError(Exception):
 
 class BadStart(ManualsError):
     """No starting knowledge of that name, or a folder of it that cannot be used; the message says what there is."""
+
+
+class BadManual(ManualsError):
+    """A manual that cannot be written or read; the message names the line, or the rules."""
+
+
+class BadKnowledge(ManualsError):
+    """A library's files that cannot be read, or knowledge that cannot be written; the message names the file."""
+
+
+class TooLong(ManualsError):
+    """A manual that stays longer than its reader takes, whatever may be left out of it."""

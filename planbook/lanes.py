@@ -23,8 +23,9 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Hosting:
-    """How episodes are hosted, whatever is played: how many side by side, which required mechanisms of the sandbox may be
-    missing, what may be spent, and by which price table.
+    """How episodes are hosted: how many side by side, which mechanisms may be missing, what may be spent at which prices.
+
+    ``allow_missing`` names required mechanisms of the sandbox.
     """
 
     jobs: int = 1

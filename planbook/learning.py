@@ -135,19 +135,25 @@ class Learner:
         generalised = generalise(
             child,
             state.knowledge,
-            state.knowledge.skills[kind],
-            tasks,
+            kind,
+            self._begun(kind),
             verifier(self._run, child, lane, kind, tasks),
-            config.world,
-            config.world_options,
+            world=config.world,
+            options=config.world_options,
         )
         return state.model_copy(update={"knowledge": admit(state.knowledge, generalised.procedure)})
+
+    def _begun(self, kind: str) -> list[Task]:
+        """The tasks of a type that have been played, with the goals and params that they have since they began."""
+        rounds = [row for row in self._run.store.events("task", "task") if row.scope.endswith("/round/0")]
+        begun = {row.body["task"]["id"]: Task.model_validate(row.body["task"]) for row in rounds}
+        return [task for task in begun.values() if task.type == kind]
 
     def _consolidated(self, scope: Scope, state: State, lane: Lane) -> State:
         terms = terms_of(self._config)
         if len(state.history.book.active) <= terms.max_rules:
             return state
-        book, changes = consolidate(
+        _, changes = consolidate(
             scope.child("consolidator"),
             lane.sandbox,
             state.history.book,

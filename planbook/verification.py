@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from envs import Selection, Task
 from planbook.lanes import Lane
 from planbook.run import Run
-from planner import Episode, Procedure, Scope, Terms, code_of, play
+from planner import Episode, Procedure, Scope, Terms, code_of, play, read_trajectory
 from planner.strategies.code import given_code
-from rules import Verification
+from rules import Verification, verified
 
 Verify = Callable[[Procedure], Sequence[Verification]]
 
@@ -35,8 +35,6 @@ def set_aside(run: Run, kind: str) -> list[Task]:
 
 def _verified(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Task) -> Verification:
     terms = Terms(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
-    world = lane.world()
-    episode = Episode(task, world, lane.sandbox, scope.journal, terms=terms, path=scope.path, guard=lane.guard)
-    ending = play(episode, given_code, code_of(procedure))
-    told = "\n".join(feedback.text for feedback in episode.feedbacks)
-    return Verification(task=episode.task, solved=ending.outcome.solved, feedback=told)
+    episode = Episode(task, lane.world(), lane.sandbox, scope.journal, terms=terms, path=scope.path, guard=lane.guard)
+    play(episode, given_code, code_of(procedure))
+    return verified(read_trajectory(scope.path, run.store.events(scope.path)))

@@ -5,18 +5,16 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from envs import Environment
-from planner import Prompts, surface
+from planner import surface
 from planner.models import Message
 from rules.book import RuleBook
 from rules.cases import Case, Form, Permissions
 from rules.edits import Author
 from rules.system import Edited, RuleSystem, Trajectories, run_edits
-from rules.templates import FOLDER
+from rules.telling import PROMPTS
 from rules.types import MEANINGS
 from sandbox import Sandbox
 from sandbox.reading import read_reply
-
-PROMPTS = Prompts(FOLDER)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,75 @@
+"""The manual as a value: prose in sections, and which rule belongs where; the rules themselves stay as they are."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from manuals.pieces import heading_level, pieces
+
+LEFT_OUT = "[left out for length]"
+"""Stands in shortened views where something is missing; no whole manual has a line that ends with it."""
+
+
+def _title(text: str) -> str:
+    """On one line. Raises ValueError if it is empty."""
+    if not (title := " ".join(text.split())):
+        raise ValueError("a title is empty")
+    return title
+
+
+def _prose(text: str) -> str:
+    """Without blank ends. Raises ValueError for what would be read as something else than prose."""
+    prose = text.strip()
+    for piece in pieces(prose):
+        if piece.info is None and heading_level(piece.text) in (1, 2, 3):
+            raise ValueError(f"prose holds the heading {piece.text.strip()!r}; headings there begin with #### or more")
+        if piece.info is None and piece.text.endswith(LEFT_OUT):
+            raise ValueError(f"prose holds a line that ends with {LEFT_OUT}, which stands for what is missing")
+    return prose
+
+
+Title = Annotated[str, AfterValidator(_title)]
+Prose = Annotated[str, AfterValidator(_prose)]
+"""Markdown without headings of the first three levels, which are the manual's own, and with every fence closed."""
+
+
+class Section(BaseModel):
+    """Rules that belong together by what they are for. ``introduction`` says what they have in common: key points."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: Title
+    introduction: Prose = ""
+    rule_ids: tuple[str, ...] = ()
+
+
+class Manual(BaseModel):
+    """Title, overview and sections, in the order in which they are read: from easy to difficult."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: Title
+    overview: Prose = ""
+    sections: tuple[Section, ...] = ()
+
+    @property
+    def rule_ids(self) -> tuple[str, ...]:
+        """Every rule id that a section names, in reading order."""
+        return tuple(id for section in self.sections for id in section.rule_ids)
+
+
+def misplaced(manual: Manual, ids: Iterable[str]) -> list[str]:
+    """What keeps the sections from naming each of these rules exactly once; empty where nothing does."""
+    known, named = list(ids), Counter(manual.rule_ids)
+    faults = {
+        "in no section": [id for id in known if id not in named],
+        "named more than once": [id for id, times in named.items() if times > 1],
+        "not among the rules": [id for id in named if id not in known],
+    }
+    return [f"{what}: {_listed(which)}" for what, which in faults.items() if which]
+
+
+def _listed(ids: Sequence[str]) -> str:
+    return ", ".join(ids)

@@ -1,0 +1,229 @@
+r"""A manual as Markdown, and back: the rules that are read are the rules that were written, byte for byte.
+
+    # Title
+    Overview.
+    ## Section
+    Introduction, with its key points.
+    ### rule_3 (Success Process)
+    What the rule says, as prose; where a Markdown reader would change any of it, in a fence marked ``text``.
+    Builds on rule_1, rule_2.
+    Example:
+    ```python
+    ...
+    ```
+
+Fences are longer than any run of backticks in them, so nothing inside can end them, and nothing is escaped. Only
+``\n`` ends a line; a file whose every line ends in ``\r\n`` (an editor did that) is read as if it were ``\n``.
+Validation logs are never written: the manual is what planners see.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from manuals.errors import BadManual
+from manuals.manual import LEFT_OUT, Manual, Section, misplaced
+from manuals.pieces import Piece, fence_for, heading_level, pieces
+from rules.naming import read_type, rule_number
+from rules.types import Rule, RuleType
+from sandbox.reading import parse as parse_python
+from sandbox.types import Fault
+
+EXAMPLE = "Example:"
+BUILDS_ON = "Builds on "
+_VERBATIM = "text"
+"""The info of the fence around a rule's words where they are not plain prose."""
+_RULE = re.compile(r"(\w+)(?: \((.*)\))?")
+_BOLD = re.compile(r"\*\*[A-Z][\w ,'-]*:?\*\*")
+_MARKUP = re.compile(r"[\\*|~$]|<(?=[A-Za-z/!?])|&(?=\w+;|#)|\](?=[(\[:])|(?<!\w)_|_(?!\w)|:[\w+-]+:|`{3}|  ")
+_BEGINS_PLAINLY = re.compile(r" *(?:[-+] |\d{1,9}[.)] )?(?:[^\W_]|[\"'(`])")
+
+
+class LeftOut(NamedTuple):
+    """What a shortened view goes without: the examples of these rules, and the introductions of all sections."""
+
+    examples: Collection[str] = ()
+    introductions: bool = False
+
+
+WHOLE = LeftOut()
+
+
+def render(manual: Manual, rules: Iterable[Rule], left_out: LeftOut = WHOLE) -> str:
+    """The manual as Markdown. Raises BadManual unless its sections name each of the rules exactly once.
+
+    Where something is left out, the place says so; such a view is not read back.
+    """
+    by_id = {rule.id: rule for rule in rules}
+    if faults := misplaced(manual, by_id):
+        raise BadManual(f"the manual does not fit its rules: {'; '.join(faults)}")
+    parts = [f"# {manual.title}", manual.overview]
+    for section in manual.sections:
+        hidden = section.introduction and left_out.introductions
+        parts += [f"## {section.title}", LEFT_OUT if hidden else section.introduction]
+        parts += [render_rule(by_id[id], example=id not in left_out.examples) for id in section.rule_ids]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def render_rule(rule: Rule, *, example: bool = True) -> str:
+    """One rule as it stands in a manual. Raises BadManual for an id that is none."""
+    try:
+        for id in (rule.id, *rule.builds_on):
+            rule_number(id)
+    except ValueError as error:
+        raise BadManual(str(error)) from error
+    parts = [f"### {rule.id}" + (f" ({rule.type})" if rule.type else "")]
+    if rule.content:
+        parts.append(rule.content if _is_plain(rule.content) else _fenced(rule.content, _VERBATIM))
+    if rule.builds_on:
+        parts.append(f"{BUILDS_ON}{', '.join(rule.builds_on)}.")
+    if rule.example:
+        info = _VERBATIM if isinstance(parse_python(rule.example), Fault) else "python"
+        parts += [EXAMPLE, _fenced(rule.example, info)] if example else [f"{EXAMPLE} {LEFT_OUT}"]
+    return "\n\n".join(parts)
+
+
+def _fenced(text: str, info: str) -> str:
+    fence = fence_for(text)
+    return f"{fence}{info}\n{text}\n{fence}"
+
+
+def _is_plain(content: str) -> bool:
+    """Whether the words survive as prose: for a reader of Markdown, and for ``parse``."""
+    lines = content.split("\n")
+    return bool(lines[0] and lines[-1]) and all(not line or _is_plain_line(line) for line in lines)
+
+
+def _is_plain_line(line: str) -> bool:
+    return (
+        line.isprintable()
+        and not line.endswith((" ", LEFT_OUT))
+        and not line.startswith((BUILDS_ON.strip(), EXAMPLE))
+        and _BEGINS_PLAINLY.match(_BOLD.sub("B", line)) is not None
+        and _MARKUP.search(_BOLD.sub("B", line).lstrip()) is None
+    )
+
+
+class _Part(NamedTuple):
+    """A heading and what follows it up to the next one."""
+
+    line: int
+    level: int
+    title: str
+    body: Sequence[Piece]
+
+
+def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
+    """The manual and its rules, in reading order and without logs. Raises BadManual, which names the line."""
+    try:
+        return _read(list(_parts(_unix(text.removeprefix("\ufeff")))))
+    except ValueError as error:
+        raise BadManual(str(error)) from error
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n") if text.count("\r\n") == text.count("\n") else text
+
+
+def _parts(text: str) -> Iterator[_Part]:
+    found = list(pieces(text))
+    if cut := next((piece for piece in found if piece.info is None and piece.text.endswith(LEFT_OUT)), None):
+        raise ValueError(f"line {cut.number}: {LEFT_OUT}: this is a shortened view of a manual; take the whole one")
+    heads = [
+        place for place, piece in enumerate(found) if piece.info is None and heading_level(piece.text) in (1, 2, 3)
+    ]
+    first = heads[0] if heads else len(found)
+    if not heads or heading_level(found[first].text) != 1 or _prose(found[:first]):
+        raise ValueError("line 1: a manual begins with its title, '# TITLE'")
+    for head, following in zip(heads, [*heads[1:], len(found)], strict=True):
+        line = found[head].text
+        level = heading_level(line)
+        if not line[level:].strip():
+            raise ValueError(f"line {found[head].number}: a heading without a title")
+        yield _Part(found[head].number, level, line[level:].strip(), found[head + 1 : following])
+
+
+def _read(parts: Sequence[_Part]) -> tuple[Manual, tuple[Rule, ...]]:
+    sections: list[Section] = []
+    rules: dict[str, Rule] = {}
+    for part in parts[1:]:
+        if part.level == 1:
+            raise ValueError(f"line {part.line}: a second title; a manual has one '#' heading, and '##' for sections")
+        if part.level == 2:
+            sections.append(Section(title=part.title, introduction=_prose(part.body)))
+            continue
+        rule = _rule(part)
+        if not sections or rule.id in rules:
+            raise ValueError(f"line {part.line}: {rule.id} stands {'twice' if sections else 'before any section'}")
+        rules[rule.id] = rule
+        last = sections[-1]
+        sections[-1] = last.model_copy(update={"rule_ids": (*last.rule_ids, rule.id)})
+    manual = Manual(title=parts[0].title, overview=_prose(parts[0].body), sections=tuple(sections))
+    return manual, tuple(rules.values())
+
+
+def _rule(part: _Part) -> Rule:
+    heading = _RULE.fullmatch(part.title)
+    try:
+        id, named = heading.groups() if heading else (part.title, None)
+        rule_number(id)
+        kind = read_type(named, tuple(RuleType)) if named is not None else None
+    except ValueError as error:
+        raise ValueError(f"line {part.line}: {error}. '###' begins a rule: '### rule_3 (Success Process)'") from error
+    split = _split(part.body)
+    content = split[""]
+    verbatim = len(content) == 1 and content[0].info == _VERBATIM
+    return Rule(
+        id=id,
+        type=kind,
+        content=content[0].body if verbatim else "\n".join(piece.text for piece in content),
+        builds_on=_ids(split[BUILDS_ON]),
+        example=_example(split[EXAMPLE]),
+    )
+
+
+def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
+    """A rule's body: its words, then what ``Builds on`` and ``Example:`` begin, without blank ends."""
+    found: dict[str, list[Piece]] = {"": [], BUILDS_ON: [], EXAMPLE: []}
+    mark = ""
+    for piece in body:
+        line = piece.text.rstrip() if piece.info is None else ""
+        if line == EXAMPLE or line.startswith(BUILDS_ON):
+            begun = EXAMPLE if line == EXAMPLE else BUILDS_ON
+            if found[EXAMPLE] or found[begun]:
+                raise ValueError(f"line {piece.number}: {line!r} comes once, after what the rule says")
+            mark = begun
+        found[mark].append(piece)
+    return {mark: _trimmed(group) for mark, group in found.items()}
+
+
+def _trimmed(group: Sequence[Piece]) -> list[Piece]:
+    kept = [place for place, piece in enumerate(group) if piece.text.strip()]
+    return list(group[kept[0] : kept[-1] + 1]) if kept else []
+
+
+def _ids(group: Sequence[Piece]) -> tuple[str, ...]:
+    if not group:
+        return ()
+    ids = re.split(r", | and ", group[0].text.rstrip().removeprefix(BUILDS_ON).removesuffix("."))
+    try:
+        for id in ids:
+            rule_number(id)
+    except ValueError as error:
+        raise ValueError(f"line {group[0].number}: {error}; write 'Builds on rule_1, rule_2.'") from error
+    if len(group) > 1:
+        raise ValueError(f"line {group[1].number}: what the rule says comes before 'Builds on'")
+    return tuple(ids)
+
+
+def _example(group: Sequence[Piece]) -> str:
+    if not group:
+        return ""
+    code = _trimmed(group[1:])
+    if len(code) != 1 or code[0].info is None:
+        raise ValueError(f"line {group[0].number}: after 'Example:' comes one code fence, and nothing else")
+    return code[0].body
+
+
+def _prose(group: Sequence[Piece]) -> str:
+    return "\n".join(piece.text for piece in group).strip()

@@ -1,0 +1,196 @@
+"""Manuals as Markdown: what is read is what was written, for us and for any reader of Markdown."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from manuals.errors import BadManual
+from manuals.manual import LEFT_OUT, Manual, Section
+from manuals.markdown import LeftOut, parse, render, render_rule
+from rules import Rule, RuleType
+from tests.manuals.hostile import SNIPPETS, manuals, texts
+
+READER = MarkdownIt("gfm-like", {"linkify": False})
+OPEN = Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="A closed box must be opened first.")
+FETCH = Rule(
+    id="rule_2",
+    type=RuleType.SUCCESS_PROCESS,
+    content="For tasks that put one thing on the table:\n1. open box after box until it shows\n2. take it, put it",
+    example="def find(agent, **kwargs):\n    return r'\\d'\n",
+    builds_on=("rule_0", "rule_1"),
+    log=("induced from a direct success",),
+)
+BOTH = Manual(
+    title="Manual for the toy",
+    overview="Boxes hide things.",
+    sections=(
+        Section(title="Boxes", introduction="**Key points**\n\n- open, then look", rule_ids=("rule_0",)),
+        Section(title="Fetching", rule_ids=("rule_2",)),
+    ),
+)
+WRITTEN = """\
+# Manual for the toy
+
+Boxes hide things.
+
+## Boxes
+
+**Key points**
+
+- open, then look
+
+### rule_0 (Special Mechanism)
+
+A closed box must be opened first.
+
+## Fetching
+
+### rule_2 (Success Process)
+
+For tasks that put one thing on the table:
+1. open box after box until it shows
+2. take it, put it
+
+Builds on rule_0, rule_1.
+
+Example:
+
+```python
+def find(agent, **kwargs):
+    return r'\\d'
+
+```
+"""
+
+
+def without_log(rule: Rule) -> Rule:
+    return rule.model_copy(update={"log": ()})
+
+
+def as_readers_do(text: str) -> str:
+    """CommonMark reads every kind of line end as one, and no NUL."""
+    return re.sub("\r\n?", "\n", text).replace("\x00", "\ufffd")
+
+
+def test_a_manual_reads_well() -> None:
+    assert render(BOTH, [FETCH, OPEN]) == WRITTEN
+
+
+@given(manuals())
+def test_what_is_read_is_what_was_written(written: tuple[Manual, list[Rule]]) -> None:
+    manual, rules = written
+    read, found = parse(render(manual, rules))
+    assert read == manual
+    assert sorted(found, key=lambda rule: rule.id) == sorted(map(without_log, rules), key=lambda rule: rule.id)
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS)
+@pytest.mark.parametrize("frame", ["{}", "a {}", "a\n{}", "{}\nb", "a\n\n{}\n\nb", "{0}{0}", "{0}\n{0}"])
+def test_every_snippet_comes_back(snippet: str, frame: str) -> None:
+    text = frame.format(snippet)
+    rule = Rule(id="rule_7", type=None, content=text, example=text)
+    _, (found,) = parse(f"# t\n\n## s\n\n{render_rule(rule)}\n")
+    assert found == rule
+
+
+@given(texts, texts)
+def test_any_reader_of_markdown_sees_the_example_untouched_and_nothing_escapes(content: str, example: str) -> None:
+    rule = Rule(id="rule_7", type=RuleType.CORRECTED_ERROR, content=content, example=example)
+    tokens = READER.parse(f"{render_rule(rule)}\n\n## after\n")
+    assert [token.tag for token in tokens if token.type == "heading_open"] == ["h3", "h2"]
+    if example:
+        assert [token.content for token in tokens if token.type == "fence"][-1] == as_readers_do(example + "\n")
+
+
+@given(texts)
+def test_any_reader_of_markdown_sees_the_words_untouched(content: str) -> None:
+    tokens = READER.parse(render_rule(Rule(id="rule_7", type=None, content=content)))[3:]
+    fences = [token.content for token in tokens if token.type == "fence"]
+    if fences:
+        assert fences == [as_readers_do(content + "\n")]
+        return
+    seen = "".join(child.content for token in tokens for child in token.children or [])
+    written = re.sub(r"(?m)^ *(?:[-+]|\d+[.)]) ", "", content)
+    assert re.sub(r"[`\s*]", "", seen) == re.sub(r"[`\s*]", "", written)
+
+
+@given(st.sampled_from(["`", "~"]), st.integers(3, 6))
+def test_a_fence_is_longer_than_any_in_it(mark: str, length: int) -> None:
+    fence = mark * length
+    example = f"{fence}\ncode\n{fence}"
+    tokens = READER.parse(render_rule(Rule(id="rule_0", type=None, content="", example=example)))
+    assert tokens[-1].content == example + "\n"
+
+
+def test_the_validation_log_is_not_told() -> None:
+    assert "induced" not in render(BOTH, [OPEN, FETCH])
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ([OPEN], "not among the rules: rule_2"),
+        ([OPEN, FETCH, OPEN.model_copy(update={"id": "rule_5"})], "in no section: rule_5"),
+    ],
+)
+def test_no_rule_gets_lost_and_none_is_made_up(rules: list[Rule], message: str) -> None:
+    with pytest.raises(BadManual, match=message):
+        render(BOTH, rules)
+
+
+def test_a_rule_stands_once() -> None:
+    twice = BOTH.model_copy(update={"sections": (*BOTH.sections, BOTH.sections[0])})
+    with pytest.raises(BadManual, match="more than once: rule_0"):
+        render(twice, [OPEN, FETCH])
+
+
+@pytest.mark.parametrize("changed", [{"id": "3"}, {"builds_on": ("box",)}])
+def test_what_is_no_id_is_not_written(changed: dict[str, object]) -> None:
+    with pytest.raises(BadManual, match="is no rule id"):
+        render_rule(OPEN.model_copy(update=changed))
+
+
+@pytest.mark.parametrize("text", ["## mine", "a\n# b", "### rule_1 (Special Mechanism)", "```\nopen", f"x {LEFT_OUT}"])
+def test_prose_that_would_be_read_as_something_else_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        Section(title="x", introduction=text)
+
+
+def test_an_edited_manual_is_read() -> None:
+    edited = (
+        WRITTEN.replace("\n", "\r\n")
+        .replace("Builds on rule_0, rule_1.", "Builds on rule_0 and rule_1")
+        .replace("A closed box must be opened first.", "First open:\r\n\r\n```text\r\n# a box\r\n```\r\nThen look.")
+    )
+    manual, rules = parse("\ufeff" + edited)
+    assert manual == BOTH
+    assert rules[1] == without_log(FETCH)
+    assert rules[0].content == "First open:\n\n```text\n# a box\n```\nThen look."
+    assert parse(render(manual, rules)) == (manual, rules)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: .*title"),
+        ("hello\n# t", "line 1: .*title"),
+        ("# t\n\n# u", "line 3: a second title"),
+        ("# t\n##\n", "line 2: a heading without"),
+        ("# t\n\n### rule_1", "line 3: rule_1 stands before any section"),
+        ("# t\n## s\n### rule_1\n### rule_1", "line 4: rule_1 stands twice"),
+        ("# t\n## s\n### Key points", "line 3: .*'###' begins a rule"),
+        ("# t\n## s\n### rule_1 (Sucess Process)", "line 3: there is no type"),
+        ("# t\n## s\n### rule_1\nExample:\n\ncode", "line 4: after 'Example:' comes one code fence"),
+        ("# t\n## s\n### rule_1\nBuilds on sand.", "line 4: 'sand' is no rule id"),
+        ("# t\n## s\n### rule_1\nBuilds on rule_0.\nmore", "line 5: what the rule says comes before"),
+        ("# t\n## s\n### rule_1\nBuilds on rule_0.\nBuilds on rule_2.", "line 5: .*comes once"),
+        ("# t\n\n```\n# u", "line 3: the code fence '```' is never closed"),
+        (render(BOTH, [OPEN, FETCH], LeftOut(["rule_2"])), "line 25: .*shortened view"),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(BadManual, match=message):
+        parse(text)
