@@ -13,6 +13,7 @@ from planbook import demo as demonstration
 from planbook.arguments import ASKING, JSON, RUN, SPENDING, TASKS, TERMS, WORLD, Asked, budget_of, options
 from planbook.lanes import Hosting
 from planbook.printing import ERRORS
+from planbook.report import report_runs
 
 FLAGS = {"ids": "--task", "limits": "--limit", "options": "--option", "models": "--model"}
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -104,6 +105,17 @@ def execute(plan: Path, as_json: bool, **given: Any) -> int:
         return errors.BAD_INPUT
     code, summary = commands.execute_plan(plan, asked, hosting, as_json=as_json)
     return _answer(code, summary, as_json)
+
+
+@planbook.command(name="report")
+@click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN...")
+@click.option("--out", default=None, type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
+@click.option("--episodes", default=None, metavar="all|failed|N", help="Which to show cell by cell.")
+@JSON
+def report_command(runs: tuple[Path, ...], out: Path | None, episodes: str | None, as_json: bool) -> int:
+    """Tell runs in one HTML file: tables, curves, and every episode cell by cell with its prompts."""
+    code, reported = report_runs(runs, out, episodes, as_json=as_json)
+    return _answer(code, reported, as_json)
 
 
 @planbook.command(name="bench")

@@ -1,0 +1,123 @@
+"""Curves over the episodes of a run, as points in a drawing."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import floor, log10
+
+from planbook.report.reading import Played, RunRead
+
+WIDTH, HEIGHT = 400, 230
+LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 34
+"""Margins: room for the numbers beside the axes."""
+MOST_POINTS = 400
+"""Of one line; more cannot be told apart."""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A number beside an axis; ``at`` is where, in the drawing's units."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One run's line: the points as SVG writes them, and the last."""
+
+    name: str
+    points: str
+    end: tuple[float, float]
+    last: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawing with one line for each run."""
+
+    title: str
+    lines: tuple[Line, ...]
+    across: tuple[Tick, ...]
+    up: tuple[Tick, ...]
+
+
+def charts(runs: Sequence[RunRead]) -> list[Chart]:
+    """Success, calls and tokens so far, over the episodes in the order in which they ended."""
+    drawn = [_chart("Solved so far", runs, _solved_so_far, ticks_of_share(), "{:.1%}".format)]
+    if any(run.cost.calls for run in runs):
+        drawn.append(_chart("Model calls so far", runs, _so_far(lambda each: each.cost.calls)))
+        drawn.append(_chart("Tokens so far", runs, _so_far(lambda each: each.cost.tokens)))
+    return drawn
+
+
+def _chart(
+    title: str,
+    runs: Sequence[RunRead],
+    values_of: Callable[[RunRead], list[float]],
+    share: Sequence[tuple[float, str]] | None = None,
+    told: Callable[[float], str] = "{:,.0f}".format,
+) -> Chart:
+    """``share`` fixes the numbers of the upright axis; else they follow from the values."""
+    series = {run.name: values_of(run) for run in runs if run.order}
+    longest = max(map(len, series.values()), default=1)
+    up = share or round_numbers(max((max(values) for values in series.values()), default=1.0))
+    top = up[-1][0]
+
+    def x(number: float) -> float:
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * (number / longest), 1)
+
+    def y(value: float) -> float:
+        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value / top), 1)
+
+    lines = []
+    for name, values in series.items():
+        points = [(x(number), y(value)) for number, value in _thinned(list(enumerate(values, 1)))]
+        lines.append(Line(name, " ".join(f"{a},{b}" for a, b in points), points[-1], told(values[-1])))
+    across = [
+        (number, label) for number, label in round_numbers(longest) if number <= longest and number == int(number)
+    ]
+    return Chart(
+        title,
+        tuple(lines),
+        tuple(Tick(x(number), label) for number, label in across),
+        tuple(Tick(y(number), label) for number, label in up),
+    )
+
+
+def _solved_so_far(run: RunRead) -> list[float]:
+    solved = accumulate(run.episodes[index].ending.outcome.solved for index in run.order)
+    return [count / number for number, count in enumerate(solved, 1)]
+
+
+def _so_far(of: Callable[[Played], float]) -> Callable[[RunRead], list[float]]:
+    """What the episodes that had ended had cost together; what was spent outside them is no part of it."""
+    return lambda run: list(accumulate(of(run.episodes[index]) for index in run.order))
+
+
+def _thinned(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Some of the points, evenly, always with the last."""
+    step = -(-len(points) // MOST_POINTS)
+    return [*points[:-1:step], points[-1]]
+
+
+def ticks_of_share() -> list[tuple[float, str]]:
+    """From nothing to all."""
+    return [(quarter / 4, f"{quarter / 4:.0%}") for quarter in range(5)]
+
+
+def round_numbers(top: float) -> list[tuple[float, str]]:
+    """From 0 up in three to five steps of 1, 2 or 5 times a power of ten, the last at or above ``top``."""
+    rough = max(top, 1.0) / 4
+    power = 10.0 ** floor(log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+    count = -(-max(top, 1.0) // step)
+    return [(step * number, short(step * number)) for number in range(int(count) + 1)]
+
+
+def short(number: float) -> str:
+    """A number as an axis shows it: 1,500 is 1.5k."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:g}{letter}"
+    return f"{number:g}"

@@ -1,0 +1,101 @@
+"""What the tables of a report say."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+from planbook.errors import BadArgument
+from planbook.report.reading import Cost, Played, RunRead, total
+from planbook.statistics import wilson
+from planner import Outcome
+
+MANY, FIRST_SOLVED = 200, 50
+"""A run of more episodes than this shows, unless asked otherwise, the failed ones and this many solved ones."""
+WAYS = "--episodes takes all, failed, or a number"
+
+
+@dataclass(frozen=True)
+class Row:
+    """The results of one task type, or of all; a mean is over the episodes that had ended, None if there were none."""
+
+    name: str
+    solved: int
+    tasks: int
+    mean_actions: float | None
+    mean_error_steps: float | None
+    cost: Cost
+
+    @property
+    def share(self) -> float | None:
+        """Solved, of all that were asked for."""
+        return self.solved / self.tasks if self.tasks else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's, at 95 %."""
+        return wilson(self.solved, self.tasks)
+
+
+def rows(run: RunRead) -> list[Row]:
+    """A row for each task type, and the last one for all."""
+    summary = run.summary()
+    by_type = [
+        _row(
+            kind,
+            *summary.by_type[kind],
+            summary.mean_actions_by_type[kind],
+            [played for played in run.episodes.values() if played.entry.task.type == kind],
+        )
+        for kind in summary.by_type
+    ]
+    return [*by_type, _row("all", summary.solved, summary.tasks, summary.mean_actions, list(run.episodes.values()))]
+
+
+def _row(name: str, solved: int, tasks: int, mean_actions: float | None, played: Sequence[Played]) -> Row:
+    errors = [each.ending.error_steps for each in played if each.ending.outcome is not Outcome.NOT_RUN]
+    return Row(name, solved, tasks, mean_actions, mean(errors) if errors else None, total(each.cost for each in played))
+
+
+def types(runs: Sequence[RunRead]) -> list[tuple[str, list[Row | None]]]:
+    """The rows of several runs side by side; None where a run has no task of the type."""
+    tables = [{row.name: row for row in rows(run)} for run in runs]
+    names = sorted({name for table in tables for name in table} - {"all"})
+    return [(name, [table.get(name) for table in tables]) for name in (*names, "all")]
+
+
+def failures(run: RunRead) -> list[tuple[str, list[Played]]]:
+    """The episodes that were not solved, by cause, the most frequent cause first."""
+    causes = run.summary().failures
+    unsolved = [played for played in run.episodes.values() if not played.ending.outcome.solved]
+    return [(cause, [played for played in unsolved if played.ending.cause == cause]) for cause in causes]
+
+
+def chosen(run: RunRead, which: str | None) -> tuple[set[int], str]:
+    """The episodes to show cell by cell, and a sentence that says which. Raises BadArgument."""
+    begun = [played for played in run.episodes.values() if played.events]
+    failed = {played.index for played in begun if not played.ending.outcome.solved}
+    if which == "all" or (which is None and len(begun) <= MANY):
+        return {played.index for played in begun}, ""
+    if which == "failed":
+        return failed, "Only the episodes that were not solved are shown cell by cell (--episodes failed)."
+    if which is None:
+        solved = [played.index for played in begun if played.ending.outcome.solved][:FIRST_SOLVED]
+        told = f"all that were not solved, and the first {len(solved)} solved"
+        return failed | set(solved), f"Of {len(begun):,} episodes, shown cell by cell are {told} (see --episodes)."
+    if not which.isdecimal():
+        raise BadArgument(f"--episodes {which}: {WAYS}")
+    first = {played.index for played in begun[: int(which)]}
+    return first, f"Only the first {len(first):,} episodes are shown cell by cell (--episodes {which})."
+
+
+def settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """What a run was asked to do, by dotted name, without what was left empty."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from settings(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple):
+        if value:
+            yield name, ", ".join(map(str, value))
+    elif value not in (None, ""):
+        yield name, str(value)
