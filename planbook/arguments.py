@@ -53,7 +53,7 @@ ASKING = (
         "models",
         multiple=True,
         metavar="[ROLE=]MODEL",
-        help="Who answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME, none; of one role or of all.",
+        help="Who answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME, none; for one role or all.",
     ),
     click.option(
         "--sampling",

@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Hosting:
-    """How episodes are hosted: how many side by side, which mechanisms may be missing, what may be spent at which prices.
+    """How episodes are hosted: how many side by side, what may be missing, what may be spent at which prices.
 
     ``allow_missing`` names required mechanisms of the sandbox.
     """

@@ -146,8 +146,8 @@ class Learner:
     def _begun(self, kind: str) -> list[Task]:
         """The tasks of a type that have been played, with the goals and params that they have since they began."""
         rounds = [row for row in self._run.store.events("task", "task") if row.scope.endswith("/round/0")]
-        begun = {row.body["task"]["id"]: Task.model_validate(row.body["task"]) for row in rounds}
-        return [task for task in begun.values() if task.type == kind]
+        begun = [Task.model_validate(row.body["task"]) for row in rounds]
+        return [task for task in {task.id: task for task in begun}.values() if task.type == kind]
 
     def _consolidated(self, scope: Scope, state: State, lane: Lane) -> State:
         terms = terms_of(self._config)
@@ -204,10 +204,8 @@ def told_episodes(run: Run, ids: list[str]) -> str:
 
 def undone(run: Run) -> dict[tuple[str, int], int]:
     """What was undone by hand: the entry to go back before, by group and by how many entries there were then."""
-    return {
-        (row.scope.removeprefix("undo/"), row.body["after"]): row.body["entry"]
-        for row in run.store.events("undo", "undo")
-    }
+    rows: Iterable[Any] = run.store.events("undo", "undo")
+    return {(row.body["group"], row.body["after"]): row.body["entry"] for row in rows}
 
 
 def with_undone(state: State, group: str, undone: Mapping[tuple[str, int], int]) -> State:

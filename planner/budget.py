@@ -93,7 +93,7 @@ class Meter:
             raise BudgetEnded(f"the budget of {limit:,} {name} is used up")
 
 
-def add(spent: Spent, kind: EventKind, body: Any, price: Callable[[str, Reply], float | None]) -> Spent:
+def add(spent: Spent, kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent:
     """What has been spent after one more event."""
     if kind == "act":
         return spent.model_copy(update={"actions": spent.actions + bool(body["counted"])})

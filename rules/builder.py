@@ -5,10 +5,11 @@ from typing import Any, Final, NamedTuple
 
 from planner import Conclusion, Outcome, Scope, Trajectory, UnusableReply, tell_trajectory
 from planner.models import Message
-from rules.asking import PROMPTS, Editor, Terms
+from rules.asking import Editor, Terms
 from rules.book import RuleBook
 from rules.cases import BUILDER, BUILDER_WITHOUT_CASES, Blame, Case, Permissions, case_of, read_blame
 from rules.edits import Change
+from rules.telling import PROMPTS
 from rules.types import RuleType
 from sandbox import Sandbox
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from planner import Scope, UnusableReply
-from rules.asking import PROMPTS, Editor, Terms
+from rules.asking import Editor, Terms
 from rules.book import RuleBook
 from rules.cases import CONSOLIDATOR
 from rules.edits import Change
 from rules.system import Trajectories
+from rules.telling import PROMPTS
 from sandbox import Sandbox
 
 ROLE: Final = "consolidator"
