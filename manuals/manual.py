@@ -25,7 +25,7 @@ def _prose(text: str) -> str:
     for piece in pieces(prose):
         if piece.info is None and heading_level(piece.text) in (1, 2, 3):
             raise ValueError(f"prose holds the heading {piece.text.strip()!r}; headings there begin with #### or more")
-        if piece.info is None and piece.text.endswith(LEFT_OUT):
+        if piece.info is None and piece.text.rstrip().endswith(LEFT_OUT):
             raise ValueError(f"prose holds a line that ends with {LEFT_OUT}, which stands for what is missing")
     return prose
 

@@ -127,7 +127,7 @@ def _unix(text: str) -> str:
 
 def _parts(text: str) -> Iterator[_Part]:
     found = list(pieces(text))
-    if cut := next((piece for piece in found if piece.info is None and piece.text.endswith(LEFT_OUT)), None):
+    if cut := next(filter(_is_left_out, found), None):
         raise ValueError(f"line {cut.number}: {LEFT_OUT}: this is a shortened view of a manual; take the whole one")
     heads = [
         place for place, piece in enumerate(found) if piece.info is None and heading_level(piece.text) in (1, 2, 3)
@@ -141,6 +141,10 @@ def _parts(text: str) -> Iterator[_Part]:
         if not line[level:].strip():
             raise ValueError(f"line {found[head].number}: a heading without a title")
         yield _Part(found[head].number, level, line[level:].strip(), found[head + 1 : following])
+
+
+def _is_left_out(piece: Piece) -> bool:
+    return piece.info is None and not heading_level(piece.text) and piece.text.rstrip().endswith(LEFT_OUT)
 
 
 def _read(parts: Sequence[_Part]) -> tuple[Manual, tuple[Rule, ...]]:

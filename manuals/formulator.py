@@ -1,0 +1,69 @@
+"""The formulator (AutoManual, section 3.4): rules become a manual that is read from the beginning to the end.
+
+In the paper the formulator types every rule again, code included, and what it changes or forgets is lost. Ours answers
+with structure and prose only and names the rules by their ids; the rules are put in by ``manuals.markdown``, so their
+words and code stay as they are, and none is missing.
+"""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from envs import Environment
+from manuals.errors import BadManual
+from manuals.manual import Manual
+from manuals.markdown import render_rule
+from manuals.outline import read_outline
+from manuals.templates import FOLDER
+from planner import Prompts, Scope, surface
+from planner.models import Message
+from planner.models.tokens import estimate_tokens
+from planner.scope import PROMPTS as PLANNER_PROMPTS
+from rules.types import Rule
+
+PROMPTS = Prompts(FOLDER)
+FORMULATOR = "formulator"
+WORDS_A_TOKEN = 0.7
+FEWEST_WORDS = 80
+"""What the formulator may write at least, however long the rules are."""
+
+
+def formulate(
+    scope: Scope,
+    rules: Sequence[Rule],
+    world: type[Environment],
+    options: BaseModel | None = None,
+    *,
+    tokens: int | None = None,
+) -> Manual:
+    """Ask for a manual of these rules, each of them in exactly one section.
+
+    ``tokens`` is how long the whole manual should be; the prose is asked to fit beside the rules, and
+    ``manuals.shortening.within`` sees to the rest. Raises UnusableReply where no reply places the rules, BadManual
+    where there are none, and what else ``Scope.ask`` raises.
+    """
+    if not rules:
+        raise BadManual("there are no rules to make a manual of; build some first")
+    ids = [rule.id for rule in rules]
+    told = "\n\n".join(map(render_rule, rules))
+    return scope.ask(
+        FORMULATOR,
+        PROMPTS["formulate"],
+        read=lambda text: read_outline(text, ids),
+        history=[_system(world, options)],
+        rules=told,
+        ids=ids,
+        words=None if tokens is None else words_beside(told, tokens),
+    ).value
+
+
+def words_beside(rules: str, tokens: int) -> int:
+    """How many words of prose fit beside the rules in so many tokens, in tens."""
+    room = int((tokens - estimate_tokens(rules)) * WORDS_A_TOKEN)
+    return max(FEWEST_WORDS, room // 10 * 10)
+
+
+def _system(world: type[Environment], options: BaseModel | None) -> Message:
+    offered = PLANNER_PROMPTS["automanual/surface"].render(surface=surface(world, options))
+    text = PROMPTS["formulator"].render(about=world.about, types=world.types, surface=offered)
+    return Message(role="system", content=text)

@@ -1,0 +1,102 @@
+"""What the formulator answers: a manual's structure and prose, with rules named by their ids only."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from manuals.manual import Manual, Section, misplaced
+from manuals.pieces import Piece, heading_level, pieces
+from rules.naming import citations
+
+_WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_RULES = re.compile(r"[\s>*_+-]*rules?\b(?P<more>[^:\d]{0,30}):(?P<rest>.*)", re.IGNORECASE)
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])?\s*[*_`]*rule_\d", re.IGNORECASE)
+
+
+def read_outline(text: str, ids: Collection[str]) -> Manual:
+    """The manual that a reply outlines; what stands before its title is not kept.
+
+    Headings within a section become bold lines, as a manual has other uses for its own. Raises ValueError with
+    everything that is wrong: no title, no section, sections without rules, rules that are missing, named twice, or that
+    do not exist.
+    """
+    found = list(pieces(_unwrapped(text)))
+    parts = list(_parts(found))
+    if not parts or heading_level(parts[0][0].text) != 1:
+        raise ValueError("the outline has no title: one line that begins with '# ', above the first '## '")
+    title, *overview = parts[0]
+    sections = [_section(part) for part in parts[1:]]
+    manual = Manual(title=_heading(title), overview=_prose(overview), sections=tuple(sections))
+    if faults := list(_faults(manual, ids)):
+        raise ValueError("\n".join(f"- {fault}" for fault in faults))
+    return manual
+
+
+def _unwrapped(text: str) -> str:
+    """Without a fence around the whole outline."""
+    wrapped = _WRAPPED.search(text.replace("\r\n", "\n"))
+    return wrapped[2] if wrapped else text.replace("\r\n", "\n")
+
+
+def _parts(found: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Title and sections, each from its heading on. The last title counts: notes may have headings, too."""
+    titles = [place for place, piece in enumerate(found) if _level(piece) == 1]
+    part: list[Piece] = []
+    for piece in found[titles[-1] if titles else len(found) :]:
+        if part and _level(piece) == 2:
+            yield part
+            part = []
+        part.append(piece)
+    if part:
+        yield part
+
+
+def _level(piece: Piece) -> int:
+    return heading_level(piece.text) if piece.info is None else 0
+
+
+def _heading(piece: Piece) -> str:
+    title = piece.text.lstrip("#").strip().strip("*").strip()
+    if not title:
+        raise ValueError(f"line {piece.number} of the outline is a heading without a title")
+    return title
+
+
+def _section(part: Sequence[Piece]) -> Section:
+    """A section's title, its prose, and the ids after ``Rules:``, on that line or as a list right below it."""
+    ids: list[str] = []
+    kept: list[Piece] = []
+    listing = False
+    for piece in part[1:]:
+        line = piece.text if piece.info is None else ""
+        if (named := _ids_after(line)) is not None:
+            ids += named
+            listing = not named
+        elif listing and _ITEM.match(line):
+            ids += citations(line)[:1]
+        else:
+            listing = listing and not line.strip() and piece.info is None
+            kept.append(piece)
+    return Section(title=_heading(part[0]), introduction=_prose(kept), rule_ids=tuple(ids))
+
+
+def _ids_after(line: str) -> Sequence[str] | None:
+    """The ids that a line such as ``**Rules in this section:** rule_1`` names; empty after a bare ``Rules:``."""
+    found = _RULES.fullmatch(line)
+    if found is None:
+        return None
+    named = citations(found["rest"])
+    is_bare = not (found["more"] + found["rest"]).strip("*_ ")
+    return named if named or is_bare else None
+
+
+def _prose(group: Sequence[Piece]) -> str:
+    return "\n".join(f"**{_heading(piece)}**" if _level(piece) else piece.text for piece in group).strip()
+
+
+def _faults(manual: Manual, ids: Collection[str]) -> Iterator[str]:
+    if not manual.sections:
+        yield "there is no section; each begins with a line '## TITLE'"
+    for section in manual.sections:
+        if not section.rule_ids:
+            yield f"section {section.title!r} has no rule; end it with a line such as 'Rules: rule_1, rule_4'"
+    yield from misplaced(manual, ids)

@@ -1,0 +1,214 @@
+"""The formulator: a scripted model outlines, and the rules are put in by us."""
+
+from typing import Any
+
+import pytest
+
+from envs import Environment, load_world
+from manuals.errors import BadManual
+from manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formulate, words_beside
+from manuals.markdown import parse, render, render_rule
+from manuals.outline import read_outline
+from planner import MemoryJournal, Prompt, Roles, Scope, UnusableReply
+from planner.models.scripted import ScriptedModel
+from rules import Rule, RuleType
+
+TOY = load_world("toy")
+RULES = [
+    Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="A box must be opened first.", log=("a log entry",)),
+    Rule(
+        id="rule_1", type=RuleType.SUCCESS_PROCESS, content="For tasks with one thing: find it, put it.", example="x=1"
+    ),
+    Rule(
+        id="rule_4",
+        type=RuleType.USEFUL_HELPER_METHOD,
+        content="When searching",
+        example="# ## find\ndef find(agent, **kwargs):\n    return r'\\d'",
+        builds_on=("rule_0",),
+    ),
+]
+IDS = [rule.id for rule in RULES]
+GOOD = """\
+The box comes first, as everything hides in one.
+
+# Manual of boxes
+
+What there is to know.
+
+## Basics
+
+Boxes hide things.
+
+Key points:
+- open, then look
+
+Rules: rule_0
+
+## Fetching
+
+One thing after the other.
+
+Rules: rule_4, rule_1
+"""
+
+
+def answering(*texts: str) -> tuple[Scope, MemoryJournal]:
+    """A scope whose formulator gives these replies, and its journal."""
+    model, journal = ScriptedModel(texts), MemoryJournal()
+    return Scope(journal, "formulate", Roles(lambda role: model, {})), journal
+
+
+def prompts(journal: MemoryJournal) -> list[list[str]]:
+    """The messages of each question asked."""
+    asked: list[Any] = [body for (_, kind, _), body in sorted(journal.events.items()) if kind == "ask"]
+    return [[message["content"] for message in body["messages"]] for body in asked]
+
+
+def test_the_rules_come_into_the_manual_as_they_are() -> None:
+    scope, journal = answering(GOOD)
+    manual = formulate(scope, RULES, TOY)
+    assert [section.title for section in manual.sections] == ["Basics", "Fetching"]
+    assert (manual.title, manual.overview) == ("Manual of boxes", "What there is to know.")
+    assert manual.sections[0].introduction == "Boxes hide things.\n\nKey points:\n- open, then look"
+    assert manual.rule_ids == ("rule_0", "rule_4", "rule_1")
+    _, rules = parse(render(manual, RULES))
+    assert {rule.id: rule.example for rule in rules} == {rule.id: rule.example for rule in RULES}
+    assert journal.events["formulate", "ask", 0]["role"] == FORMULATOR
+
+
+def test_the_prompt_holds_every_rule_and_no_log() -> None:
+    scope, journal = answering(GOOD)
+    formulate(scope, RULES, TOY)
+    ((system, asked),) = prompts(journal)
+    assert all(render_rule(rule) in asked for rule in RULES)
+    assert "rule_0, rule_1, rule_4" in asked
+    assert "a log entry" not in asked
+    assert "words at most" not in asked
+    assert "agent.take(thing: str, box: str) -> str" in system
+    assert "fetch, fetch_two" in system
+
+
+def test_a_world_may_say_nothing_of_itself() -> None:
+    class Silent(TOY):  # type: ignore[valid-type, misc]
+        about, types = "", ()
+
+    scope, journal = answering(GOOD)
+    formulate(scope, RULES, Silent)
+    assert "# The world\n" not in prompts(journal)[0][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("Rules: rule_4, rule_1", "Rules: rule_4"), "in no section: rule_1"),
+        (("Rules: rule_0", "Rules: rule_0, rule_4"), "named more than once: rule_4"),
+        (("Rules: rule_0", "Rules: rule_0, rule_7"), "not among the rules: rule_7"),
+        (("Rules: rule_0\n", ""), "section 'Basics' has no rule; .*\n- in no section: rule_0"),
+        (("# Manual of boxes", "Manual of boxes"), "no title"),
+        (("## ", "**"), "there is no section"),
+        (("# Manual of boxes", "#"), "a heading without a title"),
+        (("Boxes hide things.", "```"), "never closed"),
+    ],
+)
+def test_what_is_wrong_is_told_and_the_outline_asked_for_again(change: tuple[str, str], told: str) -> None:
+    scope, journal = answering(GOOD.replace(*change), GOOD)
+    assert formulate(scope, RULES, TOY).rule_ids == ("rule_0", "rule_4", "rule_1")
+    _, repaired = prompts(journal)
+    assert repaired[-2] == GOOD.replace(*change)
+    with pytest.raises(ValueError, match=told) as wrong:
+        read_outline(GOOD.replace(*change), IDS)
+    assert str(wrong.value) in repaired[-1]
+
+
+def test_replies_that_stay_unusable_are_no_manual() -> None:
+    scope, _ = answering("no", "no", "no")
+    with pytest.raises(UnusableReply, match="no title"):
+        formulate(scope, RULES, TOY)
+
+
+def test_run_again_it_asks_nothing() -> None:
+    scope, journal = answering("no", GOOD)
+    manual = formulate(scope, RULES, TOY)
+    assert formulate(Scope(journal, "formulate"), RULES, TOY) == manual
+
+
+def test_without_rules_nobody_is_asked() -> None:
+    scope, journal = answering()
+    with pytest.raises(BadManual, match="no rules"):
+        formulate(scope, [], TOY)
+    assert not journal.events
+
+
+def test_for_a_small_model_the_prose_is_asked_to_be_short() -> None:
+    scope, journal = answering(GOOD)
+    formulate(scope, RULES, TOY, tokens=500)
+    told = "\n\n".join(map(render_rule, RULES))
+    assert f"write {words_beside(told, 500)} words at most" in prompts(journal)[0][1]
+    assert FEWEST_WORDS == words_beside(told, 1) < words_beside(told, 500) < 500
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "**Rules:** **rule_4**, `rule_1`.",
+        "Rules: rule_4 (Useful Helper Method) and Rule_1",
+        "- Rules in this section: rule_4; rule_1",
+        "Rules:\n\n- rule_4: find\n- **rule_1**",
+        "*Rules*:\n1. rule_4\n2. rule_1, which builds on rule_4",
+        "Rules: rule_4\nRules: rule_1",
+    ],
+)
+def test_rules_are_named_in_many_ways(line: str) -> None:
+    manual = read_outline(GOOD.replace("Rules: rule_4, rule_1", line), IDS)
+    assert manual.sections[1].rule_ids == ("rule_4", "rule_1")
+    assert manual.sections[1].introduction == "One thing after the other."
+
+
+def test_prose_may_speak_of_rules() -> None:
+    prose = "Rules to heed: be quick.\n\nSee rule_0.\n\n- rule_0 matters here"
+    manual = read_outline(
+        GOOD.replace("One thing after the other.", prose).replace("rule_1\n", "rule_1\n\nAs rule_0."), IDS
+    )
+    assert manual.sections[1].introduction == f"{prose}\n\n\nAs rule_0."
+    assert manual.sections[1].rule_ids == ("rule_4", "rule_1")
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        "```markdown\n{}```\nThat is all.",
+        "# Notes\n\n## On boxes\n\n{}",
+        "Here:\n\n````md\n{}````",
+        "<think>\n# x\n</think>\n{}",
+    ],
+)
+def test_what_stands_around_an_outline_is_not_kept(wrap: str) -> None:
+    assert read_outline(wrap.format(GOOD), IDS) == read_outline(GOOD, IDS)
+    assert read_outline(wrap.format(GOOD).replace("\n", "\r\n"), IDS) == read_outline(GOOD, IDS)
+
+
+def test_headings_within_a_section_become_bold_lines_and_code_stays() -> None:
+    code = "```\n### not a heading\n```"
+    manual = read_outline(GOOD.replace("Key points:", f"{code}\n\n### **Key points**"), IDS)
+    assert manual.sections[0].introduction == f"Boxes hide things.\n\n{code}\n\n**Key points**\n- open, then look"
+    assert parse(render(manual, RULES))[0] == manual
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.all().values(), ids=PROMPTS.all())
+def test_each_prompt_uses_every_variable(prompt: Prompt) -> None:
+    given: dict[str, object] = {name: [f"<{name}>"] for name in prompt.variables}
+    text = prompt.render(**given)
+    assert all(f"<{name}>" in text for name in given)
+    for name in given:
+        assert prompt.render(**given | {name: []}) != text
+
+
+def worlds() -> list[type[Environment]]:
+    return [load_world(name) for name in ("alfworld", "miniwob")]
+
+
+@pytest.mark.parametrize("world", worlds(), ids=lambda world: world.name)
+def test_every_world_can_be_formulated(world: type[Environment]) -> None:
+    scope, journal = answering(GOOD)
+    assert formulate(scope, RULES, world).title == "Manual of boxes"
+    assert world.types[-1] in prompts(journal)[0][0]

@@ -1,0 +1,72 @@
+"""Manuals for readers with little room."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manuals.errors import TooLong
+from manuals.manual import LEFT_OUT, Manual, Section
+from manuals.markdown import render
+from manuals.shortening import LEAST_IMPORTANT_FIRST, within
+from planner.models.tokens import estimate_tokens
+from rules import Rule, RuleType
+
+RULES = [
+    Rule(id=f"rule_{number}", type=kind, content=f"For {kind} tasks, do it.", example=f"step({number})\n" * 20)
+    for number, kind in enumerate(RuleType)
+]
+MANUAL = Manual(
+    title="All types",
+    sections=(Section(title="All", introduction="Key points: many. " * 9, rule_ids=tuple(rule.id for rule in RULES)),),
+)
+WHOLE = render(MANUAL, RULES)
+
+
+def left(text: str) -> set[RuleType | None]:
+    """The types whose example is still there."""
+    return {rule.type for rule in RULES if rule.example in text}
+
+
+def test_every_type_has_its_place() -> None:
+    assert set(LEAST_IMPORTANT_FIRST) == {None, *RuleType}
+
+
+@pytest.mark.parametrize("tokens", [None, estimate_tokens(WHOLE)])
+def test_a_manual_that_fits_is_whole(tokens: int | None) -> None:
+    assert within(MANUAL, RULES, tokens) == WHOLE
+
+
+@given(st.integers(1, estimate_tokens(WHOLE)))
+def test_the_least_important_examples_go_first_and_what_a_rule_says_stays(tokens: int) -> None:
+    if not fits(tokens):
+        with pytest.raises(TooLong, match=f"{tokens} are allowed"):
+            within(MANUAL, RULES, tokens)
+        return
+    text = within(MANUAL, RULES, tokens)
+    assert estimate_tokens(text) <= tokens
+    assert all(rule.content in text for rule in RULES)
+    kept = [kind in left(text) for kind in LEAST_IMPORTANT_FIRST if kind]
+    assert kept == sorted(kept)
+    assert text.count(LEFT_OUT) == kept.count(False) + (MANUAL.sections[0].introduction not in text)
+
+
+def test_the_introductions_go_last_and_then_it_is_told() -> None:
+    shortest = min(length for length in range(1, 2000) if fits(length))
+    text = within(MANUAL, RULES, shortest)
+    assert f"## All\n\n{LEFT_OUT}\n" in text
+    assert not left(text)
+    assert MANUAL.sections[0].introduction in within(MANUAL, RULES, shortest + 60)
+
+
+def fits(tokens: int) -> bool:
+    try:
+        within(MANUAL, RULES, tokens)
+    except TooLong:
+        return False
+    return True
+
+
+def test_of_one_type_the_least_cited_example_goes_first() -> None:
+    rules = [rule.model_copy(update={"type": RuleType.CORRECTED_ERROR}) for rule in RULES]
+    text = within(MANUAL, rules, estimate_tokens(WHOLE) - 20, {rule.id: 3 for rule in rules if rule.id != "rule_4"})
+    assert [rule.id for rule in rules if rule.example not in text] == ["rule_4"]
