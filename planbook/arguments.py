@@ -1,6 +1,7 @@
 """What the commands have in common: how tasks, options and limits are written on the command line."""
 
 import json
+import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,8 +10,9 @@ import click
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from envs import Environment, Selection, load_world
+from manuals import usual_starts
 from planbook.errors import BadArgument
-from planbook.run import Config
+from planbook.run import Config, Learning
 from planner import Budget, method
 from planner.asking import DEFAULT
 from planner.models import Sampling
@@ -81,6 +83,38 @@ SPENDING = (
         "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
     ),
 )
+BUILDING = (
+    click.option("--start", default=None, metavar="NAME,...", help="The examples to start from; else the usual ones."),
+    click.option("--tasks-per-type", default=6, type=click.IntRange(min=1), help="Tasks of each type to build on."),
+    click.option(
+        "--solved-after",
+        default=3,
+        type=click.IntRange(min=1),
+        help="Leave out the rest of a type after this many successes in a row.",
+    ),
+    click.option("--max-rules", default=12, type=click.IntRange(min=1), help="Rules before some are consolidated."),
+    click.option("--per-type", is_flag=True, help="Rules of each task type by themselves."),
+    click.option("--rules-for", default="", metavar="T,...", help="Rules from these types only; else from all."),
+    click.option(
+        "--verify", default="", metavar="SPLIT:N", help="Verify procedures on N more tasks of each type, too."
+    ),
+    click.option("--no-procedures", is_flag=True, help="Do not generalise successes into procedures."),
+)
+LIBRARY = (
+    click.option(
+        "--library",
+        default=None,
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        help="What is known beforehand: a building run, or a folder; else what ships.",
+    ),
+    click.option("--after", default=None, type=click.IntRange(min=0), help="What a building run knew after N tasks."),
+    click.option(
+        "--rule-tokens",
+        default=None,
+        type=click.IntRange(min=100),
+        help="Tokens that the rules may have in a prompt: the manual is shortened, or rules are chosen by task.",
+    ),
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
 
 
@@ -110,6 +144,8 @@ class Asked(BaseModel):
     limits: tuple[str, ...] = ()
     seed: int = 0
     library: Path | None = None
+    after: int | None = None
+    rule_tokens: int | None = None
     models: tuple[str, ...] = ()
     sampling: tuple[str, ...] = ()
     planner_options: tuple[str, ...] = ()
@@ -135,6 +171,17 @@ class Asked(BaseModel):
             asked["paper_actions"] = True
         return _validated(self.world().Options, asked, "--option")
 
+    def drawn(self, seeds: range, count: int, splits: tuple[str, ...]) -> "Asked":
+        """With seeds drawn by the run's own where none are named, and the first of these splits that the world has."""
+        drawn = sorted(random.Random(f"seeds/{self.seed}").sample(seeds, count))
+        usual = [split for split in splits if split in self.world().splits]
+        return self.model_copy(
+            update={
+                "seeds": self.seeds or ",".join(map(str, drawn)),
+                "split": self.split or next(iter(usual), None),
+            }
+        )
+
     def selection(self) -> Selection:
         """The tasks that were chosen. Raises BadArgument."""
         name, colon, count = (self.split or "").partition(":")
@@ -150,14 +197,7 @@ class Asked(BaseModel):
 
     def models_by_role(self) -> dict[str, str]:
         """The models that were named. Raises BadArgument for two of one role."""
-        named: dict[str, str] = {}
-        for text in self.models:
-            role, model = _of_role(text, "=")
-            if role in named:
-                raise BadArgument(f"--model {text}: {role} has the model {named[role]} already; name each role once")
-            if model != NO_MODEL:
-                named[role] = model
-        return named
+        return by_role(self.models)
 
     def sampling_by_role(self) -> dict[str, Sampling]:
         """The sampling that was asked for. Raises BadArgument."""
@@ -193,6 +233,8 @@ class Asked(BaseModel):
             limits=Limits.model_validate(_validated(Limits, _pairs(self.limits, "--limit"), "--limit").model_dump()),
             seed=self.seed,
             library=str(self.library.resolve()) if self.library else "",
+            after=self.after,
+            rule_tokens=self.rule_tokens,
             models=self.models_by_role(),
             sampling=self.sampling_by_role(),
             without=tuple(sorted(set(self.without))),
@@ -213,6 +255,33 @@ def _of_role(text: str, mark: str) -> tuple[str, str]:
     """The role that an option is for, and the rest; without a role it is for all."""
     role, found, rest = text.partition(mark)
     return (role, rest) if found and role.isidentifier() else (DEFAULT, text)
+
+
+def by_role(texts: Iterable[str]) -> dict[str, str]:
+    """Models by role, ``none`` left out. Raises BadArgument for two of one role."""
+    named: dict[str, str] = {}
+    for text in texts:
+        role, model = _of_role(text, "=")
+        if role in named:
+            raise BadArgument(f"--model {text}: {role} has the model {named[role]} already; name each role once")
+        named[role] = model
+    return {role: model for role, model in named.items() if model != NO_MODEL}
+
+
+def learning_of(given: dict[str, Any]) -> Learning:
+    """Take out of the options what says how rules are built."""
+    start, rules_for = given.pop("start"), given.pop("rules_for")
+    usual = usual_starts(load_world(given["env"]).name, given["split"] or "") if start is None and given["env"] else ()
+    return Learning(
+        start=tuple(filter(None, start.split(","))) if start is not None else usual,
+        tasks_per_type=given.pop("tasks_per_type"),
+        solved_after=given.pop("solved_after"),
+        max_rules=given.pop("max_rules"),
+        per_type=given.pop("per_type"),
+        rules_for=tuple(filter(None, rules_for.split(","))),
+        verify=given.pop("verify"),
+        procedures=not given.pop("no_procedures"),
+    )
 
 
 def budget_of(texts: Iterable[str]) -> Budget | None:

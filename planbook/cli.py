@@ -8,9 +8,23 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from planbook import __version__, bench, commands, errors, inspection
+from planbook import __version__, bench, building, commands, errors, inspection, rulebook
 from planbook import demo as demonstration
-from planbook.arguments import ASKING, JSON, RUN, SPENDING, TASKS, TERMS, WORLD, Asked, budget_of, options
+from planbook.arguments import (
+    ASKING,
+    BUILDING,
+    JSON,
+    LIBRARY,
+    RUN,
+    SPENDING,
+    TASKS,
+    TERMS,
+    WORLD,
+    Asked,
+    budget_of,
+    learning_of,
+    options,
+)
 from planbook.lanes import Hosting
 from planbook.printing import ERRORS
 from planbook.report import report_runs
@@ -18,9 +32,6 @@ from planbook.report import report_runs
 FLAGS = {"ids": "--task", "limits": "--limit", "options": "--option", "models": "--model"}
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-LIBRARY = click.option(
-    "--library", default=None, type=RUN_FOLDER, help="A folder of procedures; else the shipped ones."
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -48,8 +59,7 @@ def demo(out: Path | None, as_json: bool, **given: Any) -> int:
 
 @planbook.command()
 @click.option("--planner", default="procedures", help="The planning method.")
-@options(WORLD, TASKS, TERMS, ASKING, SPENDING, RUN)
-@LIBRARY
+@options(WORLD, TASKS, TERMS, LIBRARY, ASKING, SPENDING, RUN)
 @click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
 @JSON
 def run(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:
@@ -65,9 +75,61 @@ def run(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:
 
 
 @planbook.command()
+@click.option("--planner", default="automanual", help="The planning method whose episodes are learnt from.")
+@options(WORLD, TASKS, TERMS, BUILDING, ASKING, SPENDING, RUN)
+@click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
+@JSON
+def build(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:
+    """Build rules, skills and procedures from episodes, one after the other."""
+    hosting = _hosting(given)
+    if resume is not None:
+        _only_with_a_run("--resume", "resume")
+        code, summary = commands.resume(resume, hosting, as_json=as_json)
+    else:
+        learning = learning_of(given)
+        code, summary = building.build(planner, Asked(**given), learning, hosting, as_json=as_json)
+    return _answer(code, summary, as_json)
+
+
+@planbook.command()
+@click.argument("run", type=RUN_FOLDER)
+@click.option("--model", "models", multiple=True, metavar="MODEL", help="Another model than the run's.")
+@click.option("--tokens", default=None, type=click.IntRange(min=100), help="Tokens that the manual may have.")
+@options(SPENDING)
+@JSON
+def formulate(run: Path, models: tuple[str, ...], tokens: int | None, as_json: bool, **given: Any) -> int:
+    """Turn the rules of a building run into a manual."""
+    hosting = Hosting(budget=budget_of(given["budgets"]), prices=given["prices"])
+    code, summary = building.formulate(run, models, tokens, hosting, as_json=as_json)
+    return _answer(code, summary, as_json)
+
+
+@planbook.command()
+@click.option("--planner", default=None, help="The planning method; without a model, the stored procedures.")
+@options(WORLD, TASKS, TERMS, LIBRARY, ASKING, SPENDING, RUN)
+@click.option("--table", is_flag=True, help="Print the paper's figures beside.")
+@JSON
+def test(planner: str | None, table: bool, as_json: bool, **given: Any) -> int:
+    """Play test tasks with what was learnt, and nothing is learnt from them."""
+    hosting = _hosting(given)
+    code, summary = building.test(planner, Asked(**given), hosting, table=table, as_json=as_json)
+    return _answer(code, summary, as_json)
+
+
+@planbook.command()
+@click.argument("run", type=RUN_FOLDER)
+@click.argument("what", required=False, default="show", type=click.Choice(["log", "show", "diff", "undo"]))
+@click.argument("which", required=False, default="")
+@click.option("--group", default=None, help="Of a building per task type: whose rules.")
+@JSON
+def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) -> int:
+    """What a building run has learnt, and how it came about: show [ID], log, diff A..B, undo N."""
+    return _answer(errors.OK, rulebook.show_rules(run, what, which, group, as_json=as_json), as_json)
+
+
+@planbook.command()
 @click.argument("recorded", required=False, type=RUN_FOLDER, metavar="[RUN]")
-@options(WORLD, TASKS, TERMS, RUN)
-@LIBRARY
+@options(WORLD, TASKS, TERMS, LIBRARY, RUN)
 @JSON
 def replay(recorded: Path | None, as_json: bool, **given: Any) -> int:
     """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""

@@ -2,24 +2,53 @@
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from rich.console import Console
 
-from manuals import SHIPPED, ProcedureLibrary, checked_procedure
+from envs import Task
+from manuals import SHIPPED
 from planbook import errors
+from planbook.ablations import check_ablations
 from planbook.arguments import Asked
 from planbook.divergence import Comparison, Sameness, replay_run
+from planbook.knowing import learnt_in, memory_of, remembering
 from planbook.lanes import Hosting
-from planbook.printing import ERRORS, Live, console, failure_lines, progress, summary_table
+from planbook.learning import EVERYTHING, beginning
+from planbook.printing import (
+    ERRORS,
+    Live,
+    console,
+    failure_lines,
+    progress,
+    spending,
+    spending_lines,
+    summary_table,
+)
 from planbook.run import Config, Entry, Run, new_folder
 from planbook.runner import recorded_endings, run_tasks
+from planbook.stages import build, building_tasks, export
 from planbook.store import Watch
 from planbook.summary import Summary, summarise
-from planner import Ending, GivenCode, code_of, is_procedure, parse_procedure
+from planbook.voices import check_voices
+from planner import (
+    Body,
+    BudgetEnded,
+    Ending,
+    EventKind,
+    GivenCode,
+    Memory,
+    checked_procedure,
+    code_of,
+    is_procedure,
+    parse_procedure,
+)
 
 RUNS = Path("runs")
+BY_HAND = "Stopped."
 
 
 class Replayed(BaseModel):
@@ -38,9 +67,12 @@ def play(
     config: Config, out: Path | None, hosting: Hosting, *, as_json: bool, watch: Watch | None = None
 ) -> tuple[int, Summary]:
     """Begin a run, or take it up where its folder holds the same one, and play it to the end."""
-    tasks = config.world.select(config.selection, config.world_options)
+    check_ablations(config.without)
+    check_voices(config)
+    tasks = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
+    memory = beginning_memory(config)
     if config.planner == "procedures":
-        _check_library(library_of(config), config, sorted({task.type for task in tasks}))
+        _check_procedures(memory, config, tasks)
     with closing(Run.create(out or new_folder(RUNS, config), config, tasks)) as run:
         return play_run(run, hosting, as_json=as_json, watch=watch)
 
@@ -57,51 +89,83 @@ def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None =
         ERRORS.print(f"This run was begun with other versions: {'; '.join(changed)}.", style="yellow")
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
-    finished = _play_with_progress(run, title, hosting, watch)
+    run.sit_down(hosting.budget, hosting.prices)
+    stopped = _play_with_progress(run, title, hosting, watch)
     seconds = time.monotonic() - begun
-    summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder))
+    summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), run.meter.spent)
     out = console(as_json)
     out.print(summary_table(summary, title))
-    for line in failure_lines(summary):
+    for line in (*failure_lines(summary), *spending_lines(summary)):
         out.print(line, markup=False, soft_wrap=True)
+    if run.config.learning:
+        _show_learnt(run, out)
     out.print(f"{summary.seconds:.1f} s; everything is in {summary.run}", soft_wrap=True)
-    if not finished:
-        out.print(f"Stopped. Go on with: planbook run --resume {run.folder}", soft_wrap=True)
-        return errors.INTERRUPTED, summary
+    if stopped is not None:
+        out.print(f"{stopped} Go on with: planbook run --resume {run.folder}", soft_wrap=True)
+        return errors.INTERRUPTED if stopped == BY_HAND else errors.OUT_OF_BUDGET, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
 
 
-def library_of(config: Config) -> ProcedureLibrary:
-    """The procedures that a run uses."""
-    return ProcedureLibrary(config.world, Path(config.library) if config.library else SHIPPED, config.world_options)
+def _show_learnt(run: Run, out: Console) -> None:
+    """What a building run has come to, and where it is."""
+    folders = export(run)
+    for group, state in learnt_in(run).items():
+        kept, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
+        out.print(
+            f"{title}{len(kept.rules)} rules after {len(state.history.entries)} changes, {len(kept.skills)} skills, "
+            f"{len(kept.reflections)} reflections, {len(kept.procedures)} procedures.",
+            soft_wrap=True,
+        )
+        for note in state.notes:
+            out.print(f"Not learnt: {note}", style="yellow", soft_wrap=True)
+    out.print(f"What was learnt is in {', '.join(map(str, folders))}", soft_wrap=True)
 
 
-def _check_library(library: ProcedureLibrary, config: Config, types: list[str]) -> None:
-    """Read and check what the run will use. Raises BadProcedure, BadArgument if there is nothing at all."""
-    missing = [kind for kind in types if library.procedure(kind) is None]
-    if missing == types:
+def beginning_memory(config: Config) -> Memory:
+    """The memory that a run plays with; of a building run, the one that it begins with."""
+    return remembering(config, beginning(config).knowledge) if config.learning else memory_of(config)
+
+
+def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
+    """See that there are procedures. Raises BadProcedure, BadArgument if there is nothing at all."""
+    of_type = {task.type: task for task in tasks}
+    missing = sorted(kind for kind, task in of_type.items() if memory.recall(task).procedure is None)
+    library = config.library or SHIPPED
+    if len(missing) == len(of_type):
         raise errors.BadArgument(
-            f"there is no procedure for {config.world.name} in {library.folder}; a library is a folder that holds "
-            f"{config.world.name}/procedures/*.py (--library)"
+            f"there is no procedure for {config.world.name} in {library}; a library is a building run, or a folder "
+            f"that holds {config.world.name}/procedures/*.py (--library)"
         )
     if missing:
-        ERRORS.print(
-            f"No procedure in {library.folder} for {', '.join(missing)}: those count as no_plan.", style="yellow"
-        )
+        ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: those count as no_plan.", style="yellow")
 
 
-def _play_with_progress(run: Run, title: str, hosting: Hosting, watch: Watch | None) -> bool:
-    already = recorded_endings(run).values()
+def _play_with_progress(run: Run, title: str, hosting: Hosting, watch: Watch | None) -> str | None:
+    """Play what is left; why it stopped before the end, if it did."""
+    already = [] if run.config.learning else list(recorded_endings(run).values())
     solved = sum(ending.outcome.solved for ending in already)
     with progress() as bar:
-        line = bar.add_task(title, total=len(run.entries()), completed=len(already), solved=solved)
+        line = bar.add_task(title, total=len(run.entries()), completed=len(already), solved=solved, spent="")
 
         def on_ending(entry: Entry, ending: Ending) -> None:
             nonlocal solved
             solved += ending.outcome.solved
             bar.update(line, advance=1, solved=solved)
 
-        return run_tasks(run, library_of(run.config), on_ending, hosting=hosting, watch=watch)
+        def on_event(kind: EventKind, body: Body) -> None:
+            if kind == "ask":
+                bar.update(line, spent=spending(run.meter.spent, run.meter.budget))
+            if watch is not None:
+                watch(kind, body)
+
+        try:
+            if run.config.learning:
+                finished = build(run, on_ending, hosting=hosting, watch=on_event)
+            else:
+                finished = run_tasks(run, memory_of(run.config), on_ending, hosting=hosting, watch=on_event)
+        except BudgetEnded as ended:
+            return f"Stopped: {ended}."
+        return None if finished else BY_HAND
 
 
 def execute_plan(plan: Path, asked: Asked, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:

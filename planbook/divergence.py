@@ -78,7 +78,7 @@ def replay_run(run: Run, on_comparison: Callable[[Entry, Comparison], None], *, 
 
 
 def _replay(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> Comparison:
-    if ending is None or ending.outcome is Outcome.BROKEN:
+    if ending is None or ending.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
         return Comparison(sameness=Sameness.NOT_COMPARED)
     path = last_path(run, entry)
     recorded = {(row.scope, row.kind, row.n): row.body for row in run.store.events(path)}

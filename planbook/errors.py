@@ -8,7 +8,9 @@ PlanbookError
 from collections.abc import Mapping
 
 from envs import EnvsError, MissingRequirement
-from planner import PlannerError
+from manuals import ManualsError
+from planner import ModelError, PlannerError
+from rules import RulesError
 from sandbox import MissingMechanism, SandboxError, WorkerFailed
 
 OK, BROKEN, BAD_INPUT, MISSING, OUT_OF_BUDGET, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -26,12 +28,13 @@ class BadRun(PlanbookError):
     """A run folder that cannot be read, or does not fit what was asked."""
 
 
-REPORTED = (PlanbookError, EnvsError, PlannerError, SandboxError)
+REPORTED = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, SandboxError)
 """Errors that are told in one line; anything else is a fault of ours and keeps its traceback."""
 
 EXIT_CODES: Mapping[type[Exception], int] = {
     MissingRequirement: MISSING,
     MissingMechanism: MISSING,
+    ModelError: MISSING,
     WorkerFailed: BROKEN,
 }
 

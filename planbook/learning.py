@@ -90,9 +90,10 @@ class Learner:
         knowledge = self.state(task.type).knowledge
         return LearntMemory(knowledge, config.world, config.world_options, without=config.without).recall(task)
 
-    def is_solved(self, task_type: str) -> bool:
-        """Whether the type was solved often enough in a row to leave out the rest of its tasks."""
-        return self.state(task_type).streaks.get(task_type, 0) >= self.learning.solved_after
+    def leaves_out(self, entry: Entry) -> bool:
+        """Whether the episode is left out, because its type was solved often enough in a row."""
+        kind = entry.task.type
+        return self.state(kind).streaks.get(kind, 0) >= self.learning.solved_after
 
     def learn(self, entry: Entry, ending: Ending, lane: Lane) -> None:
         """Learn from an episode that is over. Raises ModelError, BudgetEnded, EpisodeStopped."""

@@ -11,7 +11,7 @@ from rich.table import Table
 from planbook.statistics import wilson
 from planbook.summary import Summary
 from planbook.telling import TELL, tell
-from planner import Body, Cell, EventKind
+from planner import Body, Budget, Cell, EventKind, Spent
 
 SHOWN_BROKEN = 3
 SHOWN_CHARS = 2_000
@@ -38,6 +38,7 @@ def progress() -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("[green]{task.fields[solved]} solved"),
+        TextColumn("{task.fields[spent]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=ERRORS,
@@ -49,13 +50,44 @@ def summary_table(summary: Summary, title: str) -> Table:
     """Success by task type with the Wilson interval, and the mean number of actions."""
     table = Table(title=title, title_justify="left")
     table.add_column("task type", no_wrap=True)
-    for column in ("solved", "tasks", "%", "95 % interval", "mean actions"):
+    for column in ("solved", "tasks", "%", "95 % interval", "mean actions", "mean error steps"):
         table.add_column(column, justify="right")
     for kind, (solved, tasks) in summary.by_type.items():
-        table.add_row(kind, *_cells(solved, tasks, summary.mean_actions_by_type[kind]))
+        table.add_row(
+            kind, *_cells(solved, tasks, summary.mean_actions_by_type[kind], summary.mean_error_steps_by_type[kind])
+        )
     table.add_section()
-    table.add_row("all", *_cells(summary.solved, summary.tasks, summary.mean_actions), style="bold")
+    table.add_row(
+        "all", *_cells(summary.solved, summary.tasks, summary.mean_actions, summary.mean_error_steps), style="bold"
+    )
     return table
+
+
+def spending(spent: Spent, budget: Budget) -> str:
+    """What has been spent, beside what may be."""
+    parts = [f"{spent.calls:,}{_of(budget.calls)} calls", f"{spent.tokens:,}{_of(budget.tokens)} tokens"]
+    if spent.money is None:
+        parts.append("price unknown")
+    elif spent.money:
+        parts.append(f"${spent.money:.2f}{_of(budget.money)}")
+    return ", ".join(parts)
+
+
+def spending_lines(summary: Summary) -> Iterable[str]:
+    """What the models cost, if any was asked."""
+    if not summary.model_calls:
+        return
+    replayed = f", {summary.replayed_calls:,} of them out of a recording" if summary.replayed_calls else ""
+    money = "price unknown" if summary.money is None else f"${summary.money:.2f}"
+    a_task = f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens a task"
+    yield (
+        f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
+        f"{summary.completion_tokens:,} completion tokens; {money}; {a_task}."
+    )
+
+
+def _of(limit: float | None) -> str:
+    return "" if limit is None else f" of {limit:,}"
 
 
 def failure_lines(summary: Summary) -> Iterable[str]:
@@ -72,12 +104,13 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."
 
 
-def _cells(solved: int, tasks: int, mean_actions: float | None) -> list[str]:
+def _cells(solved: int, tasks: int, mean_actions: float | None, error_steps: float | None) -> list[str]:
     if not tasks:
-        return ["0", "0", "-", "-", "-"]
+        return ["0", "0", "-", "-", "-", "-"]
     low, high = wilson(solved, tasks)
     actions = "-" if mean_actions is None else f"{mean_actions:.1f}"
-    return [str(solved), str(tasks), f"{solved / tasks:.1%}", f"{low:.1%} to {high:.1%}", actions]
+    errors = "-" if error_steps is None else f"{error_steps:.2f}"
+    return [str(solved), str(tasks), f"{solved / tasks:.1%}", f"{low:.1%} to {high:.1%}", actions, errors]
 
 
 class Live:

@@ -73,7 +73,11 @@ class Config(BaseModel):
     limits: Limits = Limits()
     seed: int = 0
     library: str = ""
-    """The folder of what is known beforehand, or empty for what ships."""
+    """The folder of what is known beforehand (a building run's too), or empty for what ships."""
+    after: int | None = Field(default=None, ge=0)
+    """Of a building run as library: what it knew after so many episodes."""
+    rule_tokens: int | None = Field(default=None, ge=100)
+    """Tokens that the rules may have in a prompt: a manual is shortened, of a list the rules that fit are chosen."""
     models: dict[str, str] = Field(default_factory=dict)
     """Model by role; ``default`` stands for the roles that are not named."""
     sampling: dict[str, Sampling] = Field(default_factory=dict)

@@ -7,7 +7,7 @@ from statistics import mean, stdev
 from pydantic import BaseModel, Field
 
 from planbook.run import Entry
-from planner import Ending, Outcome
+from planner import Ending, Outcome, Spent
 
 NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)
 
@@ -23,8 +23,15 @@ class Summary(BaseModel):
     mean_actions_by_type: dict[str, float | None]
     repeats: int
     solved_by_repeat: tuple[int, ...]
+    mean_error_steps: float | None = None
+    mean_error_steps_by_type: dict[str, float | None] = Field(default_factory=dict)
     model_calls: int = 0
+    replayed_calls: int = 0
     tokens: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    money: float | None = 0.0
+    """US dollars; None where a price is unknown."""
     seconds: float
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
@@ -42,8 +49,11 @@ class Summary(BaseModel):
         return stdev(share) if len(share) > 1 else None
 
 
-def summarise(entries: Sequence[Entry], endings: Mapping[int, Ending], seconds: float, run: str) -> Summary:
+def summarise(
+    entries: Sequence[Entry], endings: Mapping[int, Ending], seconds: float, run: str, spent: Spent | None = None
+) -> Summary:
     """Count the endings of a run; an episode without one counts as NOT_RUN."""
+    spent = spent or Spent()
     ended = [(entry, endings.get(entry.index, NOT_PLAYED)) for entry in entries]
     types = sorted({entry.task.type for entry in entries})
     of_type = {kind: [ending for entry, ending in ended if entry.task.type == kind] for kind in types}
@@ -55,6 +65,14 @@ def summarise(entries: Sequence[Entry], endings: Mapping[int, Ending], seconds: 
         failures=dict(Counter(ending.cause for _, ending in ended if not ending.outcome.solved).most_common()),
         mean_actions=_mean_actions(ending for _, ending in ended),
         mean_actions_by_type={kind: _mean_actions(endings) for kind, endings in of_type.items()},
+        mean_error_steps=_mean_errors(ending for _, ending in ended),
+        mean_error_steps_by_type={kind: _mean_errors(endings) for kind, endings in of_type.items()},
+        model_calls=spent.calls,
+        replayed_calls=spent.replayed,
+        tokens=spent.tokens,
+        prompt_tokens=spent.prompt,
+        completion_tokens=spent.completion,
+        money=spent.money,
         repeats=repeats,
         solved_by_repeat=tuple(_solved(e for entry, e in ended if entry.repeat == number) for number in range(repeats)),
         seconds=round(seconds, 3),
@@ -69,5 +87,14 @@ def _solved(endings: Iterable[Ending]) -> int:
 
 def _mean_actions(endings: Iterable[Ending]) -> float | None:
     """The mean over all episodes that were played, solved or not."""
-    counts = [ending.actions for ending in endings if ending.outcome is not Outcome.NOT_RUN]
-    return round(mean(counts), 2) if counts else None
+    return _mean(ending.actions for ending in endings if ending.outcome is not Outcome.NOT_RUN)
+
+
+def _mean_errors(endings: Iterable[Ending]) -> float | None:
+    """The mean number of cells that ended in an error, over all episodes that were played (AutoManual, table 3)."""
+    return _mean(ending.error_steps for ending in endings if ending.outcome is not Outcome.NOT_RUN)
+
+
+def _mean(counts: Iterable[int]) -> float | None:
+    listed = list(counts)
+    return round(mean(listed), 2) if listed else None

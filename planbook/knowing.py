@@ -1,0 +1,94 @@
+"""What a run knows beforehand: from a building run, from a folder of what was learnt, or from the start alone."""
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from envs import Task
+from manuals import SHIPPED, Manual, ProcedureLibrary, read_knowledge, read_start, usual_starts, within
+from planbook.learning import State, beginning, group_of, undone, with_undone
+from planbook.run import CONFIG_FILE, Config, Run
+from planner import Memory, Recall
+from rules import Knowledge, LearntMemory, count
+
+LEARNT = re.compile(r"learn/(\d+)")
+
+
+class GroupedMemory:
+    """Answers each task from what is known in its group."""
+
+    def __init__(self, run: Config, by_group: Mapping[str, Memory], otherwise: Memory) -> None:
+        self._learning, self._by_group, self._otherwise = run.learning, by_group, otherwise
+
+    def recall(self, task: Task) -> Recall:
+        """What is known about tasks like this one."""
+        assert self._learning is not None
+        return self._by_group.get(group_of(self._learning, task.type), self._otherwise).recall(task)
+
+
+def memory_of(config: Config) -> Memory:
+    """The memory that a run plays with. Raises BadRun, BadKnowledge, BadProcedure, BadStart."""
+    folder = Path(config.library) if config.library else SHIPPED
+    if (folder / CONFIG_FILE).exists():
+        return _of_run(config, folder)
+    if config.planner == "procedures":
+        return ProcedureLibrary(config.world, folder, config.world_options)
+    knowledge = read_knowledge(folder, config.world, config.world_options)
+    if not knowledge.example:
+        knowledge = _with_start(config, knowledge)
+    return remembering(config, knowledge)
+
+
+def remembering(config: Config, knowledge: Knowledge) -> LearntMemory:
+    """A memory of this knowledge, under the run's ablations."""
+    return LearntMemory(
+        knowledge, config.world, config.world_options, without=config.without, rule_tokens=config.rule_tokens
+    )
+
+
+def learnt_in(run: Run, after: int | None = None) -> dict[str, State]:
+    """What a building run knows, by group: in the end, or after so many episodes."""
+    assert run.config.learning is not None
+    tasks = {entry.index: entry.task.type for entry in run.entries()}
+    states: dict[str, State] = {}
+    taken_back = undone(run)
+    rows: Iterable[Any] = run.store.events("learn", "learnt")
+    for row in rows:
+        match = LEARNT.fullmatch(row.scope)
+        if match and (after is None or int(match[1]) < after):
+            group = group_of(run.config.learning, tasks[int(match[1])])
+            states[group] = with_undone(State.model_validate(row.body), group, taken_back)
+    return states or {group_of(run.config.learning, kind): beginning(run.config) for kind in tasks.values()}
+
+
+def with_manual(run: Run, group: str, state: State, tokens: int | None = None) -> Knowledge:
+    """The group's knowledge, with its manual if these rules were formulated."""
+    recorded = run.store.journal(formulating_path(group, state)).get(formulating_path(group, state), "learnt", 0)
+    if recorded is None:
+        return state.knowledge
+    manual = Manual.model_validate(recorded["manual"])
+    cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
+    return state.knowledge.model_copy(update={"manual": within(manual, state.knowledge.rules, tokens, cited)})
+
+
+def formulating_path(group: str, state: State) -> str:
+    """The scope in which the rules, as they stand, are formulated."""
+    return f"formulate/{group}/{len(state.history.entries)}"
+
+
+def _of_run(config: Config, folder: Path) -> Memory:
+    with closing(Run.open(folder)) as run:
+        by_group = {
+            group: remembering(config, with_manual(run, group, state, config.rule_tokens))
+            for group, state in learnt_in(run, config.after).items()
+        }
+        return GroupedMemory(run.config, by_group, remembering(config, beginning(run.config).knowledge))
+
+
+def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:
+    """The example, and, where there are no rules, those of the start that is usual for the world."""
+    start = read_start(config.world.name, usual_starts(config.world.name, config.selection.split or ""))
+    rules = knowledge.rules or start.rules
+    return knowledge.model_copy(update={"example": start.example, "rules": rules})

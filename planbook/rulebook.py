@@ -1,0 +1,83 @@
+"""The command that shows what a building run learnt, how it came about, and takes it back."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from planbook.errors import BadArgument
+from planbook.knowing import learnt_in
+from planbook.learning import EVERYTHING, State
+from planbook.printing import console
+from planbook.run import Run
+from planbook.stages import export
+from rules import count, rule_text
+from rules.evidence import table
+
+DIFF = "diff A..B: numbers of states, or diff N for one change"
+
+
+def show_rules(folder: Path, what: str, which: str, group: str | None, *, as_json: bool) -> dict[str, Any]:
+    """Carry out ``planbook rules``; what it found, as data. Raises BadRun, BadArgument, BadHistory, UnknownRule."""
+    out = console(as_json)
+    with closing(Run.open(folder, to_play=what == "undo")) as run:
+        group, state = _group(run, group)
+        if what == "undo":
+            state = _undo(run, group, state, _number(which, "undo N: the number of a change"))
+        text = {"show": _shown, "log": _log, "diff": _diff, "undo": _log}[what](state, which if what != "undo" else "")
+        out.print(text.rstrip(), markup=False, soft_wrap=True)
+        return {
+            "group": group,
+            "rules": [rule.model_dump(mode="json") for rule in state.knowledge.rules],
+            "changes": len(state.history.entries),
+            "evidence": {id: each.model_dump() for id, each in count(state.citations).items()},
+            "text": text,
+        }
+
+
+def _group(run: Run, asked: str | None) -> tuple[str, State]:
+    if run.config.learning is None:
+        raise BadArgument(f"{run.folder} is no building run; rules come from `planbook build`")
+    states = learnt_in(run)
+    if asked is None and len(states) > 1:
+        raise BadArgument(f"this run keeps rules by task type; name one with --group: {', '.join(sorted(states))}")
+    chosen = asked or next(iter(states), EVERYTHING)
+    if chosen not in states:
+        raise BadArgument(f"--group {chosen}: there are {', '.join(sorted(states))}")
+    return chosen, states[chosen]
+
+
+def _shown(state: State, which: str) -> str:
+    if which:
+        return rule_text(state.history.book.rule(which))
+    rules = state.history.book.active
+    if not rules:
+        return "There are no rules yet."
+    told = "\n".join(rule_text(rule) for rule in rules)
+    return f"{told}\n{table(state.history.book, count(state.citations))}"
+
+
+def _log(state: State, which: str) -> str:
+    return "\n".join(state.history.log()) or "Nothing has been changed yet."
+
+
+def _diff(state: State, which: str) -> str:
+    first, dots, last = which.partition("..")
+    ends = (_number(first or "0", DIFF), _number(last or str(len(state.history.entries)), DIFF))
+    if which and not dots:
+        ends = (ends[0] - 1, ends[0])
+    return state.history.diff(*ends) or "No difference."
+
+
+def _undo(run: Run, group: str, state: State, entry: int) -> State:
+    """Record that the rules go back to before a change; the run goes on from there. Raises BadHistory."""
+    undone = state.with_history(state.history.undo(entry))
+    number = sum(1 for _ in run.store.events("undo", "undo"))
+    run.store.put("undo", "undo", number, {"group": group, "entry": entry, "after": len(state.history.entries)})
+    export(run)
+    return undone
+
+
+def _number(text: str, form: str) -> int:
+    if not text.isdecimal():
+        raise BadArgument(f"{text or 'nothing'!r} is no number; write {form}")
+    return int(text)

@@ -1,0 +1,119 @@
+"""The stages of AutoManual (section 3.1): building rules from episodes, formulating them, and playing with them."""
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from envs import Task
+from manuals import formulate as ask_formulator
+from manuals import types_to_build_on, write_knowledge
+from planbook.errors import BadArgument
+from planbook.knowing import formulating_path, learnt_in, with_manual
+from planbook.lanes import Hosting, Lane, side_by_side
+from planbook.learning import EVERYTHING, Learner
+from planbook.run import Config, Entry, Run
+from planbook.runner import play_out, run_tasks
+from planbook.store import Watch
+from planbook.voices import voices
+from planner import Ending, Outcome, Scope
+from rules import Rule
+
+TYPE_SOLVED = "type_solved"
+"""The cause of an episode that was left out, since its type had been solved often enough."""
+
+
+def building_tasks(config: Config) -> list[Task]:
+    """The tasks to build on (appendix D): so many of each type, drawn and shuffled by the run's seed."""
+    assert config.learning is not None
+    tasks = config.world.select(config.selection, config.world_options)
+    if config.selection.ids:
+        return tasks
+    dice = random.Random(f"building/{config.seed}")
+    chosen = types_to_build_on(config.world.name, sorted({task.type for task in tasks}))
+    drawn: list[Task] = []
+    for kind in chosen:
+        alike = [task for task in tasks if task.type == kind]
+        drawn += dice.sample(alike, min(config.learning.tasks_per_type, len(alike)))
+    dice.shuffle(drawn)
+    return drawn
+
+
+def build(
+    run: Run, on_ending: Callable[[Entry, Ending], None], *, hosting: Hosting, watch: Watch | None = None
+) -> bool:
+    """Play the building tasks one after the other and learn from each. Returns False if Ctrl-C stopped it.
+
+    A run that was stopped or killed is taken up again by calling this once more. Without ``online``, all episodes are
+    played before anything is learnt.
+    """
+    learner, config = Learner(run), run.config
+    offline = "online" in config.without
+    if offline and not run_tasks(run, learner, on_ending, hosting=hosting, watch=watch):
+        return False
+
+    def play_one(entry: Entry, lane: Lane) -> Ending:
+        ending = _leave_out(run, entry) if learner.leaves_out(entry) else play_out(run, learner, entry, lane, watch)
+        if ending.outcome is Outcome.BROKEN:
+            lane.drop_world()
+        learner.learn(entry, ending, lane)
+        return ending
+
+    def nothing(entry: Entry, ending: Ending) -> None:
+        """The episodes have been told of already."""
+
+    return side_by_side(
+        run.entries(),
+        config.world,
+        config.world_options,
+        play_one,
+        nothing if offline else on_ending,
+        Hosting(allow_missing=hosting.allow_missing),
+        run.meter.before_action,
+        lambda stopped: voices(config, run.meter.before_call, stopped),
+    )
+
+
+def _leave_out(run: Run, entry: Entry) -> Ending:
+    ending = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
+    journal = run.journal(entry.path)
+    recorded: Any = journal.get(entry.path, "outcome", 0)
+    if recorded is None:
+        journal.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
+    return ending
+
+
+def formulate(run: Run, config: Config, tokens: int | None) -> None:
+    """Turn the rules of a building run into a manual, one for each group of tasks that has rules.
+
+    That is done once for each state of the rules: a second time answers from the record. Raises BadArgument where there
+    are no rules, UnusableReply, ModelError, BudgetEnded. ``config`` names the models.
+    """
+    states = learnt_in(run)
+    if not any(state.knowledge.rules for state in states.values()):
+        raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
+    roles = voices(config, run.meter.before_call, lambda: False)
+    for group, state in states.items():
+        path = formulating_path(group, state)
+        scope = Scope(run.journal(path), path, roles)
+        rules = state.knowledge.rules
+        if rules:
+            scope.once(
+                "learnt",
+                lambda: _manual(scope, rules, config, tokens),  # noqa: B023 - called before the loop goes on
+            )
+
+
+def _manual(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int | None) -> dict[str, Any]:
+    manual = ask_formulator(scope, rules, config.world, config.world_options, tokens=tokens)
+    return {"manual": manual.model_dump(mode="json")}
+
+
+def export(run: Run, tokens: int | None = None) -> list[Path]:
+    """Write what a building run knows into its folder, as a library that other runs can use; one for each group."""
+    written: list[Path] = []
+    for group, state in learnt_in(run).items():
+        folder = run.folder / "learnt" if group == EVERYTHING else run.folder / "learnt" / group
+        write_knowledge(folder, with_manual(run, group, state, tokens))
+        written.append(folder)
+    return written
