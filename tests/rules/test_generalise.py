@@ -7,16 +7,24 @@ import pytest
 from pydantic import JsonValue
 
 from envs import Selection, Task
+from envs.alfworld import Alfworld
 from envs.miniwob import Miniwob
 from envs.toy import Toy
 from planner import (
     METHODS,
+    Cell,
+    Ending,
     Episode,
+    Feedback,
+    FeedbackKind,
     MemoryJournal,
     ModelError,
+    Outcome,
     Procedure,
+    Round,
     Scope,
     Terms,
+    Trajectory,
     code_of,
     play,
     read_trajectory,
@@ -29,9 +37,24 @@ from rules.written import LONGEST, learnt_procedure, procedure_reader
 from sandbox import Sandbox
 from tests.rules.replies import Replies
 
+DONE = Feedback(kind=FeedbackKind.DONE, text="1. agent.open('box_1') -> You open box_1. In it, you see ```apple```.")
 TASKS = Toy.select(Selection(types=("fetch",), seeds=(0, 1, 3)))
 SKILL = Skill(task=TASKS[0], scene="You see box_1, box_2 and a table.", code="agent.open('box_1')\nagent.put('apple')")
 RULE = Rule(id="rule_4", type=RuleType.SPECIAL_MECHANISM, content="A box shows its things.", log=("NEVER TOLD",))
+PLAYED = tuple(
+    Trajectory(
+        path=f"task/{n}",
+        task=task,
+        rounds=(
+            Round(
+                number=0,
+                observation=f"You see the box of {task.id}.",
+                cells=(Cell(scope="", number=0, source="planner", code="", feedback=DONE),),
+            ),
+        ),
+    )
+    for n, task in enumerate(TASKS)
+)
 KNOWN = Knowledge(world="toy", rules=(RULE,), skills={"fetch": SKILL})
 
 GENERAL = '''"""Fetches.
@@ -98,7 +121,7 @@ class Bench:
 
     def generalise(self, load: Callable[[str], Model], knowledge: Knowledge = KNOWN, attempts: int = 3) -> Generalised:
         scope = Scope(self.journal, "generalise/fetch", Roles(load, {}))
-        return generalise(scope, knowledge, "fetch", TASKS, self.verify, world=Toy, attempts=attempts)
+        return generalise(scope, knowledge, "fetch", PLAYED, self.verify, world=Toy, attempts=attempts)
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +153,10 @@ def test_the_question_tells_code_rules_tasks_and_what_code_can_use(sandbox: Sand
     Bench(sandbox).generalise(lambda role: model)
     system, question = (message.content for message in model.asked[0])
     assert "agent.take(thing: str, box: str)" in system
-    for told in (RULE.content, SKILL.code, SKILL.scene, *(task.goal for task in TASKS), '{"things": ["'):
+    for told in (RULE.content, SKILL.code, SKILL.scene, f"````\n{DONE.text}\n````", '{"things": ["pen"]}'):
         assert told in question
+    assert all(task.goal in question for task in TASKS)
+    assert [f"box of {task.id}" in question for task in TASKS] == [False, True, True]
     assert "NEVER TOLD" not in question
 
 
@@ -224,7 +249,7 @@ def test_it_is_admitted_only_if_every_verification_holds(answers: Sequence[bool]
 
     model = Replies([reply(GENERAL), reply(GENERAL)])
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
-    made = generalise(scope, KNOWN, "fetch", TASKS, verify, world=Toy, attempts=2)
+    made = generalise(scope, KNOWN, "fetch", PLAYED, verify, world=Toy, attempts=2)
     assert (made.procedure is not None) == all(answers)
     if not all(answers):
         assert FAILURE_CHARACTERS < len(model.asked[1][-1].content) < FAILURE_CHARACTERS + 1_500
@@ -233,7 +258,7 @@ def test_it_is_admitted_only_if_every_verification_holds(answers: Sequence[bool]
 def test_a_procedure_that_was_tried_on_nothing_is_an_error_of_the_caller() -> None:
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: Replies([reply(GENERAL)]), {}))
     with pytest.raises(ValueError, match="verified on no task"):
-        generalise(scope, KNOWN, "fetch", TASKS, lambda procedure: [], world=Toy)
+        generalise(scope, KNOWN, "fetch", PLAYED, lambda procedure: [], world=Toy)
 
 
 def mail(kind: str, params: dict[str, JsonValue]) -> Knowledge:
@@ -246,13 +271,38 @@ def test_params_that_say_more_than_the_goal_are_neither_told_nor_used(kind: str,
     uses = reply("def solve(agent, task):\n    agent.type(task.params['receiver'])")
     model = Replies([uses, reply("def solve(agent, task):\n    agent.type(task.goal)")])
     knowledge = mail(kind, {"receiver": "ANSWER"})
-    tasks = [knowledge.skills[kind].task]
+    played = [Trajectory(path="task/0", task=knowledge.skills[kind].task)]
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
     passed = [Verification(task_id="1", solved=True)]
-    made = generalise(scope, knowledge, kind, tasks, lambda procedure: passed, world=Miniwob)
+    made = generalise(scope, knowledge, kind, played, lambda procedure: passed, world=Miniwob)
     prompts = "".join(message.content for asked in model.asked for message in asked)
     assert ("ANSWER" in prompts) == told
     assert len(model.asked) == (1 if told else 2)
     assert made.procedure is not None
     assert ("params" in made.procedure.code) == told
     assert ("task.params must not be used" in prompts) != told
+
+
+def test_a_procedure_may_use_what_the_world_defines_and_nothing_else_beyond_python() -> None:
+    task = Task(
+        id="x", env="alfworld", split="generated", type="look_at_obj", goal="look at it", params={"object": "mug"}
+    )
+    code = "def solve(agent, task):\n    agent.go_to(get_object_with_id(task.observation, task.params['object'])[0])"
+    assert "get_object_with_id" in procedure_reader(task, Alfworld)(reply(code))
+    with pytest.raises(ValueError, match="find_object"):
+        procedure_reader(task, Alfworld)(reply(code.replace("get_object_with_id", "find_object")))
+
+
+def test_an_episode_that_broke_tells_why_and_one_that_was_solved_needs_no_telling() -> None:
+    broken = Ending(outcome=Outcome.BROKEN, message="the world fell")
+    told = verified(PLAYED[1].model_copy(update={"ending": broken, "rounds": ()}))
+    assert (told.task_id, told.solved) == ("fetch/1", False)
+    assert "the world fell" in told.feedback
+    assert TASKS[1].goal in told.feedback
+    solved = verified(PLAYED[1].model_copy(update={"ending": Ending(outcome=Outcome.INDIRECT_SUCCESS)}))
+    assert solved == Verification(task_id="fetch/1", solved=True)
+
+
+def test_without_a_skill_there_is_nothing_to_generalise() -> None:
+    with pytest.raises(LookupError, match="fetch_two"):
+        generalise(Scope(MemoryJournal(), "generalise"), KNOWN, "fetch_two", PLAYED, lambda procedure: [], world=Toy)

@@ -215,7 +215,7 @@ def test_a_fence_closes_no_text_early() -> None:
 def test_each_prompt_renders_and_uses_every_variable() -> None:
     variables = {name: prompt.variables for name, prompt in PROMPTS.all().items()}
     assert variables == {
-        "generalise.j2": {"rules", "skill", "fence", "params_told", "tasks"},
+        "generalise.j2": {"rules", "skill", "happened", "fence", "params_told", "params", "others"},
         "generalise_again.j2": {"total", "solved", "failures"},
         "known.j2": {"rules", "skill", "reflection", "same_type", "fence"},
         "rules.j2": {"rules", "fence"},
