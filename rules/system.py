@@ -172,7 +172,7 @@ def _problems(system: RuleSystem, result: CellResult) -> list[str]:
     problems = [str(fault) for fault in result.faults]
     problems += [str(fault) for fault in system.spoilt if not any(fault.message in told for told in problems)]
     if not result.faults and (lost := result.host_calls - system.calls):
-        problems.append(f"the arguments of {lost} calls were wrong, and the code went on: correct them, and leave out try")
+        problems.append(f"the arguments of {lost} calls were wrong, and the code went on: correct them, without try")
     return problems
 
 

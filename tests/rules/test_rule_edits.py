@@ -227,14 +227,14 @@ def test_a_rule_does_not_build_on_itself() -> None:
     ],
 )
 def test_types_are_read_as_people_write_them(text: str, type: RuleType) -> None:
-    assert read_type(text, RuleType) is type
+    assert read_type(text, frozenset(RuleType)) is type
 
 
 def test_a_type_that_is_none_or_two_is_answered_with_the_choice() -> None:
     with pytest.raises(ValueError, match="choose Special Phenomenon for what is observed, Special Mechanism for how"):
-        read_type("Special Phenomena/Mechanism", RuleType)
+        read_type("Special Phenomena/Mechanism", frozenset(RuleType))
     with pytest.raises(ValueError, match="the types are Special Phenomenon, Special Mechanism, Useful Helper"):
-        read_type("Tip", RuleType)
+        read_type("Tip", frozenset(RuleType))
     assert "a rule needs a type" in refusal(WriteRule(content="Typeless."))[0]
 
 
