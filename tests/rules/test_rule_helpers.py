@@ -9,6 +9,7 @@ from envs.alfworld import Alfworld
 from envs.toy import Toy
 from planner import Episode, FeedbackKind, MemoryJournal, Terms
 from rules import Form, RuleBook, Skill, helper_code, helper_sources
+from rules.harmless import BASES, CLASS_DECORATORS, FUNCTION_DECORATORS, ORIGIN
 from sandbox import CellResult, Sandbox
 from sandbox.reading import bound_names
 from tests.rules.given import BOOK, HELPER
@@ -106,10 +107,6 @@ HOSTILE = {
         "def cache(f):\n    agent.open('box_1')\n    return f\n@cache\ndef f():\n    pass",
         "the decorator @cache of f is run",
     ),
-    "a builtin decorator is replaced": (
-        "def property(f):\n    agent.open('box_1')\n    return f\n@property\ndef f():\n    pass",
-        "the decorator @property of f is run",
-    ),
     "a default acts": ("def f(x=agent.open('box_1')):\n    pass", "a default of f is worked out by code"),
     "a keyword default acts": ("def f(*, x=agent.table()):\n    pass", "a default of f is worked out by code"),
     "a default is not there yet": ("def f(x=later):\n    pass\ndef later():\n    pass", "later is read before"),
@@ -153,6 +150,43 @@ def test_what_cannot_be_defined_without_fail_or_harm_is_left_out_and_told(sandbo
     assert "f" not in bound_names(helpers.code)
     assert any(line.startswith("rule_1: ") and why in line for line in helpers.skipped), helpers.skipped
     assert defined(sandbox, helpers.code, "print(sound())") == ([], "sound\n")
+
+
+def test_builtins_keep_their_meaning(sandbox: Sandbox) -> None:
+    code = "def property(f):\n    agent.open('box_1')\n    return f\n@property\ndef f():\n    pass"
+    helpers = helper_code([("rule_1", code)], Toy)
+    assert helpers.skipped == ("rule_1: property is left out: property belongs to Python",)
+    assert defined(sandbox, helpers.code) == ([], "")
+    assert bound_names(helper_code([("rule_1", "def open(box):\n    return agent.open(box)")], Toy).code) == {"open"}
+
+
+DECORATED = {
+    "FUNCTION": ("@{}\ndef f():\n    pass", FUNCTION_DECORATORS),
+    "CLASS": ("@{}\nclass f:\n    x: int\n    y: str = 'y'", CLASS_DECORATORS),
+}
+
+
+@pytest.mark.parametrize("kind", DECORATED)
+def test_harmless_decorators_are_defined_without_fail(sandbox: Sandbox, kind: str) -> None:
+    shape, decorators = DECORATED[kind]
+    for decorator in sorted(decorators):
+        code = "\n".join([*ORIGIN.values(), shape.format(decorator)])
+        helpers = helper_code([("rule_1", code)], Toy)
+        assert "f" in bound_names(helpers.code), helpers.skipped
+        assert defined(sandbox, helpers.code) == ([], "")
+
+
+def test_classes_derive_from_each_other_and_from_every_exception_there_is(sandbox: Sandbox) -> None:
+    own = "".join(f"class My{base}({base}):\n    pass\nclass Our{base}(My{base}):\n    'Ours.'\n" for base in BASES)
+    helpers = helper_code([("rule_1", own)], Toy)
+    assert {"MyValueError", "Myobject", "OurKeyError"} <= bound_names(helpers.code)
+    assert defined(sandbox, helpers.code) == ([], "")
+
+
+@pytest.mark.parametrize("code", ["\0", "def f():\n\treturn 1\n        return 2", "x" * 200_000, "(" * 5_000, "\ud800"])
+def test_whatever_stands_in_an_example_nothing_is_raised(sandbox: Sandbox, code: str) -> None:
+    helpers = helper_code([("rule_1", code), ("rule_2", f"def f():\n    pass\n{code}")], Toy)
+    assert defined(sandbox, helpers.code) == ([], "")
 
 
 def test_of_broken_code_what_stands_whole_is_kept(sandbox: Sandbox) -> None:

@@ -27,20 +27,20 @@ from rules.book import cites
 from rules.cases import SUCCESS
 from tests.rules.given import BOOK
 
-IDS = st.integers(0, 9).map(lambda number: f"rule_{number}")
-TEXTS = st.sampled_from(["", "A box sticks.", "a  BOX sticks.", "As in rule_1.", "See rule_4 and rule_2.", "Other."])
-TYPES = st.sampled_from(["", "Tip", *RuleType])
-BUILT_ON = st.lists(IDS, max_size=2).map(tuple)
-OPTIONAL = st.none() | TEXTS
-WRITES = st.builds(
+IDS = st.integers(0, 6).map(lambda number: f"rule_{number}")
+SOUND = st.integers(0, 999).map(lambda number: f"Box {number} sticks.")
+TEXTS = st.sampled_from(["", "A box sticks.", "a  BOX sticks.", "As in rule_1.", "See rule_4 and rule_2."]) | SOUND
+TYPES = st.sampled_from([*RuleType, *RuleType, "Tip", ""])
+BUILT_ON = st.just(()) | st.lists(IDS, max_size=2).map(tuple)
+WRITES = st.builds(WriteRule, content=SOUND, type=st.sampled_from(RuleType), example=SOUND) | st.builds(
     WriteRule, content=TEXTS | st.text(min_size=1), type=TYPES, example=TEXTS, log=TEXTS, builds_on=BUILT_ON
 )
-UPDATES = st.builds(
+UPDATES = st.builds(UpdateRule, id=IDS, content=SOUND, log=TEXTS) | st.builds(
     UpdateRule,
     id=IDS,
-    content=OPTIONAL | st.text(min_size=1),
+    content=st.none() | TEXTS | st.text(min_size=1),
     type=st.none() | TYPES,
-    example=OPTIONAL,
+    example=st.none() | TEXTS,
     log=TEXTS,
     builds_on=st.none() | BUILT_ON,
 )
