@@ -255,6 +255,20 @@ def test_it_is_admitted_only_if_every_verification_holds(answers: Sequence[bool]
         assert FAILURE_CHARACTERS < len(model.asked[1][-1].content) < FAILURE_CHARACTERS + 1_500
 
 
+def test_of_many_tasks_only_the_first_are_told_and_the_others_counted() -> None:
+    def verify(procedure: Procedure) -> list[Verification]:
+        return [Verification(task_id=str(n), solved=n == 0, feedback=f"failure {n};") for n in range(5)]
+
+    many = [PLAYED[0].model_copy(update={"task": TASKS[0].model_copy(update={"id": f"fetch/{n}"})}) for n in range(9)]
+    model = Replies([reply(GENERAL), reply(GENERAL)])
+    scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
+    generalise(scope, KNOWN, "fetch", many, verify, world=Toy, attempts=2)
+    assert model.asked[0][-1].content.count("`task.goal`: put") == 5
+    told = model.asked[1][-1].content
+    assert [f"failure {n};" in told for n in range(5)] == [False, True, True, False, False]
+    assert "2 more failed." in told
+
+
 def test_a_procedure_that_was_tried_on_nothing_is_an_error_of_the_caller() -> None:
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: Replies([reply(GENERAL)]), {}))
     with pytest.raises(ValueError, match="verified on no task"):
