@@ -60,10 +60,8 @@ def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Ite
 def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
     """Whether this rule may be deleted."""
     if not permissions.may(permissions.deletes, rule.type):
-        kept = (
-            f"a {rule.type} rule must not be deleted or merged into another" if permissions.deletes else "none may be"
-        )
-        yield f"{permissions.when}, {kept}; keep it, and update it if need be"
+        what = f"a {rule.type} rule" if permissions.deletes else "a rule"
+        yield f"{permissions.when}, {what} must not be deleted, or merged into another: keep it"
 
 
 def dependence_faults(own_id: str, builds_on: tuple[str, ...], known: RuleBook) -> Iterator[str]:

@@ -1,12 +1,12 @@
 """Beyond the paper: a success's code becomes a procedure for its type of task, once it has shown that it holds."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
-from envs import Environment, Task
+from envs import Environment
 from planner import Procedure, Scope, Trajectory, UnusableReply, about_the_world
 from planner.models import Message, Reply
 from rules.telling import PROMPTS, fence_around, shortened, tell_manual
@@ -16,9 +16,10 @@ from rules.written import learnt_procedure, params_told, procedure_reader
 PLANNER = "planner"
 ATTEMPTS = 3
 """Replies in all, the first one included."""
-TASKS_TOLD, FAILURES_TOLD = 8, 2
-FAILURE_CHARACTERS = 4_000
-"""Of each failure; its end says more than its beginning."""
+OTHERS_TOLD, FAILURES_TOLD = 5, 2
+"""How many of the other tasks, and of those that a procedure failed on."""
+HAPPENED_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
+"""Of what the skill's actions returned, of each other scene, of each failure."""
 
 
 class Verification(Learnt):
@@ -60,7 +61,7 @@ def generalise(
     scope: Scope,
     knowledge: Knowledge,
     task_type: str,
-    tasks: Sequence[Task],
+    played: Sequence[Trajectory],
     verify: Verify,
     *,
     world: type[Environment],
@@ -69,12 +70,12 @@ def generalise(
 ) -> Generalised:
     """Ask for a procedure, verify it, and ask again with what failed, until one holds or the replies are used up.
 
-    ``knowledge`` has a skill of the type; ``tasks`` are those built on so far, begun: with goal and params.
+    ``knowledge`` has a skill of the type; ``played`` are the building episodes so far, the skill's own among them.
     ``verify`` plays a procedure on tasks of its type, at least one, and says of each how it went. No library is touched
     here. Raises LookupError where there is no skill, ModelError, BudgetEnded.
     """
     skill = knowledge.skills[task_type]
-    alike = [task for task in tasks if task.type == task_type] or [skill.task]
+    alike = [episode for episode in played if episode.task.type == task_type]
     read = procedure_reader(skill.task, world, options)
     history: Sequence[Message] = [about_the_world(world, options or world.Options())]
     prompt, told = PROMPTS["generalise"], _question(knowledge, skill, alike, world)
@@ -84,7 +85,7 @@ def generalise(
             answer = scope.ask(PLANNER, prompt, read=read, history=history, **told)
         except UnusableReply as unusable:
             return Generalised(attempts=tuple(tried), problem=str(unusable))
-        procedure = learnt_procedure(answer.value, task_type, world, _source(alike, answer.reply), options)
+        procedure = learnt_procedure(answer.value, task_type, world, _source(skill, alike, answer.reply), options)
         tried.append(Attempt(procedure=procedure, verifications=tuple(verify(procedure))))
         if tried[-1].holds:
             return _admitted(tried)
@@ -94,24 +95,47 @@ def generalise(
 
 def verified(trajectory: Trajectory) -> Verification:
     """What an episode that played a procedure says of it."""
-    rounds, solved = trajectory.rounds, trajectory.ending.outcome.solved
-    feedbacks = [cell.feedback.text for played in rounds for cell in played.cells]
+    solved = trajectory.ending.outcome.solved
     told = PROMPTS["verification"].render(
         goal=trajectory.task.goal,
-        observation=rounds[0].observation if rounds else "",
-        feedback="\n\n".join(feedbacks) or trajectory.ending.message,
+        observation=_scene(trajectory),
+        feedback=_feedback(trajectory) or trajectory.ending.message,
     )
     return Verification(task_id=trajectory.task.id, solved=solved, feedback="" if solved else told)
 
 
-def _question(knowledge: Knowledge, skill: Skill, alike: Sequence[Task], world: type[Environment]) -> dict[str, Any]:
+def _question(
+    knowledge: Knowledge, skill: Skill, alike: Sequence[Trajectory], world: type[Environment]
+) -> dict[str, Any]:
+    own = [episode for episode in alike if episode.task.id == skill.task.id]
+    others = [episode for episode in alike if episode.task.id != skill.task.id]
+    happened = shortened(_feedback(own[-1]), HAPPENED_CHARACTERS) if own else ""
     return {
         "rules": tell_manual(knowledge),
         "skill": skill,
-        "fence": fence_around(skill.scene, skill.code),
+        "happened": happened,
+        "fence": fence_around(skill.scene, skill.code, happened, *map(_scene, others)),
         "params_told": params_told(skill.task, world),
-        "tasks": [(task.goal, json.dumps(world.told_params(task), ensure_ascii=False)) for task in alike[:TASKS_TOLD]],
+        "params": _as_json(world.told_params(skill.task)),
+        "others": [_other(episode, world) for episode in others[:OTHERS_TOLD]],
     }
+
+
+def _other(episode: Trajectory, world: type[Environment]) -> dict[str, str]:
+    params = _as_json(world.told_params(episode.task))
+    return {"goal": episode.task.goal, "params": params, "scene": shortened(_scene(episode), SCENE_CHARACTERS)}
+
+
+def _scene(episode: Trajectory) -> str:
+    return episode.rounds[0].observation if episode.rounds else ""
+
+
+def _feedback(episode: Trajectory) -> str:
+    return "\n\n".join(cell.feedback.text for played in episode.rounds for cell in played.cells)
+
+
+def _as_json(params: Mapping[str, JsonValue]) -> str:
+    return json.dumps(dict(params), ensure_ascii=False)
 
 
 def _what_failed(attempt: Attempt) -> dict[str, Any]:
@@ -134,6 +158,7 @@ def _admitted(tried: Sequence[Attempt]) -> Generalised:
     )
 
 
-def _source(tasks: Sequence[Task], reply: Reply) -> str:
+def _source(skill: Skill, alike: Sequence[Trajectory], reply: Reply) -> str:
+    ids = dict.fromkeys((skill.task.id, *(episode.task.id for episode in alike)))
     by = f"{reply.model}/{PLANNER}" if reply.model else PLANNER
-    return f"learnt from {', '.join(task.id for task in tasks)} by {by}"
+    return f"learnt from {', '.join(ids)} by {by}"

@@ -29,13 +29,11 @@ BASES = frozenset(
 _FLAGS = frozenset("A ASCII DOTALL I IGNORECASE M MULTILINE NOFLAG S U UNICODE VERBOSE X".split())
 
 
-def objections(
-    statement: ast.stmt, imports: Collection[str], classes: Collection[str], defined: Collection[str]
-) -> Iterator[str]:
+def objections(statement: ast.stmt, imports: Collection[str], classes: Collection[str]) -> Iterator[str]:
     """Why a statement cannot be run anywhere; nothing if it can.
 
-    ``imports`` are the import statements of the same code; ``classes`` and ``defined`` what it defines itself: classes
-    without a decorator, and all there is.
+    ``imports`` are the import statements of the same code, ``classes`` those that it defines without a decorator. It
+    must give no builtin another meaning.
     """
     match statement:
         case ast.Import() | ast.ImportFrom():
@@ -47,9 +45,9 @@ def objections(
             if not is_literal(value) and not _is_pattern(value, imports):
                 yield f"{name} is worked out by code; only plain values can be taken along"
         case ast.FunctionDef():
-            yield from _of_function(statement, imports, defined)
+            yield from _of_function(statement, imports)
         case ast.ClassDef():
-            yield from _of_class(statement, imports, classes, defined)
+            yield from _of_class(statement, imports, classes)
         case _:
             yield f"line {statement.lineno} of it does more than define something"
 
@@ -63,26 +61,23 @@ def is_literal(value: ast.expr) -> bool:
     return True
 
 
-def _of_function(node: ast.FunctionDef, imports: Collection[str], defined: Collection[str]) -> Iterator[str]:
-    yield from _of_decorators(node, FUNCTION_DECORATORS, imports, defined)
+def _of_function(node: ast.FunctionDef, imports: Collection[str]) -> Iterator[str]:
+    yield from _of_decorators(node, FUNCTION_DECORATORS, imports)
     for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
         if not is_literal(default) and not isinstance(default, ast.Name):
             yield f"a default of {node.name} is worked out by code: {ast.unparse(default)}"
 
 
-def _of_class(
-    node: ast.ClassDef, imports: Collection[str], classes: Collection[str], defined: Collection[str]
-) -> Iterator[str]:
-    yield from _of_decorators(node, CLASS_DECORATORS, imports, defined)
+def _of_class(node: ast.ClassDef, imports: Collection[str], classes: Collection[str]) -> Iterator[str]:
+    yield from _of_decorators(node, CLASS_DECORATORS, imports)
     bases = [ast.unparse(base) for base in node.bases]
-    known = {*classes, *(BASES - set(defined))}
-    if len(bases) > 1 or node.keywords or not known.issuperset(bases) or (bases and node.decorator_list):
+    if len(bases) > 1 or node.keywords or not {*classes, *BASES}.issuperset(bases) or (bases and node.decorator_list):
         yield f"the class {node.name} derives from more than one plain class or exception"
     filled = False
     for statement in node.body:
         match statement:
             case ast.FunctionDef():
-                yield from _of_function(statement, imports, defined)
+                yield from _of_function(statement, imports)
             case ast.Pass() | ast.Expr(value=ast.Constant()):
                 pass
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_field(name, value):
@@ -96,17 +91,17 @@ def _of_class(
 
 
 def _of_decorators(
-    node: ast.FunctionDef | ast.ClassDef, harmless: frozenset[str], imports: Collection[str], defined: Collection[str]
+    node: ast.FunctionDef | ast.ClassDef, harmless: frozenset[str], imports: Collection[str]
 ) -> Iterator[str]:
     for decorator in map(ast.unparse, node.decorator_list):
         root = re.split(r"[.(]", decorator)[0]
-        if decorator not in harmless or not _means(root, imports, defined):
+        if decorator not in harmless or not _means(root, imports):
             yield f"the decorator @{decorator} of {node.name} is run when it is defined"
 
 
-def _means(name: str, imports: Collection[str], defined: Collection[str]) -> bool:
+def _means(name: str, imports: Collection[str]) -> bool:
     """Whether a name means what it seems to mean."""
-    return ORIGIN[name] in imports if name in ORIGIN else name not in defined
+    return name not in ORIGIN or ORIGIN[name] in imports
 
 
 def _is_field(name: str, value: ast.expr) -> bool:
@@ -120,7 +115,7 @@ def _is_pattern(value: ast.expr, imports: Collection[str]) -> bool:
             func=ast.Attribute(value=ast.Name(id="re"), attr="compile"),
             args=[ast.Constant(value=str(pattern)), *flags],
             keywords=[],
-        ) if len(flags) < 2 and all(map(_are_flags, flags)) and _means("re", imports, ()):
+        ) if len(flags) < 2 and all(map(_are_flags, flags)) and _means("re", imports):
             try:
                 re.compile(pattern, _value_of(flags))
             except (re.error, ValueError, OverflowError, RecursionError):

@@ -1,6 +1,7 @@
 """Helper methods out of rules and skills, as code that is defined in a plan's namespace beforehand."""
 
 import ast
+import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
@@ -13,8 +14,12 @@ from rules.book import RuleBook
 from rules.harmless import objections
 from rules.types import Learnt, RuleType, Skill
 from sandbox.check import check
+from sandbox.policy.tables import NAME_HINTS
 from sandbox.reading import bound_names, carry, definitions, parse
 from sandbox.types import Fault
+
+_PYTHONS = frozenset(dir(builtins)) - NAME_HINTS.keys()
+"""The builtins that plans have: who reads a helper takes them for what they are."""
 
 
 class Helpers(Learnt):
@@ -123,15 +128,16 @@ class _Collection:
     def _problems(self, parts: list[_Part], new: list[_Part], given: Mapping[str, _Part]) -> Iterator[str]:
         together = [*given.values(), *new]
         imports = [ast.unparse(part.node) for part in together if part.is_import]
-        defined = [part.name for part in together if not part.is_import]
         classes = [p.name for p in together if isinstance(p.node, ast.ClassDef) and not p.node.decorator_list]
         for part in parts:
             if not part.source:
                 yield "a line that it needs holds several statements"
             elif part.name in self._reserved:
                 yield f"{part.name} belongs to the world"
+            elif part.name in _PYTHONS:
+                yield f"{part.name} belongs to Python"
             elif part in new:
-                yield from objections(part.node, imports, classes, defined)
+                yield from objections(part.node, imports, classes)
             elif not (part.is_definition and given[part.name].is_definition) and _differ(part, given[part.name]):
                 yield f"{part.name} means something else in {given[part.name].origin}"
 

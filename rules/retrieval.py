@@ -8,7 +8,12 @@ from envs import Task
 from rules.book import RuleBook, cites
 from rules.types import Rule
 
-_WORD = re.compile(r"[a-z]+|[0-9]+")
+_WORD = re.compile(r"[a-z]{2,}")
+_FUNCTION_WORDS = frozenset(
+    "an and any are as at be by do for from if in into is it its no not of on or out so some such that the their them "
+    "then there these they this those to up was when which will with you your".split()
+)
+"""Words that say nothing of what a text is about."""
 _CHARS_PER_TOKEN = 3.5
 _DIGITS = 6
 """Scores that agree in so many places are a tie, which the order of the texts decides."""
@@ -20,8 +25,8 @@ def tokens(text: str) -> int:
 
 
 def words(text: str) -> list[str]:
-    """What is compared: words in small letters, ``mug_1`` and ``pick_heat_then_place`` taken apart; no lone digits."""
-    return [word for word in _WORD.findall(text.lower()) if len(word) > 1 and not word.isdecimal()]
+    """What is compared: ``mug_1`` and ``pick_heat_then_place`` taken apart, no numbers, no function words."""
+    return [word for word in _WORD.findall(text.lower()) if word not in _FUNCTION_WORDS]
 
 
 def scores(query: str, texts: Sequence[str]) -> list[float]:

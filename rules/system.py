@@ -8,10 +8,11 @@ from rules.cases import Case, Permissions
 from rules.draft import Draft
 from rules.edits import Author, Batch, Change, DeleteRule, Edit, UpdateRule, WriteRule
 from rules.errors import BatchRefused, EditFault
-from sandbox import CellResult, Sandbox
+from sandbox import CellResult, Limits, Sandbox
 from sandbox.check import check
 
 SYSTEM = "rule_system"
+DEFAULT_LIMITS = Limits()
 Trajectories = Callable[[list[str]], str]
 """From the ids of episodes to their trajectories as text. Raises LookupError for an id that is none."""
 
@@ -144,12 +145,15 @@ class Edited:
         return self.change.batch if self.change else None
 
 
-def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> Edited:
-    """Run a model's edits in a session of their own. Nothing of them counts unless all of it is sound."""
+def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = DEFAULT_LIMITS) -> Edited:
+    """Run a model's edits in a session of their own. Nothing of them counts unless all of it is sound.
+
+    A system serves one run of code: for the next one, make another.
+    """
     functions = system.functions()
     if faults := check(code, functions):
         return _refused("The code was not run", [str(fault) for fault in faults])
-    with sandbox.session(functions) as session:
+    with sandbox.session(functions, limits=limits) as session:
         result = session.run(code, "edits")
     if problems := _problems(system, result):
         return _refused("The code did not run to its end" if result.faults else "The calls are not sound", problems)
@@ -168,7 +172,7 @@ def _problems(system: RuleSystem, result: CellResult) -> list[str]:
     problems = [str(fault) for fault in result.faults]
     problems += [str(fault) for fault in system.spoilt if not any(fault.message in told for told in problems)]
     if not result.faults and (lost := result.host_calls - system.calls):
-        problems.append(f"{lost} calls had wrong arguments, which the code caught: write them right, without try")
+        problems.append(f"the arguments of {lost} calls were wrong, and the code went on: correct them, without try")
     return problems
 
 

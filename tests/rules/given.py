@@ -1,0 +1,33 @@
+"""Rules and batches that the tests of this folder begin with."""
+
+from rules import USER, Batch, Edit, Permissions, Rule, RuleBook, RuleType, WriteRule, apply
+
+SUCCESS = Rule(
+    id="rule_2",
+    type=RuleType.SUCCESS_PROCESS,
+    content="To put a thing on the table, find it with rule_1, take it, put it.",
+    example="# [Step 1] find\nfind('key')",
+    log=("Given by the user.",),
+    builds_on=("rule_1",),
+)
+HELPER = Rule(
+    id="rule_1",
+    type=RuleType.USEFUL_HELPER_METHOD,
+    content="To search boxes, use find.",
+    example="def find(thing):\n    return agent.open('box_1')",
+)
+MECHANISM = Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="A box must be opened before it is seen into.")
+UNRESOLVED = Rule(id="rule_3", type=RuleType.UNRESOLVED_ERROR, content="Taking from box_9 failed.")
+BOOK = RuleBook.of((MECHANISM, HELPER, SUCCESS, UNRESOLVED))
+
+
+def batch(*edits: Edit) -> Batch:
+    return Batch(edits=edits, who="builder", where="task/17/builder/0")
+
+
+def changed(book: RuleBook, *edits: Edit, permissions: Permissions = USER) -> RuleBook:
+    return apply(book, batch(*edits), permissions).on(book)
+
+
+def note(content: str, type: RuleType = RuleType.SPECIAL_PHENOMENON) -> WriteRule:
+    return WriteRule(content=content, type=type)

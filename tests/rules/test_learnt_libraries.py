@@ -1,0 +1,84 @@
+"""What an episode leaves in the libraries, and what a planner is shown of them."""
+
+import pytest
+
+from envs import Selection, Task
+from envs.toy import Toy
+from planner import Conclusion, Ending, Outcome, Round, Trajectory, parse_procedure
+from rules import Knowledge, Reflection, Skill, admit, learn, shown
+
+FETCH, FETCH_TWO = Toy.select(Selection(ids=("fetch/0", "fetch_two/0")))
+OTHER = Toy.select(Selection(ids=("fetch/1",)))[0]
+EMPTY = Knowledge(world="toy")
+
+
+def played(outcome: Outcome, task: Task = FETCH) -> Trajectory:
+    rounds = (Round(number=0, observation="the first scene"), Round(number=1, observation="the same again"))
+    return Trajectory(path="task/0", task=task, rounds=rounds, ending=Ending(outcome=outcome))
+
+
+def skill(task: Task, code: str = "agent.put('key')") -> Skill:
+    return Skill(task=task, scene="somewhere", code=code)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.DIRECT_SUCCESS, Outcome.INDIRECT_SUCCESS])
+def test_a_success_becomes_the_skill_of_its_type(outcome: Outcome) -> None:
+    learnt = learn(EMPTY, played(outcome), Conclusion(text="a mistake", code="agent.open('box_1')"))
+    assert learnt.skills == {"fetch": Skill(task=FETCH, scene="the first scene", code="agent.open('box_1')")}
+    assert learnt.reflections == {}
+    assert EMPTY.skills == {}
+
+
+def test_a_later_success_replaces_the_skill_of_its_type_alone() -> None:
+    before = EMPTY.model_copy(update={"skills": {"fetch": skill(FETCH), "fetch_two": skill(FETCH_TWO)}})
+    after = learn(before, played(Outcome.INDIRECT_SUCCESS, OTHER), Conclusion(text="", code="agent.open('box_9')"))
+    assert after.skills["fetch"].task == OTHER
+    assert after.skills["fetch"].code == "agent.open('box_9')"
+    assert after.skills["fetch_two"] == before.skills["fetch_two"]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.OUT_OF_BUDGET])
+def test_a_failure_becomes_the_reflection_of_its_type_and_leaves_the_skill(outcome: Outcome) -> None:
+    before = EMPTY.model_copy(update={"skills": {"fetch": skill(FETCH)}})
+    once = learn(before, played(outcome), Conclusion(text="it guessed", code="agent.open('box_1')"))
+    twice = learn(once, played(outcome, OTHER), Conclusion(text="it guessed again"))
+    assert once.reflections == {"fetch": Reflection(task=FETCH, scene="the first scene", text="it guessed")}
+    assert twice.reflections["fetch"].text == "it guessed again"
+    assert twice.skills == before.skills
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_an_empty_conclusion_changes_nothing(outcome: Outcome) -> None:
+    before = learn(EMPTY, played(Outcome.DIRECT_SUCCESS), Conclusion(text="", code="agent.open('box_1')"))
+    assert learn(before, played(outcome), Conclusion(text=" ", code="\n")) == before
+
+
+@pytest.mark.parametrize("outcome", [Outcome.BROKEN, Outcome.NOT_RUN])
+def test_an_episode_that_says_nothing_of_its_plan_changes_nothing(outcome: Outcome) -> None:
+    assert learn(EMPTY, played(outcome), Conclusion(text="the world fell", code="agent.open('box_1')")) == EMPTY
+
+
+def test_a_type_is_shown_its_skill_before_its_reflection() -> None:
+    reflection = Reflection(task=FETCH, scene="somewhere", text="it guessed")
+    both = Knowledge(world="toy", skills={"fetch": skill(OTHER)}, reflections={"fetch": reflection})
+    assert shown(both, FETCH) == skill(OTHER)
+    assert shown(both.model_copy(update={"skills": {"fetch_two": skill(FETCH_TWO)}}), FETCH) == reflection
+
+
+def test_a_type_with_neither_is_shown_the_most_similar_tasks_skill() -> None:
+    def cleaning(kind: str, goal: str) -> Task:
+        return Task(id=kind, env="toy", split="all", type=kind, goal=goal)
+
+    near, far = skill(cleaning("clean_mug", "clean the mug in the sink")), skill(cleaning("walk", "go home"))
+    task = cleaning("clean_plate", "clean the plate in the sink")
+    assert shown(Knowledge(world="toy", skills={"walk": far, "clean_mug": near}), task) == near
+    assert shown(Knowledge(world="toy", skills={"walk": far}), task) is None
+    assert shown(EMPTY, task) is None
+
+
+def test_a_procedure_is_admitted_in_the_place_of_the_older_one() -> None:
+    text = '"""Fetch.\n\nworld: toy\ntype: fetch\nsource: %s\n"""\n\n\ndef solve(agent, task):\n    agent.put("key")\n'
+    older, newer = (parse_procedure(text % source, "fetch.py") for source in ("one", "two"))
+    known = admit(admit(EMPTY, older), newer)
+    assert known.procedures == {"fetch": newer}
+    assert admit(known, None) == known

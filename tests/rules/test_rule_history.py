@@ -1,0 +1,92 @@
+"""The change log: replay, undo, differences, and its lines."""
+
+import pytest
+from pydantic import TypeAdapter
+
+from rules import USER, BadHistory, Batch, Case, DeleteRule, Edit, Entry, History, UpdateRule, apply, replay
+from tests.rules.given import BOOK, batch, note
+
+
+def with_change(history: History, *edits: Edit) -> History:
+    return history.record(apply(history.book, batch(*edits), USER))
+
+
+@pytest.fixture
+def history() -> History:
+    """Three changes: rule_4 written, rule_0 updated, rule_3 deleted."""
+    history = with_change(History(initial=BOOK), note("Box_9 sticks."))
+    history = with_change(history, UpdateRule(id="rule_0", content="A box must be opened.", log="task/2"))
+    return with_change(history, DeleteRule(id="rule_3"))
+
+
+def test_the_log_leads_to_the_book(history: History) -> None:
+    assert history.book.ids == ("rule_0", "rule_1", "rule_2", "rule_4")
+    assert replay(BOOK, history.entries) == history.book
+    stored = TypeAdapter(tuple[Entry, ...]).dump_json(history.entries)
+    assert replay(BOOK, TypeAdapter(tuple[Entry, ...]).validate_json(stored)) == history.book
+
+
+def test_undo_takes_back_a_change_and_all_after_it_and_is_itself_an_entry(history: History) -> None:
+    undone = history.undo(2)
+    assert undone.entries[:3] == history.entries
+    assert undone.book.active == replay(BOOK, history.entries[:1]).active
+    assert undone.undo(1).book.active == BOOK.active
+
+
+def test_an_undo_can_be_undone(history: History) -> None:
+    assert history.undo(1).undo(4).book == history.book
+
+
+def test_ids_of_undone_rules_are_not_given_again(history: History) -> None:
+    again = with_change(history.undo(1), note("Another finding."))
+    assert again.book.ids == ("rule_0", "rule_1", "rule_2", "rule_3", "rule_5")
+
+
+def test_undo_says_what_there_is(history: History) -> None:
+    with pytest.raises(BadHistory, match="no change 4 to undo; changes count from 1 to 3"):
+        history.undo(4)
+    with pytest.raises(BadHistory, match="no change 0"):
+        history.undo(0)
+    with pytest.raises(BadHistory, match="nothing has been changed yet"):
+        History(initial=BOOK).undo(1)
+    with pytest.raises(BadHistory, match="undoing change 2 changes nothing"):
+        history.undo(2).undo(2)
+
+
+def test_a_change_for_another_book_is_not_recorded(history: History) -> None:
+    change = apply(BOOK, batch(UpdateRule(id="rule_3", log="x")), USER)
+    with pytest.raises(BadHistory, match="rule_3 is not what it was"):
+        history.record(change)
+    with pytest.raises(BadHistory, match="entry 1 undoes entry 3, which does not come before it"):
+        replay(BOOK, history.undo(3).entries[3:])
+
+
+def test_the_difference_of_two_states_reads_rule_by_rule(history: History) -> None:
+    assert history.diff(1, 3) == (
+        "--- rule_0 at 1\n+++ rule_0 at 3\n@@ -1,2 +1,3 @@\n"
+        " rule_0 (Special Mechanism)\n"
+        "-  A box must be opened before it is seen into.\n"
+        "+  A box must be opened.\n"
+        "+  log: task/2\n"
+        "--- rule_3 at 1\n+++ rule_3 at 3\n@@ -1,2 +0,0 @@\n"
+        "-rule_3 (Unresolved Error)\n"
+        "-  Taking from box_9 failed.\n"
+    )
+    assert "+rule_4 (Special Phenomenon)" in history.diff(0, 1)
+    assert history.diff(2, 2) == ""
+    with pytest.raises(BadHistory, match="no state 9"):
+        history.diff(0, 9)
+
+
+def test_the_log_has_a_line_for_each_entry(history: History) -> None:
+    cased = Batch(edits=(note("More."),), who="builder", where="task/3/builder/0", case=Case.DIRECT_SUCCESS)
+    history = history.record(apply(history.book, cased, USER)).undo(2)
+    empty = history.record(apply(history.book, Batch(edits=(), who="consolidator", where=""), USER))
+    assert empty.log() == [
+        "   1  builder at task/17/builder/0: wrote rule_4 (Special Phenomenon)",
+        "   2  builder at task/17/builder/0: updated rule_0",
+        "   3  builder at task/17/builder/0: deleted rule_3",
+        "   4  builder at task/3/builder/0 (direct success): wrote rule_5 (Special Phenomenon)",
+        "   5  user: went back to before change 2",
+        "   6  consolidator: changed nothing",
+    ]

@@ -1,0 +1,158 @@
+"""What holds of any sequence of batches and undos."""
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from rules import (
+    BUILDER,
+    CONSOLIDATOR,
+    USER,
+    Batch,
+    BatchRefused,
+    Case,
+    Change,
+    DeleteRule,
+    Edit,
+    History,
+    Permissions,
+    Rule,
+    RuleBook,
+    RuleType,
+    UpdateRule,
+    WriteRule,
+    apply,
+    replay,
+)
+from rules.book import cites
+from rules.cases import SUCCESS
+from tests.rules.given import BOOK
+
+IDS = st.integers(0, 6).map(lambda number: f"rule_{number}")
+SOUND = st.integers(0, 999).map(lambda number: f"Box {number} sticks.")
+TEXTS = st.sampled_from(["", "A box sticks.", "a  BOX sticks.", "As in rule_1.", "See rule_4 and rule_2."]) | SOUND
+TYPES = st.sampled_from([*RuleType, *RuleType, "Tip", ""])
+BUILT_ON = st.just(()) | st.lists(IDS, max_size=2).map(tuple)
+WRITES = st.builds(WriteRule, content=SOUND, type=st.sampled_from(RuleType), example=SOUND) | st.builds(
+    WriteRule, content=TEXTS | st.text(min_size=1), type=TYPES, example=TEXTS, log=TEXTS, builds_on=BUILT_ON
+)
+UPDATES = st.builds(UpdateRule, id=IDS, content=SOUND, log=TEXTS) | st.builds(
+    UpdateRule,
+    id=IDS,
+    content=st.none() | TEXTS | st.text(min_size=1),
+    type=st.none() | TYPES,
+    example=st.none() | TEXTS,
+    log=TEXTS,
+    builds_on=st.none() | BUILT_ON,
+)
+DELETES = st.builds(DeleteRule, id=IDS)
+EDITS = WRITES | UPDATES | DELETES
+BATCHES = st.lists(EDITS, max_size=3).map(lambda edits: Batch(edits=tuple(edits), who="user", where="task/1"))
+SINGLE = EDITS.map(lambda edit: Batch(edits=(edit,), who="user", where="task/1"))
+UNDO = st.integers(1, 5)
+
+
+def advanced(history: History, move: Batch | int, permissions: Permissions = USER) -> History:
+    """The history after a batch or an undo, unchanged where it is refused."""
+    if isinstance(move, int):
+        books = [
+            history.initial,
+            *(replay(history.initial, history.entries[: n + 1]) for n in range(len(history.entries))),
+        ]
+        possible = move < len(books) and books[move - 1].active != books[-1].active
+        return history.undo(move) if possible else history
+    try:
+        return history.record(apply(history.book, move, permissions))
+    except BatchRefused:
+        return history
+
+
+@given(st.lists(SINGLE | BATCHES | UNDO, max_size=12))
+def test_no_id_is_given_twice_whatever_is_done_and_undone(moves: list[Batch | int]) -> None:
+    history, given_ids = History(initial=BOOK), list(BOOK.ids)
+    for move in moves:
+        before = history
+        history = advanced(history, move)
+        if history is not before and not isinstance(move, int):
+            change = apply(before.book, move, USER)
+            given_ids += change.assigned
+        assert set(history.book.ids) <= set(given_ids)
+        assert history.book.next_number == len(given_ids)
+    assert len(given_ids) == len(set(given_ids))
+
+
+@given(st.lists(SINGLE | BATCHES | UNDO, max_size=12))
+def test_the_log_folds_to_the_running_book(moves: list[Batch | int]) -> None:
+    history, running = History(initial=BOOK), BOOK
+    for move in moves:
+        before = history
+        history = advanced(history, move)
+        if history is before:
+            continue
+        if isinstance(move, int):
+            undone = replay(BOOK, before.entries[: move - 1])
+            running = RuleBook(active=undone.active, next_number=running.next_number)
+        else:
+            running = apply(running, move, USER).on(running)
+        assert history.book == running
+    assert History.model_validate_json(history.model_dump_json()).book == running
+
+
+@given(st.lists(SINGLE, max_size=4), st.lists(EDITS, min_size=1, max_size=4))
+def test_a_batch_is_applied_whole_or_not_at_all(moves: list[Batch], edits: list[Edit]) -> None:
+    book = BOOK
+    for move in moves:
+        book = advanced(History(initial=book), move).book
+    before = book.model_dump_json()
+    whole = Batch(edits=tuple(edits), who="user", where="task/2")
+    change = accepted(book, whole)
+    if change is not None:
+        assert len(change.assigned) == sum(isinstance(edit, WriteRule) for edit in edits)
+        after = change.on(book)
+        assert all(edit.id not in after.ids for edit in edits if isinstance(edit, DeleteRule))
+        assert set(after.ids) >= set(change.assigned)
+        event(f"applied {len(edits)} edits")
+    assert book.model_dump_json() == before
+
+
+@given(st.lists(SINGLE | BATCHES, max_size=12))
+def test_every_rule_that_is_named_is_there(moves: list[Batch]) -> None:
+    history = History(initial=BOOK)
+    for move in moves:
+        history = advanced(history, move)
+        known = set(history.book.ids)
+        assert all(known.issuperset(cites(rule)) for rule in history.book.active)
+
+
+def accepted(book: RuleBook, batch: Batch) -> Change | None:
+    try:
+        return apply(book, batch, USER)
+    except BatchRefused as refused:
+        if not refused.faults:
+            raise AssertionError("refused without a fault") from refused
+        return None
+
+
+def success(book: RuleBook) -> list[tuple[str, RuleType | None]]:
+    return [(rule.id, rule.type) for rule in book.active if rule.type in SUCCESS]
+
+
+@given(st.lists(SINGLE | BATCHES, max_size=12))
+def test_no_consolidation_takes_away_what_tasks_were_solved_with(moves: list[Batch]) -> None:
+    more = [Rule(id=f"rule_{n}", type=type, content=f"About {type} {n}.") for n, type in enumerate(RuleType, start=4)]
+    book = RuleBook.of((*BOOK.active, *more))
+    history = History(initial=book)
+    for move in moves:
+        history = advanced(history, move, CONSOLIDATOR)
+        assert success(history.book) == success(book)
+        assert set(history.book.ids) <= set(book.ids)
+
+
+@given(
+    st.lists(SINGLE | BATCHES, max_size=12),
+    st.sampled_from([Case.FAILURE_IMPERFECT_RULES, Case.FAILURE_IMPERFECT_AGENT]),
+)
+def test_no_failure_adds_a_rule_of_success(moves: list[Batch], case: Case) -> None:
+    history = History(initial=BOOK)
+    for move in moves:
+        history = advanced(history, move, BUILDER[case])
+        assert success(history.book) == success(BOOK)

@@ -1,0 +1,119 @@
+"""Rules and tasks, chosen by the words of a task."""
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs import Task
+from rules import Rule, RuleBook, RuleType, most_similar, ranked, select_rules, tokens
+from rules.retrieval import scores, words
+
+
+def rule(number: int, content: str, example: str = "", builds_on: tuple[str, ...] = ()) -> Rule:
+    type = RuleType.SUCCESS_PROCESS
+    return Rule(id=f"rule_{number}", type=type, content=content, example=example, builds_on=builds_on, log=("x" * 99,))
+
+
+def task(type: str, goal: str, id: str = "t") -> Task:
+    return Task(id=id, env="toy", split="all", type=type, goal=goal)
+
+
+HEAT = task("pick_heat_then_place", "put a hot mug in the cabinet")
+BOOK = RuleBook.of(
+    (
+        rule(0, "A receptacle must be visited before what is in it can be seen."),
+        rule(1, "To search the receptacles one after the other, use find_object."),
+        rule(2, "To heat a thing, take it to the microwave.", "heat(mug_1)", builds_on=("rule_1",)),
+        rule(3, "To cool a thing, take it to the fridge.", "cool(apple_1)"),
+        rule(4, "To look at a thing under a lamp, take it and switch on the desklamp."),
+    )
+)
+
+
+def test_words_are_taken_out_of_names() -> None:
+    assert words("pick_heat_then_place: mug_12, a Fridge-1") == ["pick", "heat", "place", "mug", "fridge"]
+
+
+def test_tokens_are_rounded_up() -> None:
+    assert [tokens("x" * n) for n in (0, 1, 7, 8)] == [0, 1, 2, 3]
+
+
+def test_all_rules_are_kept_where_they_fit() -> None:
+    assert select_rules(BOOK, HEAT, "", 10_000) == BOOK.active
+
+
+def test_within_a_budget_the_fitting_rules_come_with_those_they_build_on() -> None:
+    assert [rule.id for rule in select_rules(BOOK, HEAT, "", 65)] == ["rule_1", "rule_2"]
+    assert [rule.id for rule in select_rules(BOOK, task("pick_cool_then_place", "cool it"), "", 30)] == ["rule_3"]
+
+
+def test_a_rule_is_left_out_where_what_it_builds_on_has_no_room() -> None:
+    chosen = [rule.id for rule in select_rules(BOOK, HEAT, "", 30)]
+    assert "rule_2" not in chosen
+    assert chosen
+
+
+def test_nothing_fits_a_budget_of_nothing() -> None:
+    assert select_rules(BOOK, HEAT, "", 0) == ()
+    assert select_rules(RuleBook(), HEAT, "", 0) == ()
+
+
+def test_the_scene_decides_between_rules_that_fit_the_goal_alike() -> None:
+    plain = task("any", "do it")
+    assert [rule.id for rule in select_rules(BOOK, plain, "a desklamp_1 on the desk", 28)] == ["rule_4"]
+    assert [rule.id for rule in select_rules(BOOK, plain, "a fridge_1", 28)] == ["rule_3"]
+    assert [rule.id for rule in select_rules(BOOK, plain, "", 28)] == ["rule_0"]
+
+
+@given(st.integers(min_value=0, max_value=300), st.text(alphabet="heat col mug lamp_1", max_size=30))
+def test_the_budget_holds_and_every_named_rule_comes_along(budget: int, goal: str) -> None:
+    chosen = select_rules(BOOK, task("any", goal), goal, budget)
+    shown = ["\n".join(filter(None, (r.id, r.type, r.content, r.example))) for r in chosen]
+    assert sum(map(tokens, shown)) <= budget
+    ids = [rule.id for rule in chosen]
+    assert ids == sorted(ids)
+    assert all(set(rule.builds_on) <= set(ids) for rule in chosen)
+
+
+def test_rules_that_build_on_each_other_come_together() -> None:
+    ring = RuleBook.of((rule(0, "mug", builds_on=("rule_1",)), rule(1, "see rule_0"), rule(2, "lamp " * 50)))
+    assert [rule.id for rule in select_rules(ring, HEAT, "", 40)] == ["rule_0", "rule_1"]
+
+
+def test_ties_keep_the_order_and_repeated_words_count_once() -> None:
+    assert ranked("mug", ["lamp", "mug", "mug", "cup"]) == [1, 2, 0, 3]
+    assert scores("mug mug lamp", ["mug", "lamp lamp"]) == scores("lamp mug", ["mug", "lamp lamp"])
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["1 2", ""]])
+@pytest.mark.parametrize("query", ["", "mug", "7"])
+def test_texts_without_words_have_no_score(texts: list[str], query: str) -> None:
+    assert scores(query, texts) == [0.0] * len(texts)
+
+
+def test_ranking_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
+    ranked("mug in a box", ["a mug", "a box"] * 20)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_most_similar_task_is_of_the_same_type_where_there_is_one() -> None:
+    tasks = [
+        task("pick_and_place", "put a hot mug in the cabinet"),
+        task("pick_heat_then_place", "put a hot apple on the table"),
+        task("pick_heat_then_place", "put a hot mug on the table"),
+    ]
+    assert most_similar(HEAT, tasks) == 2
+    assert most_similar(HEAT, tasks[:1]) == 0
+    assert most_similar(HEAT, [task("look_at", "examine clock under desklamp")]) is None
+    assert most_similar(HEAT, [task("pick_heat_then_place", "?"), task("pick_heat_then_place", "?")]) == 0
+    assert most_similar(HEAT, []) is None
+
+
+def test_the_index_is_not_loaded_before_it_is_needed() -> None:
+    """It takes longer to import than the command line takes to start."""
+    import subprocess
+
+    code = "import sys, rules; assert 'bm25s' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
