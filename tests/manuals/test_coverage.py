@@ -1,0 +1,110 @@
+"""The coverage report: what is missing, what is unused, and on what grounds it says so."""
+
+import pytest
+
+from envs import Selection, load_world
+from manuals.coverage import Coverage, CoveredType, coverage, coverage_table, goals_of, scope_of
+from rules import Rule, RuleType
+
+ALFWORLD = goals_of(load_world("alfworld").select(Selection(split="generated", limit=30)))
+CLICKS: dict[str, list[str]] = {"click-checkboxes": [], "click-checkboxes-large": [], "click-tab": []}
+
+
+def success(number: int, content: str) -> Rule:
+    return Rule(id=f"rule_{number}", type=RuleType.SUCCESS_PROCESS, content=content)
+
+
+def about(content: str, goals: dict[str, list[str]]) -> dict[str, str]:
+    """The types that one success rule covers, and on what grounds."""
+    report = coverage([success(0, content)], goals, {})
+    return {each.type: each.grounds for each in report.types if each.grounds != "missing"}
+
+
+@pytest.mark.parametrize(
+    ("content", "covered"),
+    [
+        ("For pick_two_obj tasks, one by one.", {"pick_two_obj": "named"}),
+        ("In tasks of the type Pick Two Obj: one by one.", {"pick_two_obj": "named"}),
+        ("When the task is to heat an object and place it: take it.", {"pick_heat_then_place": "likely"}),
+        ("For putting a hot thing somewhere.", {"pick_heat_then_place": "likely"}),
+        ("For cleaning and for cooling.", {"pick_clean_then_place": "likely", "pick_cool_then_place": "likely"}),
+        ("For putting an object in or on a receptacle: find it.", {"pick_and_place": "likely"}),
+        ("For looking at a thing under a lamp.", {"look_at_obj": "likely"}),
+        ("In any task, be careful. With heat, too.", {}),
+        ("Look after the mug.\n\nHeat it.", {"look_at_obj": "likely"}),
+        ("", {}),
+    ],
+)
+def test_a_rule_covers_the_types_that_its_scope_speaks_of(content: str, covered: dict[str, str]) -> None:
+    assert about(content, ALFWORLD) == covered
+
+
+@pytest.mark.parametrize(
+    ("content", "covered"),
+    [
+        ("For click-checkboxes-large: scroll.", {"click-checkboxes-large": "named"}),
+        ("For click-checkboxes and click-tab: click.", {"click-checkboxes": "named", "click-tab": "named"}),
+        ("Many checkboxes: click each.", {"click-checkboxes": "likely"}),
+        ("Large pages of checkboxes: scroll.", {"click-checkboxes-large": "likely"}),
+        ("Tabs: click the one that is named.", {"click-tab": "likely"}),
+    ],
+)
+def test_a_name_within_a_longer_name_is_another_type(content: str, covered: dict[str, str]) -> None:
+    assert about(content, CLICKS) == covered
+
+
+def test_only_a_success_process_covers() -> None:
+    mechanism = success(0, "For pick_two_obj tasks.").model_copy(update={"type": RuleType.SPECIAL_MECHANISM})
+    assert coverage([mechanism], ALFWORLD, {}).missing == tuple(ALFWORLD)
+
+
+def test_rules_that_nobody_uses_and_rules_that_name_none_are_told() -> None:
+    rules = [
+        success(1, "Heat it, as rule_7 says."),
+        success(2, "Cool it.").model_copy(update={"builds_on": ("rule_9", "rule_1"), "example": "# rule_7"}),
+        success(3, "Clean it.").model_copy(update={"log": ("took over what rule_8 said",)}),
+    ]
+    report = coverage(rules, ALFWORLD, {"rule_2": 4, "rule_3": 0, "rule_8": 1})
+    assert report.never_cited == ("rule_1", "rule_3")
+    assert report.dangling == {"rule_1": ("rule_7",), "rule_2": ("rule_7", "rule_9")}
+    assert report.missing == ("pick_and_place", "look_at_obj", "pick_two_obj")
+
+
+def test_goals_leave_out_what_is_particular_to_a_task() -> None:
+    goals = goals_of(load_world("toy").select(Selection()))
+    assert set(goals["fetch"]) == {"put the on the table"}
+    assert len(goals["fetch_two"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("content", "scope"), [("One. Two.", "One."), ("One\nand\n\nTwo", "One\nand"), ("a.b c", "a.b c")]
+)
+def test_a_scope_is_the_first_sentence(content: str, scope: str) -> None:
+    assert scope_of(success(0, content)) == scope
+
+
+def test_the_table_reads_in_a_terminal_and_as_markdown() -> None:
+    report = Coverage(
+        types=(
+            CoveredType(type="fetch", grounds="named", rule_ids=("rule_1", "rule_2")),
+            CoveredType(type="fetch_two", grounds="likely", rule_ids=("rule_3",), words=("both", "two")),
+            CoveredType(type="lose", grounds="missing"),
+        ),
+        never_cited=("rule_2",),
+        dangling={"rule_1": ("rule_0",)},
+    )
+    assert (
+        coverage_table(report)
+        == """\
+| task type | success process    | rules          |
+| --------- | ------------------ | -------------- |
+| fetch     | named              | rule_1, rule_2 |
+| fetch_two | likely (both, two) | rule_3         |
+| lose      | missing            | -              |
+
+Without a success process: lose.
+Never cited by a planner: rule_2.
+Naming rules that are not there: rule_1 (names rule_0)."""
+    )
+    nothing = coverage_table(coverage([], {}, {}))
+    assert "Without a success process: no task type." in nothing
