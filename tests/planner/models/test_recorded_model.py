@@ -23,6 +23,7 @@ from planner.models import (
     labelled,
     request_key,
 )
+from tests.ear import Ear
 
 
 def say(*texts: str) -> list[Message]:
@@ -119,17 +120,10 @@ def test_errors_are_not_kept(tmp_path: Path) -> None:
 
 def test_a_reply_that_is_cut_is_recorded_whole_and_cut_again(tmp_path: Path) -> None:
     path, text = tmp_path / "a.jsonl", "0123456789" * 10
-    heard: list[str] = []
-
-    def two_pieces(piece: str) -> bool:
-        heard.append(piece)
-        return len(heard) < 2
-
-    first = RecordedModel(path, ScriptedModel([text])).complete(say("a"), Sampling(), two_pieces)
-    assert (first.text, first.finish) == ("".join(heard), "cut")
-    assert len(heard) == 2
-    heard.clear()
-    again = RecordedModel(path).complete(say("a"), Sampling(), two_pieces)
+    first = RecordedModel(path, ScriptedModel([text])).complete(say("a"), Sampling(), ear := Ear(pieces=2))
+    assert (first.text, first.finish) == (ear.text, "cut")
+    assert len(ear.heard) == 2
+    again = RecordedModel(path).complete(say("a"), Sampling(), Ear(pieces=2))
     assert (again.text, again.finish) == (first.text, "cut")
     assert RecordedModel(path).complete(say("a"), Sampling()).text == text
 
