@@ -50,7 +50,7 @@ class OpenAIModel:
         base_url: str | None = None,
         api_key: str | None = None,
         concurrency: int = 8,
-        timeout: float = 300.0,
+        timeout: float = 600.0,
         retries: int = 6,
         backoff: float = 1.0,
         extra_body: Mapping[str, object] | None = None,
@@ -117,7 +117,10 @@ class OpenAIModel:
     def _draw(self, messages: Sequence[Message], sent: dict[str, Any], hearing: Hearing) -> Received:
         create: Any = self._client.chat.completions.create
         told = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
-        answer = create(model=self._model, messages=told, extra_body=self._extra_body or None, **sent)
+        try:
+            answer = create(model=self._model, messages=told, extra_body=self._extra_body or None, **sent)
+        except ValueError as error:
+            raise BrokenStream(f"the server's answer is no JSON: {error}") from error
         return read_stream(answer, hearing) if sent.get("stream") else read_whole(answer, hearing)
 
     def _reply(self, received: Received, messages: Sequence[Message], seconds: float) -> Reply:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from planner.models.types import Message, Usage
 
@@ -12,6 +13,7 @@ MESSAGE_TOKENS = 4
 """What a chat template adds to each message: its role and two marks."""
 
 
+@lru_cache(maxsize=512)  # a conversation is counted again at each of its replies
 def estimate_tokens(text: str) -> int:
     """About how many tokens a text is, meant to be rather too many than too few.
 

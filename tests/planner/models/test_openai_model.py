@@ -272,6 +272,13 @@ def test_a_stream_that_breaks_after_its_last_word_is_whole(server: Server) -> No
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("body", ["{broken", "[]", '{"choices": []}', "null", "<html>hello</html>"])
+def test_a_whole_answer_that_is_none_is_asked_again(server: Server, body: str) -> None:
+    server.troubles += [Refusal(400, param="stream"), Refusal(200, body=body)]
+    assert model(server).complete(ASK, Sampling()).text == TEXT
+    assert len(server.requests) == 3
+
+
 def test_an_error_in_a_stream_that_nothing_mends_is_not_asked_again(server: Server) -> None:
     server.troubles += [Break(after=1, last='{"error": {"message": "bad key", "code": 401}}')]
     with pytest.raises(ModelRefused, match="bad key"):
