@@ -7,6 +7,7 @@ with serving(lambda messages: "hello") as server:
 """
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -97,9 +98,7 @@ def serving(answer: Answer, **settings: Any) -> Iterator[Server]:
     """Serve on a free port of this machine until the block ends; ``settings`` are fields of Server."""
     state = Server(answer, **settings)
     handler = type("Bound", (Handler,), {"state": state})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    server.block_on_close = False
+    server = Listening(("127.0.0.1", 0), handler)
     state.url = f"http://127.0.0.1:{server.server_port}/v1"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
@@ -109,6 +108,17 @@ def serving(answer: Answer, **settings: Any) -> Iterator[Server]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+class Listening(ThreadingHTTPServer):
+    """Does not mind clients that hang up."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
+from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,6 +31,7 @@ DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
 """Set to 1, this environment variable forbids every server but those on this machine."""
 LONGEST_BACK_OFF = 60.0
+_JITTER = random.Random()  # of its own: the global one may be seeded for a run
 
 
 class OpenAIModel:
@@ -48,7 +50,7 @@ class OpenAIModel:
         base_url: str | None = None,
         api_key: str | None = None,
         concurrency: int = 8,
-        timeout: float = 300.0,
+        timeout: float = 600.0,
         retries: int = 6,
         backoff: float = 1.0,
         extra_body: Mapping[str, object] | None = None,
@@ -96,7 +98,7 @@ class OpenAIModel:
     def _wait(self, error: Failure, requests: int) -> None:
         """Wait before asking again; when the server is busy with us, all threads do."""
         asked = retry_after(error)
-        back_off = min(self._backoff * 2.0 ** (requests - 1), LONGEST_BACK_OFF) * random.uniform(0.75, 1.25)
+        back_off = min(self._backoff * 2.0 ** (requests - 1), LONGEST_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
         if rate_limited(error) or asked is not None:
             self._gate.close_for(back_off if asked is None else asked)
         else:
@@ -115,16 +117,21 @@ class OpenAIModel:
     def _draw(self, messages: Sequence[Message], sent: dict[str, Any], hearing: Hearing) -> Received:
         create: Any = self._client.chat.completions.create
         told = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
-        answer = create(model=self._model, messages=told, extra_body=self._extra_body or None, **sent)
+        try:
+            answer = create(model=self._model, messages=told, extra_body=self._extra_body or None, **sent)
+        except ValueError as error:
+            raise BrokenStream(f"the server's answer is no JSON: {error}") from error
         return read_stream(answer, hearing) if sent.get("stream") else read_whole(answer, hearing)
 
     def _reply(self, received: Received, messages: Sequence[Message], seconds: float) -> Reply:
+        """The reply; where a server's name for its model is the path of a file, without the folders of its machine."""
         text = received.text or received.refusal
+        served = received.model or self._model
         return Reply(
             text=text,
             finish=received.finish,
             usage=received.usage or estimated_usage(messages, text),
-            model=received.model or self._model,
+            model=PurePath(served).name if served.startswith("/") else served,
             seconds=seconds,
         )
 

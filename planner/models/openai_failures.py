@@ -65,7 +65,7 @@ def rate_limited(error: Failure) -> bool:
 
 
 def retry_after(error: Failure) -> float | None:
-    """Seconds that the server asks to wait, from a number or a date; None where it does not say."""
+    """Seconds that the server asks to wait, from a number or a date; None where it does not say, or says none."""
     if not isinstance(error, openai.APIStatusError):
         return None
     asked = error.response.headers.get("retry-after", "")
@@ -76,7 +76,7 @@ def retry_after(error: Failure) -> float | None:
             seconds = parsedate_to_datetime(asked).timestamp() - time.time()
         except ValueError:
             return None
-    return min(max(seconds, 0.0), LONGEST_WAIT) if seconds == seconds else None  # not a number differs from itself
+    return min(seconds, LONGEST_WAIT) if seconds > 0 else None
 
 
 def final(error: Failure, who: str, requests: int, key: str) -> ContextExceeded | ModelRefused | ModelUnavailable:

@@ -9,7 +9,7 @@ from planner.errors import NotRecorded
 from planner.models.missing import explain
 from planner.models.recording import Entry, Header, append, read
 from planner.models.requests import request_key
-from planner.models.telling import tell
+from planner.models.telling import PIECE, tell
 from planner.models.types import Message, Model, OnText, Reply, Sampling
 
 
@@ -53,31 +53,39 @@ class RecordedModel:
         return Reply(text=text, finish=finish, usage=entry.usage, model=entry.model, replayed=True)
 
     def _record(self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None) -> Reply:
-        listener = Listener(on_text)
-        reply = inner.complete(messages, sampling, listener if on_text else None)
+        listener = Listener(on_text) if on_text else None
+        reply = inner.complete(messages, sampling, listener)
         if reply.finish == "stop":
             entry = Entry.of(messages, sampling, reply)
             with self._lock:
                 append(self.path, self._header, entry)
                 self._entries[entry.key] = entry
-        return listener.as_heard(reply)
+        return listener.as_wanted(reply) if listener else reply
 
 
 class Listener:
     """Hears a reply to its end on behalf of one who may want no more of it earlier."""
 
-    def __init__(self, on_text: OnText | None) -> None:
-        self._on_text, self._heard, self._enough = on_text, 0, False
+    def __init__(self, on_text: OnText) -> None:
+        self._on_text, self._heard, self._told, self._wanted = on_text, "", 0, True
 
-    def __call__(self, piece: str) -> bool:
-        """Pass a piece on while it is wanted; the reply always goes on."""
-        if self._on_text is not None and not self._enough:
-            self._heard += len(piece)
-            self._enough = not self._on_text(piece)
+    def __call__(self, text: str) -> bool:
+        """Pass on what makes whole pieces; the reply always goes on."""
+        self._heard += text
+        self._tell(len(self._heard) - PIECE)
         return True
 
-    def as_heard(self, reply: Reply) -> Reply:
-        """The reply as far as it was wanted."""
-        if not self._enough or self._heard >= len(reply.text):
+    def as_wanted(self, reply: Reply) -> Reply:
+        """Pass on what is left; the reply as far as it was wanted."""
+        if self._heard != reply.text:
+            return reply  # it began anew after a broken stream, and otherwise
+        self._tell(len(self._heard) - 1)
+        if self._told == len(self._heard):
             return reply
-        return reply.model_copy(update={"text": reply.text[: self._heard], "finish": "cut"})
+        return reply.model_copy(update={"text": reply.text[: self._told], "finish": "cut"})
+
+    def _tell(self, last_start: int) -> None:
+        while self._wanted and self._told <= last_start:
+            piece = self._heard[self._told : self._told + PIECE]
+            self._told += len(piece)
+            self._wanted = self._on_text(piece)

@@ -1,6 +1,7 @@
 """Finding a model by what the command line calls it."""
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -71,6 +72,7 @@ def _scripted(rest: str, stopped: Stopped) -> Model:
         raise UnknownModel(f"there is no file {file}; scripted:FILE.py:NAME names a function in a file of yours")
     module = ModuleType(f"planbook_script_{path.stem}")
     module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses look for it there
     try:
         exec(compile(path.read_bytes(), path, "exec"), vars(module))
     except Exception as error:

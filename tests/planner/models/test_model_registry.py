@@ -11,10 +11,16 @@ from tests.openai_server import serving
 
 ASK = [Message(role="user", content="Where is the mug?")]
 SCRIPT = """
+from __future__ import annotations
+from dataclasses import dataclass
 from planner.models import Message, Sampling
 
 replies = ["one", "two"]
 number = 7
+
+@dataclass
+class Seen:
+    text: str
 
 def answer(messages, sampling):
     return f"{messages[-1].content} {sampling.seed}"

@@ -14,6 +14,7 @@ import pytest
 from planner.errors import ContextExceeded, EpisodeStopped, ModelRefused, ModelUnavailable
 from planner.models import Message, Reply, Sampling, Usage, estimated_usage
 from planner.models.openai_api import OpenAIModel
+from tests.ear import Ear
 from tests.openai_server import Break, Completion, Refusal, Server, Silence, serving
 
 ASK = [Message(role="system", content="You are brief."), Message(role="user", content="Say hello, twice.")]
@@ -28,7 +29,8 @@ def server() -> Iterator[Server]:
 
 
 def model(server: Server, **settings: Any) -> OpenAIModel:
-    return OpenAIModel("some-model", **({"base_url": server.url, "api_key": KEY, "backoff": 0.01} | settings))
+    given: dict[str, Any] = {"base_url": server.url, "api_key": KEY, "backoff": 0.01}
+    return OpenAIModel("some-model", **(given | settings))
 
 
 def test_a_request_says_what_the_method_set(server: Server) -> None:
@@ -73,10 +75,9 @@ def test_a_refused_parameter_is_replaced_once_and_for_all(server: Server, name: 
 
 def test_a_server_that_refuses_nearly_everything_still_answers(server: Server) -> None:
     server.refuses = frozenset({"temperature", "seed", "stop", "max_tokens", "stream_options", "stream"})
-    heard: list[str] = []
-    asked = model(server)
-    reply = asked.complete(ASK, Sampling(stop=("END",)), lambda piece: not heard.append(piece))
-    assert (reply.text, heard, reply.usage) == (TEXT, [TEXT], Usage(prompt=5, completion=4))
+    ear, asked = Ear(), model(server)
+    reply = asked.complete(ASK, Sampling(stop=("END",)), ear)
+    assert (reply.text, ear.heard, reply.usage) == (TEXT, [TEXT], Usage(prompt=5, completion=4))
     assert set(server.requests[-1]) == {"model", "messages", "max_completion_tokens"}
     assert asked.replaced["max_tokens"] == "max_completion_tokens"
 
@@ -193,6 +194,13 @@ def test_the_server_says_how_long_to_wait(server: Server, form: str) -> None:
     assert 0.9 < server.times[1] - server.times[0] < 4
 
 
+@pytest.mark.parametrize("after", ["0", "-5", "nan", "soon", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_a_wait_of_nothing_is_a_back_off(server: Server, after: str) -> None:
+    server.troubles += [Refusal(429, headers={"Retry-After": after})]
+    model(server, backoff=0.2).complete(ASK, Sampling())
+    assert 0.14 < server.times[1] - server.times[0] < 5
+
+
 def test_a_wait_can_be_interrupted(server: Server) -> None:
     server.troubles += [Refusal(429, headers={"Retry-After": "100000"})]
     stop = threading.Event()
@@ -243,25 +251,32 @@ def test_no_more_requests_at_once_than_allowed(server: Server) -> None:
 )
 def test_a_broken_stream_is_asked_again_and_heard_once(server: Server, trouble: Break) -> None:
     server.troubles += [trouble]
-    heard: list[str] = []
-    reply = model(server).complete(ASK, Sampling(), lambda piece: not heard.append(piece))
-    assert (reply.text, "".join(heard), reply.finish) == (TEXT, TEXT, "stop")
+    ear = Ear()
+    reply = model(server).complete(ASK, Sampling(), ear)
+    assert (reply.text, ear.text, reply.finish) == (TEXT, TEXT, "stop")
     assert len(server.requests) == 2
 
 
 def test_a_stream_that_turns_out_otherwise_is_heard_no_further() -> None:
     texts = iter(["the first answer, cut off", "a second answer, whole"])
-    heard: list[str] = []
+    ear = Ear()
     with serving(lambda messages: next(texts)) as server:
         server.troubles += [Break(after=1)]
-        reply = model(server).complete(ASK, Sampling(), lambda piece: not heard.append(piece))
-    assert (reply.text, heard) == ("a second answer, whole", ["the firs"])
+        reply = model(server).complete(ASK, Sampling(), ear)
+    assert (reply.text, ear.heard) == ("a second answer, whole", ["the firs"])
 
 
 def test_a_stream_that_breaks_after_its_last_word_is_whole(server: Server) -> None:
     server.troubles += [Break(after=5)]
     assert model(server).complete(ASK, Sampling()).usage.estimated
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("body", ["{broken", "[]", '{"choices": []}', "null", "<html>hello</html>"])
+def test_a_whole_answer_that_is_none_is_asked_again(server: Server, body: str) -> None:
+    server.troubles += [Refusal(400, param="stream"), Refusal(200, body=body)]
+    assert model(server).complete(ASK, Sampling()).text == TEXT
+    assert len(server.requests) == 3
 
 
 def test_an_error_in_a_stream_that_nothing_mends_is_not_asked_again(server: Server) -> None:
@@ -271,16 +286,11 @@ def test_an_error_in_a_stream_that_nothing_mends_is_not_asked_again(server: Serv
 
 
 def test_a_listener_that_has_enough_closes_the_stream() -> None:
-    heard: list[str] = []
-
-    def listen(piece: str) -> bool:
-        heard.append(piece)
-        return len(heard) < 3
-
+    ear = Ear(pieces=3)
     with serving(lambda messages: "word " * 400, pause=0.01) as server:
-        reply = model(server).complete(ASK, Sampling(), listen)
+        reply = model(server).complete(ASK, Sampling(), ear)
         assert (reply.text, reply.finish) == ("word " * 4 + "word", "cut")
-        assert reply.text == "".join(heard)
+        assert reply.text == ear.text
         assert reply.usage == estimated_usage(ASK, reply.text)
         deadline = time.monotonic() + 5
         while not server.hung_up and time.monotonic() < deadline:
@@ -313,6 +323,11 @@ def test_how_a_reply_ends(completion: Completion, finish: str, text: str, refuse
     with serving(lambda messages: completion, refuses=refuses) as server:
         reply = model(server).complete(ASK, Sampling())
     assert (reply.finish, reply.text) == (finish, text)
+
+
+def test_a_model_named_by_its_file_keeps_the_servers_folders_out(server: Server) -> None:
+    server.model = "/home/someone/models/small.gguf"
+    assert model(server).complete(ASK, Sampling()).model == "small.gguf"
 
 
 def test_cached_tokens_are_told() -> None:

@@ -1,6 +1,8 @@
 """Recordings: replayed, added to, cut off by kills, and missed."""
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -23,6 +25,7 @@ from planner.models import (
     labelled,
     request_key,
 )
+from tests.ear import Ear
 
 
 def say(*texts: str) -> list[Message]:
@@ -31,6 +34,19 @@ def say(*texts: str) -> list[Message]:
 
 def echo(messages: Sequence[Message], sampling: Sampling) -> str:
     return f"{messages[-1].content}, drawn {sampling.sample}"
+
+
+class InPieces:
+    """A model that tells its text in pieces of its own size."""
+
+    def __init__(self, text: str, size: int) -> None:
+        self.name, self.text, self.size = "pieces", text, size
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        assert on_text is not None
+        for start in range(0, len(self.text), self.size):
+            assert on_text(self.text[start : start + self.size])
+        return Reply(text=self.text)
 
 
 class Ending:
@@ -119,19 +135,24 @@ def test_errors_are_not_kept(tmp_path: Path) -> None:
 
 def test_a_reply_that_is_cut_is_recorded_whole_and_cut_again(tmp_path: Path) -> None:
     path, text = tmp_path / "a.jsonl", "0123456789" * 10
-    heard: list[str] = []
-
-    def two_pieces(piece: str) -> bool:
-        heard.append(piece)
-        return len(heard) < 2
-
-    first = RecordedModel(path, ScriptedModel([text])).complete(say("a"), Sampling(), two_pieces)
-    assert (first.text, first.finish) == ("".join(heard), "cut")
-    assert len(heard) == 2
-    heard.clear()
-    again = RecordedModel(path).complete(say("a"), Sampling(), two_pieces)
+    first = RecordedModel(path, ScriptedModel([text])).complete(say("a"), Sampling(), ear := Ear(pieces=2))
+    assert (first.text, first.finish) == (ear.text, "cut")
+    assert len(ear.heard) == 2
+    again = RecordedModel(path).complete(say("a"), Sampling(), Ear(pieces=2))
     assert (again.text, again.finish) == (first.text, "cut")
     assert RecordedModel(path).complete(say("a"), Sampling()).text == text
+
+
+@given(st.text(min_size=1, max_size=60), st.integers(1, 6), st.integers(1, 30))
+def test_recording_and_replay_cut_at_the_same_character(
+    tmp_path_factory: pytest.TempPathFactory, text: str, pieces: int, size: int
+) -> None:
+    path = tmp_path_factory.mktemp("cut") / "a.jsonl"
+    live, again = Ear(pieces), Ear(pieces)
+    first = RecordedModel(path, InPieces(text, size)).complete(say("a"), Sampling(), live)
+    second = RecordedModel(path).complete(say("a"), Sampling(), again)
+    assert (first.text, first.finish, live.heard) == (second.text, second.finish, again.heard)
+    assert live.text == first.text
 
 
 def test_threads_that_ask_the_same_pay_once(tmp_path: Path) -> None:
@@ -152,6 +173,25 @@ def test_threads_that_ask_the_same_pay_once(tmp_path: Path) -> None:
     assert sorted(asked) == ["0", "1", "2"]
     replay = RecordedModel(tmp_path / "a.jsonl")
     assert all(replay.complete(request, Sampling()).text == "yes" for request in requests)
+
+
+def test_processes_may_record_into_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    code = """
+import sys
+from planner.models import Message, RecordedModel, Sampling, ScriptedModel
+model = RecordedModel(sys.argv[1], ScriptedModel(lambda messages, sampling: "x" * 20_000))
+for number in range(25):
+    model.complete([Message(role="user", content=f"{sys.argv[2]} {number}")], Sampling())
+"""
+    env = {"PYTHONPATH": str(Path(__file__).parents[3])}
+    runs = [subprocess.Popen([sys.executable, "-c", code, str(path), name], env=env) for name in ("a", "b")]
+    assert [run.wait(timeout=60) for run in runs] == [0, 0]
+    replay = RecordedModel(path)
+    for name in ("a", "b"):
+        for number in range(25):
+            assert replay.complete(say(f"{name} {number}"), Sampling()).text == "x" * 20_000
+    assert len(path.read_bytes().splitlines()) == 51
 
 
 def test_a_kill_at_any_byte_loses_at_most_the_line_being_written(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from planner.errors import ContextExceeded, ModelRefused
 from planner.models import Message, Model, Sampling, ScriptedModel, estimated_usage
+from tests.ear import Ear
 
 ASK = [Message(role="user", content="What now?")]
 
@@ -41,14 +42,14 @@ def test_threads_share_the_texts() -> None:
 
 def test_a_listener_hears_pieces_and_may_stop() -> None:
     text = "x" * 100
-    heard: list[str] = []
-    assert ScriptedModel([text]).complete(ASK, Sampling(), lambda piece: not heard.append(piece)).finish == "stop"
-    assert "".join(heard) == text
-    assert len(heard) > 3
+    ear = Ear()
+    assert ScriptedModel([text]).complete(ASK, Sampling(), ear).finish == "stop"
+    assert ear.text == text
+    assert len(ear.heard) > 3
 
     reply = ScriptedModel([text]).complete(ASK, Sampling(), lambda piece: False)
-    assert (reply.text, reply.finish) == (heard[0], "cut")
-    assert reply.usage == estimated_usage(ASK, heard[0])
+    assert (reply.text, reply.finish) == (ear.heard[0], "cut")
+    assert reply.usage == estimated_usage(ASK, ear.heard[0])
     short = ScriptedModel(["short"]).complete(ASK, Sampling(), lambda piece: False)
     assert (short.text, short.finish) == ("short", "stop")  # it was at its end anyway
 
