@@ -87,6 +87,8 @@ class Change(Learnt):
 
     def on(self, book: RuleBook) -> RuleBook:
         """The book with the change. Raises BadHistory for a book that the change was not made for."""
+        if again := [id for id in self.assigned if book.was_given(id)]:
+            raise BadHistory(f"{self.batch.where}: {', '.join(again)} was given to a rule before this change")
         rules = {rule.id: rule for rule in book.active}
         for touched in self.touched:
             if rules.pop(touched.id, None) != touched.before:

@@ -100,6 +100,14 @@ def test_a_change_fits_only_the_book_it_was_made_for() -> None:
     change = apply(BOOK, batch(UpdateRule(id="rule_0", content="Other.")), USER)
     with pytest.raises(BadHistory, match="rule_0 is not what it was"):
         change.on(change.on(BOOK))
+    assert change.on(changed(BOOK, note("Since then."))).next_number == 5
+
+
+def test_a_change_does_not_give_an_id_that_was_given_since() -> None:
+    change = apply(BOOK, batch(note("Late.")), USER)
+    since = changed(changed(BOOK, note("Since then.")), DeleteRule(id="rule_4"))
+    with pytest.raises(BadHistory, match="rule_4 was given to a rule before this change"):
+        change.on(since)
 
 
 def test_an_id_is_not_given_again_and_prose_is_left_alone() -> None:
@@ -172,6 +180,8 @@ def test_the_content_of_another_rule_is_refused_however_it_is_spaced() -> None:
     again = MECHANISM.content.upper().replace(" ", "  \n")
     assert "its content is that of rule_0: update rule_0 instead" in refusal(note(again))[0]
     assert "its content is that of rule_0" in refusal(UpdateRule(id="rule_3", content=again))[0]
+    second = UpdateRule(id="rule_3", log="seen again")
+    assert "edit 1, update_rule rule_0" in refusal(UpdateRule(id="rule_0", content=UNRESOLVED.content), second)[0]
     assert "edit 2, write_rule: its content is that of rule_4" in refusal(note("Twice."), note("twice."))[0]
 
 
@@ -185,6 +195,7 @@ def test_a_deletion_names_the_rules_that_cite_the_deleted_one() -> None:
         "edit 1, delete_rule rule_1: rule_2 would still name rule_1: update it in the same batch so that rule_1 is "
         "named no more (content, example, builds_on), or keep rule_1"
     ]
+    assert len(refusal(DeleteRule(id="rule_1"), permissions=CONSOLIDATOR)) == 1
     half = UpdateRule(id="rule_2", content="To put a thing on the table, search for it.")
     assert "rule_2 would still name rule_1" in refusal(half, DeleteRule(id="rule_1"))[0]
     whole = half.model_copy(update={"builds_on": ("rule_0",)})

@@ -114,6 +114,15 @@ HOSTILE = {
     "a class field acts": ("class f:\n    x = agent.table()", "the class f does more than define"),
     "a method's default acts": ("class f:\n    def g(self, x=agent.table()):\n        pass", "a default of g"),
     "a base that is none": ("def g():\n    pass\nclass f(g):\n    pass", "the class f derives from"),
+    "two bases that do not go together": (
+        "class f(ValueError, object, KeyError):\n    pass",
+        "the class f derives from",
+    ),
+    "a metaclass": ("class f(object, metaclass=len):\n    pass", "the class f derives from"),
+    "fields that do not fit those derived from": (
+        "from dataclasses import dataclass\nclass g:\n    pass\n@dataclass\nclass f(g):\n    x: int",
+        "the class f derives from",
+    ),
     "members that run their constructor": (
         "from enum import Enum\nclass f(Enum):\n    A = 1\n    def __init__(self, x):\n        agent.open('box_1')",
         "the class f derives from",

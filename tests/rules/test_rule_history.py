@@ -51,6 +51,8 @@ def test_undo_says_what_there_is(history: History) -> None:
         History(initial=BOOK).undo(1)
     with pytest.raises(BadHistory, match="undoing change 2 changes nothing"):
         history.undo(2).undo(2)
+    with pytest.raises(BadHistory, match="undoing change 1 changes nothing"):
+        history.undo(1).undo(1)
 
 
 def test_a_change_for_another_book_is_not_recorded(history: History) -> None:
