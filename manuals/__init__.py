@@ -1,19 +1,39 @@
 """How what was learnt is told to a reader, and what ships with planbook: procedures for each world."""
 
-from manuals.errors import BadStart, ManualsError
+from manuals.coverage import Coverage, coverage
+from manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
+from manuals.formulator import formulate
+from manuals.knowledge import read_knowledge
 from manuals.library import SHIPPED, ProcedureLibrary
+from manuals.manual import Manual, Section
+from manuals.markdown import parse, render
+from manuals.shortening import within
 from manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
+from manuals.writing import write_knowledge
 from planner import checked_procedure
 
 __all__ = [
     "SHIPPED",
+    "BadKnowledge",
+    "BadManual",
     "BadStart",
+    "Coverage",
+    "Manual",
     "ManualsError",
     "ProcedureLibrary",
+    "Section",
     "Start",
+    "TooLong",
     "checked_procedure",
+    "coverage",
+    "formulate",
+    "parse",
+    "read_knowledge",
     "read_start",
+    "render",
     "starts",
     "types_to_build_on",
     "usual_starts",
+    "within",
+    "write_knowledge",
 ]

@@ -78,7 +78,7 @@ class Learner:
         self._run, self._config, self.learning = run, run.config, run.config.learning
         self._states: dict[str, State] = {}
         self._undone = undone(run)
-        self._tasks = [entry.task for entry in run.entries()]
+        self._entries = run.entries()
 
     def state(self, task_type: str) -> State:
         """What is known for tasks of a type."""
@@ -114,7 +114,7 @@ class Learner:
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
         if self.learning.procedures and kind in knowledge.skills and ending.outcome.solved:
-            state = self._with_procedure(scope, state, kind, lane)
+            state = self._with_procedure(scope, state, entry, lane)
         blamed: frozenset[str] = frozenset()
         if "rules" not in left_out and (not self.learning.rules_for or kind in self.learning.rules_for):
             terms = terms_of(config)
@@ -126,29 +126,32 @@ class Learner:
         state = state.model_copy(update={"citations": (*state.citations, _citation(trajectory, blamed))})
         return self._consolidated(scope, state, lane)
 
-    def _with_procedure(self, scope: Scope, state: State, kind: str, lane: Lane) -> State:
+    def _with_procedure(self, scope: Scope, state: State, entry: Entry, lane: Lane) -> State:
         """Generalise the newest skill, unless a verified procedure for its type is there already."""
+        kind, config = entry.task.type, self._config
         if kind in state.knowledge.procedures:
             return state
-        config = self._config
-        tasks = [task for task in self._tasks if task.type == kind]
+        tasks = [each.task for each in self._entries if each.task.type == kind]
         child = scope.child("procedure")
         generalised = generalise(
             child,
             state.knowledge,
             kind,
-            self._begun(kind),
+            self._played(entry),
             verifier(self._run, child, lane, kind, tasks),
             world=config.world,
             options=config.world_options,
         )
         return state.model_copy(update={"knowledge": admit(state.knowledge, generalised.procedure)})
 
-    def _begun(self, kind: str) -> list[Task]:
-        """The tasks of a type that have been played, with the goals and params that they have since they began."""
-        rounds = [row for row in self._run.store.events("task", "task") if row.scope.endswith("/round/0")]
-        begun = [Task.model_validate(row.body["task"]) for row in rounds]
-        return [task for task in {task.id: task for task in begun}.values() if task.type == kind]
+    def _played(self, last: Entry) -> list[Trajectory]:
+        """The episodes of an entry's type, up to that entry."""
+        entries = [each for each in self._entries[: last.index + 1] if each.task.type == last.task.type]
+        played = [read_trajectory(*episode_events(self._run, each)) for each in entries if self._has_begun(each)]
+        return [trajectory for trajectory in played if trajectory.rounds]
+
+    def _has_begun(self, entry: Entry) -> bool:
+        return any(row.scope != entry.path for row in self._run.store.events(entry.path))
 
     def _consolidated(self, scope: Scope, state: State, lane: Lane) -> State:
         terms = terms_of(self._config)

@@ -136,11 +136,20 @@ class Episode:
         return self._close_cell(frame, code, source, thought, feedback)
 
     @contextmanager
-    def frame(self, name: str, functions: Functions | None = None, helpers: str = "") -> Iterator[Frame]:
-        """A namespace of its own for the cells run inside: only the given functions and helpers are passed in."""
+    def frame(
+        self,
+        name: str,
+        functions: Functions | None = None,
+        helpers: str = "",
+        params: Mapping[str, JsonValue] | None = None,
+    ) -> Iterator[Frame]:
+        """A namespace of its own for the cells run inside: only the given functions and helpers are passed in.
+
+        ``params``, if given, are what ``task.params`` holds there in the place of the task's own.
+        """
         outer = self._frames.innermost
         scope = (outer.scope if outer else self._round).child(name)
-        frame = self._open_frame(scope, functions or {}, helpers)
+        frame = self._open_frame(scope, functions or {}, helpers, params)
         try:
             yield frame
         finally:
@@ -239,9 +248,11 @@ class Episode:
     def _innermost(self) -> Frame:
         return self._frames.innermost or self._open_frame(self._round, {}, "")
 
-    def _open_frame(self, scope: Scope, functions: Functions, helpers: str) -> Frame:
+    def _open_frame(
+        self, scope: Scope, functions: Functions, helpers: str, params: Mapping[str, JsonValue] | None = None
+    ) -> Frame:
         shown = self.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
-        task = {**shown, "observation": self.observation.text}
+        task = {**shown, "observation": self.observation.text, **({} if params is None else {"params": dict(params)})}
         seed = f"{self.terms.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
 

@@ -23,7 +23,7 @@ class Sampling(Record):
     """How a reply is drawn; a value of None is not sent at all, for servers that refuse it."""
 
     temperature: float | None = 0.0
-    max_tokens: int | None = Field(default=2_000, ge=1)
+    max_tokens: int | None = Field(default=4_000, ge=1)
     """Tokens of one reply."""
     context: int = Field(default=16_000, ge=500)
     """Tokens that prompt and reply may have together."""

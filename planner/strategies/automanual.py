@@ -37,7 +37,8 @@ def automanual(episode: Episode, options: BaseModel) -> None:
     chosen = AutoManualOptions.model_validate(options)
     recall = episode.recall()
     tried = _procedure_first(episode, recall) if chosen.procedures_first else ""
-    with episode.frame("plan", helpers=recall.helpers):
+    params = episode.world.told_params(episode.task)
+    with episode.frame("plan", helpers=recall.helpers, params=params):
         answer = episode.ask(
             PLANNER,
             PROMPTS["automanual/task"],
