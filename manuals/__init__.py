@@ -3,13 +3,12 @@
 from manuals.coverage import Coverage, coverage
 from manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
 from manuals.formulator import formulate
-from manuals.knowledge import read_knowledge
+from manuals.knowledge import read_knowledge, write_knowledge
 from manuals.library import SHIPPED, ProcedureLibrary
 from manuals.manual import Manual, Section
 from manuals.markdown import parse, render
 from manuals.shortening import within
 from manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
-from manuals.writing import write_knowledge
 from planner import checked_procedure
 
 __all__ = [

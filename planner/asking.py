@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from planner.errors import ModelError
-from planner.models.context import Fitted, fit
+from planner.models.context import Fitted, fit, room
+from planner.models.requests import labelled
 from planner.models.types import Message, Model, Reply, Sampling
 
 Read = TypeVar("Read")
@@ -55,14 +56,16 @@ class Roles:
 
     def fit(self, role: str, messages: Sequence[Message]) -> Fitted:
         """The messages as they fit the role's context. Raises ContextExceeded."""
-        sampling = self.sampling(role)
-        return fit(messages, sampling.context - (sampling.max_tokens or 0))
+        return fit(messages, room(self.sampling(role)))
 
-    def complete(self, role: str, messages: Sequence[Message], sample: int) -> tuple[Reply, str, Sampling]:
+    def complete(
+        self, role: str, template: str, messages: Sequence[Message], sample: int
+    ) -> tuple[Reply, str, Sampling]:
         """The role's reply, the model that was asked, and how. Raises ModelError, BudgetEnded, EpisodeStopped."""
         self._guard()
         model, sampling = self._load(role), self.sampling(role).model_copy(update={"sample": sample})
-        return model.complete(messages, sampling), model.name, sampling
+        with labelled(f"{role}: {template}"):
+            return model.complete(messages, sampling), model.name, sampling
 
 
 def no_model(role: str) -> Model:

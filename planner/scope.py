@@ -89,7 +89,7 @@ class Scope:
             if different := [key for key, value in request.items() if recorded[key] != value]:
                 raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
             return Reply.model_validate(recorded["reply"])
-        reply, model, sampling = self.roles.complete(role, fitted.messages, sample)
+        reply, model, sampling = self.roles.complete(role, template, fitted.messages, sample)
         shortened: Body = {"left_out": fitted.left_out, "cut_characters": fitted.cut_characters}
         asked: Body = {"model": model, "sampling": sampling.model_dump(mode="json")}
         write(self.journal, self.path, "ask", number, {**request, **asked, **shortened, "reply": reply.model_dump()})

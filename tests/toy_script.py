@@ -36,9 +36,13 @@ def solve(agent, task):
 '''
 
 
+CONVERSATION = [""]
+
+
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     """The reply to a conversation, by what its last message asks for."""
     asked = messages[-1].content
+    CONVERSATION[:] = ["\n".join(message.content for message in messages)]
     for mark, reply in REPLIES.items():
         if mark in asked:
             return reply(asked)
@@ -93,7 +97,9 @@ def write_success(asked: str) -> str:
 
 
 def write_corrected(asked: str) -> str:
-    """The Builder after an indirect success."""
+    """The Builder after an indirect success: new the first time; the episode's rules stand earlier in the talk."""
+    if "look into every box" in CONVERSATION[-1]:
+        return _edits('rule_system.update_rule("rule_2", log="The same again.")')
     return _edits(
         'rule_system.write_rule(content="When a thing is looked for, look into every box.", type="Corrected Error")'
     )
@@ -107,7 +113,8 @@ def generalised(asked: str) -> str:
 def manual(asked: str) -> str:
     """The formulator's outline: everything in one section."""
     ids = dict.fromkeys(re.findall(r"rule_\d+", asked))
-    return f"# Manual of the toy world\n\nHow to fetch things.\n\n## Fetching\n\nLook everywhere.\n\nRules: {', '.join(ids)}\n"
+    told = "# Manual of the toy world\n\nHow to fetch things.\n\n## Fetching\n\nLook everywhere.\n\n"
+    return f"{told}Rules: {', '.join(ids)}\n"
 
 
 def consolidated(asked: str) -> str:
