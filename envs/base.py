@@ -130,6 +130,11 @@ class Environment(ABC):
         return tasks
 
     @classmethod
+    def takes_seeds(cls, split: str) -> bool:
+        """Whether the tasks of a split are made from seeds, which a selection may name."""
+        return True
+
+    @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
         """The actions and queries under these options; unless a world says otherwise, all it has."""
         return Offered(cls.actions, cls.queries)

@@ -173,14 +173,11 @@ class Asked(BaseModel):
 
     def drawn(self, seeds: range, count: int, splits: tuple[str, ...]) -> "Asked":
         """With seeds drawn by the run's own where none are named, and the first of these splits that the world has."""
-        drawn = sorted(random.Random(f"seeds/{self.seed}").sample(seeds, count))
-        usual = [split for split in splits if split in self.world().splits]
-        return self.model_copy(
-            update={
-                "seeds": self.seeds or ",".join(map(str, drawn)),
-                "split": self.split or next(iter(usual), None),
-            }
-        )
+        world = self.world()
+        split = self.split or next((split for split in splits if split in world.splits), world.splits[0])
+        takes_seeds = world.takes_seeds(split.partition(":")[0])
+        drawn = sorted(random.Random(f"seeds/{self.seed}").sample(seeds, count)) if takes_seeds else []
+        return self.model_copy(update={"seeds": self.seeds or ",".join(map(str, drawn)), "split": split})
 
     def selection(self) -> Selection:
         """The tasks that were chosen. Raises BadArgument."""

@@ -29,8 +29,10 @@ def set_aside(run: Run, kind: str) -> list[Task]:
     split, _, count = run.config.learning.verify.partition(":")
     if not split:
         return []
-    selection = Selection(split=split, types=(kind,), limit=int(count), seeds=tuple(range(int(count))))
-    return run.config.world.select(selection, run.config.world_options)
+    world = run.config.world
+    seeds = tuple(range(int(count))) if world.takes_seeds(split) else ()
+    selection = Selection(split=split, types=(kind,), limit=int(count), seeds=seeds)
+    return world.select(selection, run.config.world_options)
 
 
 def _verified(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Task) -> Verification:

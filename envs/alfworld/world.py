@@ -74,6 +74,11 @@ class Alfworld(Environment):
         return selecting.select(selection, cls.splits)
 
     @classmethod
+    def takes_seeds(cls, split: str) -> bool:
+        """Only generated games are made from seeds; the others are those of the data."""
+        return split == "generated"
+
+    @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """The three splits on disk, and the package that the generated games are made from."""
         on_disk = [Requirement(f"alfworld {split}", folder, games.REMEDY) for split, folder in games.found_splits()]
