@@ -68,10 +68,11 @@ def read_blame(text: str) -> Blame:
     verdict = _verdict(text)
     if verdict is None:
         raise ValueError(f"there is no verdict: {_ASKED}")
-    named = {found.lower().rstrip("s") for found in _NAMED.findall(verdict)}
+    found = list(_NAMED.finditer(verdict))
+    named = {match[1].lower().rstrip("s") for match in found}
     if len(named) > 1:
         raise ValueError(f"the verdict names both: {_ASKED}")
-    if not named or _DENIED.search(verdict):
+    if not found or _DENIED.search(verdict[: found[0].start()]):
         raise ValueError(f"the verdict {verdict!r} does not name one: {_ASKED}")
     return Blame.IMPERFECT_RULES if named == {"rule"} else Blame.IMPERFECT_AGENT
 

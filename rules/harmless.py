@@ -73,7 +73,9 @@ def _of_class(node: ast.ClassDef, imports: Collection[str], classes: Collection[
     bases = [ast.unparse(base) for base in node.bases]
     if len(bases) > 1 or node.keywords or not {*classes, *BASES}.issuperset(bases) or (bases and node.decorator_list):
         yield f"the class {node.name} derives from more than one plain class or exception"
-    filled = False
+    filled, own = False, {name for name in map(_bound, node.body) if name}
+    if meant := own & set(map(_root, FUNCTION_DECORATORS)):
+        yield f"the class {node.name} gives another meaning to {', '.join(sorted(meant))}"
     for statement in node.body:
         match statement:
             case ast.FunctionDef():
@@ -93,10 +95,25 @@ def _of_class(node: ast.ClassDef, imports: Collection[str], classes: Collection[
 def _of_decorators(
     node: ast.FunctionDef | ast.ClassDef, harmless: frozenset[str], imports: Collection[str]
 ) -> Iterator[str]:
-    for decorator in map(ast.unparse, node.decorator_list):
-        root = re.split(r"[.(]", decorator)[0]
-        if decorator not in harmless or not _means(root, imports):
+    for number, decorator in enumerate(map(ast.unparse, node.decorator_list)):
+        if number or decorator not in harmless or not _means(_root(decorator), imports):
             yield f"the decorator @{decorator} of {node.name} is run when it is defined"
+
+
+def _root(decorator: str) -> str:
+    return re.split(r"[.(]", decorator)[0]
+
+
+def _bound(statement: ast.stmt) -> str | None:
+    """The name that a statement of a class body binds."""
+    match statement:
+        case (
+            ast.FunctionDef(name=name)
+            | ast.Assign(targets=[ast.Name(id=name)])
+            | ast.AnnAssign(target=ast.Name(id=name))
+        ):
+            return name
+    return None
 
 
 def _means(name: str, imports: Collection[str]) -> bool:

@@ -159,6 +159,7 @@ def test_an_episode_with_errors_needs_a_verdict(outcome: Outcome) -> None:
         "Verdict: OTHER\nOn second thought.\nVERDICT: BLAME",
         "The final verdict is that the fault stems from *BLAME*: rule_2 lacks a step.",
         "__Verdict__: BLAME",
+        "Verdict: BLAME (no rule tells it, and the plan did not ask)",
         "I weighed both.\n\n*BLAME*",
     ],
 )

@@ -114,6 +114,18 @@ HOSTILE = {
     "a class field acts": ("class f:\n    x = agent.table()", "the class f does more than define"),
     "a method's default acts": ("class f:\n    def g(self, x=agent.table()):\n        pass", "a default of g"),
     "a base that is none": ("def g():\n    pass\nclass f(g):\n    pass", "the class f derives from"),
+    "a method acts as decorator": (
+        "class f:\n    def property(g):\n        agent.open('box_1')\n    @property\n    def h(self):\n        pass",
+        "the class f gives another meaning to property",
+    ),
+    "a field as decorator": (
+        "from functools import cache\nclass f:\n    cache = 1\n    @cache\n    def h(self):\n        pass",
+        "the class f gives another meaning to cache",
+    ),
+    "decorators that do not go together": (
+        "from functools import cache\n@cache\n@property\ndef f():\n    pass",
+        "the decorator @property of f is run",
+    ),
     "two bases that do not go together": (
         "class f(ValueError, object, KeyError):\n    pass",
         "the class f derives from",
