@@ -1,5 +1,6 @@
 """What a planner says of an episode that is over (AutoManual, section 3.2): its code in order, or what went wrong."""
 
+import ast
 from typing import Any
 
 from pydantic import BaseModel
@@ -13,6 +14,7 @@ from planner.surface import surface
 from planner.thought import as_plan
 from planner.trajectory import tell_trajectory
 from planner.types import Outcome, Record, Trajectory
+from sandbox.reading import bound_names, carry, definitions
 
 PLANNER = "planner"
 
@@ -31,11 +33,18 @@ def conclude(scope: Scope, trajectory: Trajectory, world: type[Environment], opt
     try:
         if trajectory.ending.outcome.solved:
             plan = scope.ask(PLANNER, _prompt(trajectory), read=as_plan, history=history, **told).value
-            return Conclusion(text=plan.thought.text, code=plan.code)
+            return Conclusion(text=plan.thought.text, code=standalone(plan.code, trajectory.helpers))
         told["knowledge"] = trajectory.knowledge
         return scope.ask(PLANNER, _prompt(trajectory), read=_as_reflection, history=history, **told).value
     except UnusableReply:
         return Conclusion(text="")
+
+
+def standalone(code: str, helpers: str) -> str:
+    """The code with those of the helpers, defined beforehand, that it uses and does not define itself."""
+    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)} - bound_names(code)
+    names = [definition.name for definition in definitions(helpers) if definition.name in used]
+    return f"{carry(helpers, names)}\n\n{code}" if names else code
 
 
 def about_the_world(world: type[Environment], options: BaseModel) -> Message:

@@ -146,5 +146,7 @@ class Trajectory(Record):
     task: Task
     knowledge: str = ""
     """What the planner was told of the world beforehand."""
+    helpers: str = ""
+    """Plan code that was defined beforehand."""
     rounds: tuple[Round, ...] = ()
     ending: Ending = Field(default=Ending(outcome=Outcome.NOT_RUN))

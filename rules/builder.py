@@ -10,7 +10,6 @@ from rules.book import RuleBook
 from rules.cases import BUILDER, BUILDER_WITHOUT_CASES, Blame, Case, Permissions, case_of, read_blame
 from rules.edits import Change
 from rules.telling import PROMPTS
-from rules.types import RuleType
 from sandbox import Sandbox
 
 ROLE: Final = "builder"
@@ -104,8 +103,7 @@ def _permissions(case: Case | None, terms: Terms) -> Permissions:
 def _instructions(case: Case | None, terms: Terms) -> str:
     """What the case asks for; case_0 stands for the ablation without cases."""
     prompt = PROMPTS[f"builder/case_{case.number if case else 0}"]
-    helpers = RuleType.USEFUL_HELPER_METHOD in terms.form.offered
-    return prompt.render(**({"helpers": helpers} if "helpers" in prompt.variables else {}))
+    return prompt.render(**({"form": terms.form} if case else {}))
 
 
 def _of(classified: Classified | None) -> dict[str, Any]:

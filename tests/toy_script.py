@@ -39,6 +39,9 @@ def solve(agent, task):
 CONVERSATION = [""]
 
 
+MENDED = 'agent.open(box).split("you see ")[-1].rstrip(".").split(", ")'
+
+
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     """The reply to a conversation, by what its last message asks for."""
     asked = messages[-1].content
@@ -110,6 +113,11 @@ def generalised(asked: str) -> str:
     return f"```python\n{SOLVE}```"
 
 
+def generalised_again(asked: str) -> str:
+    """The procedure without its error: a pen is not in every box that is opened."""
+    return f"```python\n{SOLVE.replace('agent.open(box)', MENDED)}```"
+
+
 def manual(asked: str) -> str:
     """The formulator's outline: everything in one section."""
     ids = dict.fromkeys(re.findall(r"rule_\d+", asked))
@@ -141,6 +149,7 @@ REPLIES = {
     "The task was done without an error.": write_success,
     "the rules had not prepared the agent for what went wrong": write_corrected,
     "def solve(agent, task)": generalised,
+    "procedure takes for granted": generalised_again,
     "room for": consolidated,
     "Rules:": manual,
     "# Feedback": again,

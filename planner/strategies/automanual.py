@@ -69,6 +69,7 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
         cooperation=options.cooperation,
         helpers=options.helper_methods,
         pauses=world.pauses,
+        actions=episode.terms.actions,
         example=recall.example,
     )
     return Message(role="system", content=text)
