@@ -44,7 +44,7 @@ class Chart:
 
 def charts(runs: Sequence[RunRead]) -> list[Chart]:
     """Success, calls and tokens so far, over the episodes in the order in which they ended."""
-    drawn = [_chart("Solved so far", runs, _solved_so_far, ticks_of_share(), "{:.1%}".format)]
+    drawn = [_chart("Solved, of the episodes that had ended", runs, _solved_so_far, ticks_of_share(), "{:.1%}".format)]
     if any(run.cost.calls for run in runs):
         drawn.append(_chart("Model calls so far", runs, _so_far(lambda each: each.cost.calls)))
         drawn.append(_chart("Tokens so far", runs, _so_far(lambda each: each.cost.tokens)))
