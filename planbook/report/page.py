@@ -99,13 +99,13 @@ def _visible(value: object) -> object:
 
 def percent(share: float | None) -> str:
     """A share with one digit."""
-    return NOTHING if share is None else f"{share:.1%}".replace("%", " %")
+    return NOTHING if share is None else f"{share:.1%}"
 
 
 def interval(bounds: tuple[float, float]) -> str:
     """Two shares."""
     low, high = bounds
-    return f"{100 * low:.1f} to {100 * high:.1f} %"
+    return f"{100 * low:.1f} to {100 * high:.1f}%"
 
 
 def decimal(number: float | None) -> str:

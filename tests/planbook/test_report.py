@@ -16,7 +16,7 @@ from planbook.report.page import SCRIPT, TEMPLATES
 from planbook.run import Run
 from planbook.runner import recorded_endings
 from planbook.summary import Summary, summarise
-from planner import Outcome
+from planner import Ending, Outcome
 from tests.browser import need_browser
 from tests.command import planbook, result
 from tests.reported import FAULTY, HIDDEN, HOSTILE, Page, asking_run, many_endings, written
@@ -127,7 +127,7 @@ def test_the_figures_are_those_of_the_summary(page: Page, run: Run) -> None:
     assert table["all"][:3] == [
         str(summary.solved),
         str(summary.tasks),
-        f"{summary.solved / summary.tasks:.1%}"[:-1] + " %",
+        f"{summary.solved / summary.tasks:.1%}",
     ]
     endings = recorded_endings(run).values()
     assert table["all"][5] == f"{sum(ending.error_steps for ending in endings) / len(endings):.1f}"
@@ -165,13 +165,27 @@ def test_a_run_that_another_process_plays_can_be_reported(tmp_path: Path) -> Non
         playing.close()
 
 
+def test_of_an_episode_that_was_started_over_the_last_ending_counts(tmp_path: Path) -> None:
+    with closing(many_endings(tmp_path / "run", [Outcome.NOT_RUN] * 2)) as run:
+        diverged = Ending(outcome=Outcome.BROKEN, cause="diverged", message="another observation")
+        run.store.put("task/0", "outcome", 0, diverged.model_dump(mode="json"))
+        run.store.put("task/0/restart/1", "outcome", 0, Ending(outcome=SOLVED, actions=4).model_dump(mode="json"))
+        run.store.put("task/0/check/0", "outcome", 0, Ending(outcome=FAILED, cause="raised").model_dump(mode="json"))
+        _, reported = report_runs([tmp_path / "run"], None, None, as_json=True)
+    assert (reported.runs[0].solved, reported.runs[0].failures) == (1, {"not_run": 1})
+    page = Page(tmp_path / "run" / "report.html")
+    assert page.values("data-outcome") == ["direct_success", "not_run"]
+    assert "another observation" in "".join(page.all("details", class_="episode"))
+    assert "restart/1" in page.all("code")
+
+
 def test_a_run_in_which_nothing_has_happened_yet_can_be_reported(tmp_path: Path) -> None:
     with closing(many_endings(tmp_path / "run", [Outcome.NOT_RUN] * 2)):
         _, reported = report_runs([tmp_path / "run"], None, None, as_json=True)
     assert (reported.runs[0].tasks, reported.runs[0].seconds) == (2, 0.0)
     page = Page(tmp_path / "run" / "report.html")
     assert page.values("data-outcome") == ["not_run"] * 2
-    assert figures(page)["all"][3:6] == ["0.0 to 65.8 %", "–", "–"]
+    assert figures(page)["all"][3:6] == ["0.0 to 65.8%", "–", "–"]
     assert not page.all("svg")
 
 

@@ -141,7 +141,7 @@ def test_a_long_line_is_thinned_but_keeps_its_ends(values: list[float]) -> None:
 
 def test_numbers_are_written_for_people() -> None:
     assert [short(number) for number in (0, 0.5, 20, 1500, 2e6)] == ["0", "0.5", "20", "1.5k", "2M"]
-    assert (percent(0.5), percent(None), interval((0.1234, 1))) == ("50.0 %", "–", "12.3 to 100.0 %")
+    assert (percent(0.5), percent(None), interval((0.1234, 1))) == ("50.0%", "–", "12.3 to 100.0%")
     assert (counted(1, "action"), counted(1200, "token")) == ("1 action", "1,200 tokens")
     assert [duration(seconds) for seconds in (1.26, 125, 7384)] == ["1.3 s", "2 min 5 s", "2 h 3 min"]
     assert (moment(0.0), moment(None)) == ("1970-01-01 00:00:00 UTC", "–")
