@@ -5,10 +5,22 @@ from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
-from envs import Selection, Task
+from envs import Action, Observation, Selection, Task
 from envs.toy import Toy
 from planbook.run import Config, Entry, Run
-from planner import METHODS, AutoManualOptions, Ending, Episode, Outcome, Roles, Terms, conclude, play, read_trajectory
+from planner import (
+    METHODS,
+    AutoManualOptions,
+    Ending,
+    Episode,
+    Outcome,
+    Roles,
+    Step,
+    Terms,
+    conclude,
+    play,
+    read_trajectory,
+)
 from planner.models import Message, OnText, Reply, Sampling, Usage
 from planner.scope import PROMPTS, Scope
 from sandbox import Sandbox
@@ -59,7 +71,10 @@ class Scripted:
 
 
 def asking_run(folder: Path, seeds: int = 3) -> Run:
-    """A run on the toy world: all episodes but two have ended, one of the two was cut off, one was never begun."""
+    """A run on the toy world: all episodes but two have ended; one of the two was never begun.
+
+    The other was cut off inside its first cell, after an action that does not count.
+    """
     model = Scripted()
     roles = Roles(lambda role: model, {})
     config = Config(planner="automanual", env="toy", selection=Selection(seeds=tuple(range(seeds))), actions=9)
@@ -69,6 +84,9 @@ def asking_run(folder: Path, seeds: int = 3) -> Run:
         for entry in ended:
             _play(run, entry, sandbox, roles)
     run.store.put(f"{cut.path}/round/0", "task", 0, {"task": cut.task.model_dump(), "observation": {"text": "Boxes."}})
+    where, seen = f"{cut.path}/round/0", Observation("Still boxes.")
+    look = Step(scope=f"{where}/plan/0", cell=0, line=None, action=Action("look"), observation=seen, counted=False)
+    run.store.put(where, "act", 0, look.model_dump(mode="json"))
     formulate = Scope(run.store.journal("formulate/0"), "formulate/0", roles)
     formulate.ask("formulator", PROMPTS["repair"], read=str, problem="none")
     return run

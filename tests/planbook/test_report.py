@@ -84,7 +84,8 @@ def test_every_cell_is_there_with_code_steps_and_feedback(page: Page, run: Run) 
     assert [code.removesuffix("\n") for code in page.all("pre", class_="code")] == [
         cell["code"] for cell in cells if cell["code"]
     ]
-    assert len(page.all("section", class_="cell")) == len(cells)
+    assert len(page.all("section", class_="cell")) == len(cells) + 1
+    assert "".join(page.all("section", class_="cell")).count("no end recorded") == 1
     steps = page.all("ol", class_="steps")
     assert sum(step.count("agent.") for step in steps) == len(bodies(run, "act"))
     shown = "".join(page.all("body"))
@@ -139,7 +140,8 @@ def test_the_cost_is_what_the_events_say(page: Page, run: Run) -> None:
     asks, steps = bodies(run, "ask"), bodies(run, "act")
     usages = [ask["reply"]["usage"] for ask in asks]
     shown = "".join(page.all("body"))
-    assert f"{sum(step['counted'] for step in steps)} actions and {len(asks)} model calls" in shown
+    assert sum(step["counted"] for step in steps) == len(steps) - 1
+    assert f"{len(steps) - 1} actions and {len(asks)} model calls" in shown
     assert f">{sum(usage['prompt'] for usage in usages):,}<" in page.source
     assert f">{sum(usage['completion'] for usage in usages):,}<" in page.source
     in_episodes = [event.body for event in run.store.events("task", "ask")]
@@ -170,6 +172,7 @@ def test_of_an_episode_that_was_started_over_the_last_ending_counts(tmp_path: Pa
         diverged = Ending(outcome=Outcome.BROKEN, cause="diverged", message="another observation")
         run.store.put("task/0", "outcome", 0, diverged.model_dump(mode="json"))
         run.store.put("task/0/restart/1", "outcome", 0, Ending(outcome=SOLVED, actions=4).model_dump(mode="json"))
+        run.store.put("task/1", "outcome", 0, diverged.model_dump(mode="json"))
         run.store.put("task/0/check/0", "outcome", 0, Ending(outcome=FAILED, cause="raised").model_dump(mode="json"))
         _, reported = report_runs([tmp_path / "run"], None, None, as_json=True)
     assert (reported.runs[0].solved, reported.runs[0].failures) == (1, {"not_run": 1})
