@@ -12,6 +12,7 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 34
 """Margins: room for the numbers beside the axes."""
 MOST_POINTS = 400
 """Of one line; more cannot be told apart."""
+QUARTERS = ((0.0, "0%"), (0.25, "25%"), (0.5, "50%"), (0.75, "75%"), (1.0, "100%"))
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,25 @@ class Chart:
     up: tuple[Tick, ...]
 
 
+@dataclass(frozen=True)
+class Scale:
+    """Where numbers are in the drawing: ``longest`` lies at its right end, ``top`` at its upper one."""
+
+    longest: int
+    top: float
+
+    def x(self, number: float) -> float:
+        """How far to the right."""
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * (number / self.longest), 1)
+
+    def y(self, value: float) -> float:
+        """How far down."""
+        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value / self.top), 1)
+
+
 def charts(runs: Sequence[RunRead]) -> list[Chart]:
     """Success, calls and tokens so far, over the episodes in the order in which they ended."""
-    drawn = [_chart("Solved so far", runs, _solved_so_far, ticks_of_share(), "{:.1%}".format)]
+    drawn = [_chart("Solved, of the episodes that had ended", runs, _solved_so_far, QUARTERS, "{:.1%}".format)]
     if any(run.cost.calls for run in runs):
         drawn.append(_chart("Model calls so far", runs, _so_far(lambda each: each.cost.calls)))
         drawn.append(_chart("Tokens so far", runs, _so_far(lambda each: each.cost.tokens)))
@@ -55,34 +72,26 @@ def _chart(
     title: str,
     runs: Sequence[RunRead],
     values_of: Callable[[RunRead], list[float]],
-    share: Sequence[tuple[float, str]] | None = None,
+    upright: Sequence[tuple[float, str]] | None = None,
     told: Callable[[float], str] = "{:,.0f}".format,
 ) -> Chart:
-    """``share`` fixes the numbers of the upright axis; else they follow from the values."""
+    """``upright`` fixes the numbers of that axis; else they follow from the values."""
     series = {run.name: values_of(run) for run in runs if run.order}
     longest = max(map(len, series.values()), default=1)
-    up = share or round_numbers(max((max(values) for values in series.values()), default=1.0))
-    top = up[-1][0]
-
-    def x(number: float) -> float:
-        return round(LEFT + (WIDTH - LEFT - RIGHT) * (number / longest), 1)
-
-    def y(value: float) -> float:
-        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value / top), 1)
-
-    lines = []
-    for name, values in series.items():
-        points = [(x(number), y(value)) for number, value in _thinned(list(enumerate(values, 1)))]
-        lines.append(Line(name, " ".join(f"{a},{b}" for a, b in points), points[-1], told(values[-1])))
-    across = [
-        (number, label) for number, label in round_numbers(longest) if number <= longest and number == int(number)
-    ]
+    up = upright or round_numbers(max((max(values) for values in series.values()), default=1.0))
+    scale = Scale(longest, up[-1][0])
+    across = [(number, label) for number, label in round_numbers(longest) if number <= longest and number % 1 == 0]
     return Chart(
         title,
-        tuple(lines),
-        tuple(Tick(x(number), label) for number, label in across),
-        tuple(Tick(y(number), label) for number, label in up),
+        tuple(_line(name, values, scale, told) for name, values in series.items()),
+        tuple(Tick(scale.x(number), label) for number, label in across),
+        tuple(Tick(scale.y(number), label) for number, label in up),
     )
+
+
+def _line(name: str, values: list[float], scale: Scale, told: Callable[[float], str]) -> Line:
+    points = [(scale.x(number), scale.y(value)) for number, value in _thinned(list(enumerate(values, 1)))]
+    return Line(name, " ".join(f"{x},{y}" for x, y in points), points[-1], told(values[-1]))
 
 
 def _solved_so_far(run: RunRead) -> list[float]:
@@ -99,11 +108,6 @@ def _thinned(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
     """Some of the points, evenly, always with the last."""
     step = -(-len(points) // MOST_POINTS)
     return [*points[:-1:step], points[-1]]
-
-
-def ticks_of_share() -> list[tuple[float, str]]:
-    """From nothing to all."""
-    return [(quarter / 4, f"{quarter / 4:.0%}") for quarter in range(5)]
 
 
 def round_numbers(top: float) -> list[tuple[float, str]]:

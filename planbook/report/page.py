@@ -99,13 +99,13 @@ def _visible(value: object) -> object:
 
 def percent(share: float | None) -> str:
     """A share with one digit."""
-    return NOTHING if share is None else f"{share:.1%}".replace("%", " %")
+    return NOTHING if share is None else f"{share:.1%}"
 
 
 def interval(bounds: tuple[float, float]) -> str:
     """Two shares."""
     low, high = bounds
-    return f"{low:.1%} to {high:.1%}".replace("%", " %")
+    return f"{100 * low:.1f} to {100 * high:.1f}%"
 
 
 def decimal(number: float | None) -> str:
@@ -116,6 +116,11 @@ def decimal(number: float | None) -> str:
 def whole(number: float) -> str:
     """A count, with its thousands set apart."""
     return f"{number:,.0f}"
+
+
+def counted(number: int, thing: str) -> str:
+    """A count of things: 1 action, 2 actions."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
@@ -136,6 +141,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "interval": interval,
     "decimal": decimal,
     "whole": whole,
+    "counted": counted,
     "duration": duration,
     "moment": moment,
 }

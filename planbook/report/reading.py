@@ -4,9 +4,10 @@ Every event is looked at once, in one query, so that a run that is being played 
 moment.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -17,8 +18,10 @@ from planbook.store import Event
 from planbook.summary import NOT_PLAYED, Summary, summarise
 from planner import Ending, Outcome
 
-EPISODES = "task/"
-"""Begins the scopes of episodes."""
+SUMMED = ("calls", "replayed", "prompt", "cached", "completion", "seconds", "actions")
+"""What of a cost adds up."""
+OWN = re.compile(r"task/\d+(/restart/\d+)?(/round/\d+)?")
+"""The scopes of an episode's own endings and resets."""
 
 
 @dataclass
@@ -61,17 +64,9 @@ class Cost:
 
 def total(costs: Iterable[Cost]) -> Cost:
     """The sum."""
-    summed = Cost()
-    for cost in costs:
-        summed = replace(
-            summed,
-            **{name: getattr(summed, name) + getattr(cost, name) for name in COUNTED},
-            estimated=summed.estimated or cost.estimated,
-        )
-    return summed
-
-
-COUNTED = ("calls", "replayed", "prompt", "cached", "completion", "seconds", "actions")
+    every = list(costs)
+    summed = {name: sum(getattr(cost, name) for cost in every) for name in SUMMED}
+    return Cost(**summed, estimated=any(cost.estimated for cost in every))
 
 
 @dataclass
@@ -123,6 +118,8 @@ class RunRead:
     outside_cost: Cost = field(default_factory=Cost)
     speakers: dict[Speaker, Cost] = field(default_factory=dict)
     templates: Counter[str] = field(default_factory=Counter)
+    versions: dict[str, str] = field(default_factory=dict)
+    """What the world was made of, where it said so."""
     first: float | None = None
     last: float | None = None
     """Seconds since 1970, of the first event that was played and of the last."""
@@ -160,8 +157,9 @@ def read_run(run: Run, name: str) -> RunRead:
 def _take(found: RunRead, event: Event) -> None:
     found.first = event.at if found.first is None else found.first
     found.last = max(event.at, found.last or 0.0)
-    if event.scope.startswith(EPISODES):
-        played = found.episodes[int(event.scope.split("/")[1])]
+    if (event.scope, event.kind) == ("run", "versions"):
+        found.versions.update({name: str(version) for name, version in event.body.items()})
+    elif played := found.episodes.get(_index(event.scope)):
         played.events += 1
         played.cost.count(event)
         _note(found, played, event)
@@ -170,12 +168,24 @@ def _take(found: RunRead, event: Event) -> None:
         found.outside_cost.count(event)
     if event.kind == "ask":
         found.speakers.setdefault(_speaker(event.body), Cost()).count(event)
-        found.templates[_template(event.body)] += 1
+        found.templates[str(event.body["template"])] += 1
+
+
+def _index(scope: str) -> int:
+    """The number of the episode that a scope lies in; -1 for one outside."""
+    name, _, below = scope.partition("/")
+    number = below.partition("/")[0]
+    return int(number) if name == "task" and number.isdecimal() else -1
 
 
 def _note(found: RunRead, played: Played, event: Event) -> None:
-    """Keep an ending (of an episode that was started over, the last), and the task as the world told it."""
+    """Keep an ending (of an episode that was started over, the last), and the task as the world told it.
+
+    An episode that something in this one played to try a thing out has its own of both; they are not this one's.
+    """
     body: Any = event.body
+    if not OWN.fullmatch(event.scope):
+        return
     if event.kind == "task":
         played.task = Task.model_validate(body["task"])
     if event.kind == "outcome":
@@ -186,9 +196,6 @@ def _note(found: RunRead, played: Played, event: Event) -> None:
 
 
 def _speaker(body: Any) -> Speaker:
-    chosen = ", ".join(f"{name} {value}" for name, value in body["sampling"].items() if value not in (None, [], ""))
-    return Speaker(body["role"], body["model"], body["reply"]["model"], chosen)
-
-
-def _template(body: Any) -> str:
-    return str(body["template"])
+    sampling = {name: value for name, value in body["sampling"].items() if name != "sample" and value not in (None, [])}
+    told = ", ".join(f"{name} {value}" for name, value in sampling.items())
+    return Speaker(body["role"], body["model"], body["reply"]["model"], told)

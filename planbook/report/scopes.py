@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from envs import Task
 from planbook.store import Event
 from planner import Cell, Ending, Step
+from planner.surface import AGENT
 
 REPLY = "assistant"
 
@@ -21,6 +22,11 @@ class Took:
 
     step: Step
     undone: bool = False
+
+    @property
+    def call(self) -> str:
+        """As a plan writes it."""
+        return f"{AGENT}.{self.step.action}"
 
 
 @dataclass
@@ -56,6 +62,11 @@ class Ran:
     def faulty_lines(self) -> set[int | None]:
         """The plan lines that the feedback names."""
         return {fault.line for fault in self.cell.feedback.faults} | {self.cell.feedback.line} if self.cell else set()
+
+    @property
+    def printed_last(self) -> str:
+        """What the plan printed after its last step; what it printed before stands with the steps."""
+        return self.cell.feedback.output[sum(len(took.step.printed) for took in self.steps) :] if self.cell else ""
 
 
 @dataclass
@@ -169,8 +180,9 @@ class _Teller:
         self._at(event.scope).append(Ended(Ending.model_validate(event.body)))
 
     def recall(self, event: Event) -> None:
+        """What was known stands before what was done with it, though the world was reset before it was asked for."""
         parts = {name: _as_text(value) for name, value in event.body.items() if value}
-        self._at(event.scope).append(Noted(event.kind, event.n, parts))
+        self._at(event.scope).insert(0, Noted(event.kind, event.n, parts))
 
     def note(self, event: Event) -> None:
         self._at(event.scope).append(Noted(event.kind, event.n, {"": _as_text(event.body)}))

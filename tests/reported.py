@@ -1,0 +1,165 @@
+"""What the tests of the report share: a run with prompts and hostile texts, and a page read back as a browser would."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from html.parser import HTMLParser
+from pathlib import Path
+
+from envs import Action, Observation, Selection, Task
+from envs.toy import Toy
+from planbook.run import Config, Entry, Run
+from planner import (
+    METHODS,
+    AutoManualOptions,
+    Ending,
+    Episode,
+    Outcome,
+    Roles,
+    Step,
+    Terms,
+    conclude,
+    play,
+    read_trajectory,
+)
+from planner.models import Message, OnText, Reply, Sampling, Usage
+from planner.scope import PROMPTS, Scope
+from sandbox import Sandbox
+
+HOSTILE = (
+    "</script></pre></details><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
+)
+HIDDEN = "\x1b[31m red \u202e turned \x00"
+NO_CODE = f"I would rather talk. {HOSTILE} {HIDDEN}"
+FAULTY = f"""### Understanding
+Anything may be in a box. {HOSTILE}
+### Rules
+- rule_3: open one box after the other
+### Plan
+Open the first.
+### Code
+```python
+seen = agent.open('box_1')
+print({HOSTILE!r})
+assert 'nothing at all' in seen, 'not there'
+```"""
+GOOD = """### Mistakes
+I looked into one box only.
+### Code
+```python
+for number in range(1, 9):
+    for thing in task.params['things']:
+        if thing in agent.open(f'box_{number}'):
+            agent.take(thing, f'box_{number}')
+            agent.put(thing)
+```"""
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+
+
+class Scripted:
+    """Answers a first question with a plan that fails, every third one with no plan, and then with a good one."""
+
+    name = "scripted:report"
+
+    def __init__(self) -> None:
+        self.first = 0
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        self.first += len(messages) == 2
+        text = GOOD if len(messages) > 2 else FAULTY if self.first % 3 else NO_CODE
+        usage = Usage(prompt=sum(len(message.content) for message in messages), completion=len(text), cached=7)
+        return Reply(text=text, usage=usage, model="as-served", seconds=0.5)
+
+
+def asking_run(folder: Path, seeds: int = 3) -> Run:
+    """A run on the toy world: all episodes but two have ended; one of the two was never begun.
+
+    The other was cut off inside its first cell, after an action that does not count.
+    """
+    model = Scripted()
+    roles = Roles(lambda role: model, {})
+    config = Config(planner="automanual", env="toy", selection=Selection(seeds=tuple(range(seeds))), actions=9)
+    run = Run.create(folder, config, Toy.tasks(config.selection))
+    *ended, cut, _ = run.entries()
+    with Sandbox() as sandbox:
+        for entry in ended:
+            _play(run, entry, sandbox, roles)
+    run.store.put(f"{cut.path}/round/0", "task", 0, {"task": cut.task.model_dump(), "observation": {"text": "Boxes."}})
+    where, seen = f"{cut.path}/round/0", Observation("Still boxes.")
+    look = Step(scope=f"{where}/plan/0", cell=0, line=None, action=Action("look"), observation=seen, counted=False)
+    run.store.put(where, "act", 0, look.model_dump(mode="json"))
+    formulate = Scope(run.store.journal("formulate/0"), "formulate/0", roles)
+    formulate.ask("formulator", PROMPTS["repair"], read=str, problem="none")
+    return run
+
+
+def _play(run: Run, entry: Entry, sandbox: Sandbox, roles: Roles) -> None:
+    journal = run.store.journal(entry.path)
+    terms = Terms(actions=run.config.actions)
+    episode = Episode(entry.task, Toy(), sandbox, journal, terms=terms, path=entry.path, roles=roles)
+    play(episode, METHODS["automanual"].play, AutoManualOptions())
+    trajectory = read_trajectory(entry.path, run.store.events(entry.path))
+    conclude(Scope(journal, entry.path, roles).child("conclusion"), trajectory, Toy, Toy.Options())
+    run.store.put(f"{entry.path}/builder/0", "rules", 0, {"edits": [{"content": f"Open every box. {HOSTILE}"}]})
+
+
+def many_endings(folder: Path, outcomes: Sequence[Outcome]) -> Run:
+    """A run whose episodes ended like this, without having been played; NOT_RUN stands for no ending."""
+    config = Config(planner="procedures", env="toy", actions=9)
+    tasks = [
+        Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
+        for number in range(len(outcomes))
+    ]
+    run = Run.create(folder, config, tasks)
+    for entry, outcome in zip(run.entries(), outcomes, strict=True):
+        if outcome is Outcome.NOT_RUN:
+            continue
+        ending = Ending(outcome=outcome, cause="" if outcome.solved else outcome.value, actions=3)
+        run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
+    return run
+
+
+def written(folder: Path, make: Callable[[Path], Run]) -> Path:
+    """The folder of a run that was made and closed."""
+    with closing(make(folder)):
+        return folder
+
+
+class Page(HTMLParser):
+    """A page, read back: its elements with their attributes and all the text inside."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(convert_charrefs=True)
+        self.source = path.read_text(encoding="utf-8")
+        self.elements: list[tuple[str, dict[str, str | None], list[str]]] = []
+        self._open: list[int] = []
+        self.feed(self.source)
+        self.close()
+        assert not self._open, f"never closed: {[self.elements[each][0] for each in self._open]}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs), []))
+        if tag not in VOID:
+            self._open.append(len(self.elements) - 1)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs), []))
+
+    def handle_endtag(self, tag: str) -> None:
+        opened = self.elements[self._open.pop()][0]
+        assert opened == tag, f"<{opened}> is closed by </{tag}> at line {self.getpos()[0]}"
+
+    def handle_data(self, data: str) -> None:
+        for number in self._open:
+            self.elements[number][2].append(data)
+
+    def all(self, tag: str, **attributes: str) -> list[str]:
+        """The text of the elements of a tag, with these words among the values of these attributes."""
+        return ["".join(text) for found, has, text in self.elements if found == tag and _fits(has, attributes)]
+
+    def values(self, attribute: str) -> list[str]:
+        """Every value of an attribute."""
+        return [str(has[attribute]) for _, has, _ in self.elements if attribute in has]
+
+
+def _fits(has: dict[str, str | None], wanted: dict[str, str]) -> bool:
+    return all(value in (has.get(name.rstrip("_")) or "").split() for name, value in wanted.items())
