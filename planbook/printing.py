@@ -99,6 +99,8 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield f"Broken: {task_id}: {message}"
     if (more := summary.broken - SHOWN_BROKEN) > 0:
         yield f"... and {more} more."
+    if summary.left_out:
+        yield f"Left out, as their type was solved often enough in a row: {summary.left_out}."
     if summary.spread is not None:
         counts = ", ".join(map(str, summary.solved_by_repeat))
         yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."

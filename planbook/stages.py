@@ -15,12 +15,10 @@ from planbook.learning import EVERYTHING, Learner
 from planbook.run import Config, Entry, Run
 from planbook.runner import play_out, run_tasks
 from planbook.store import Watch
+from planbook.summary import TYPE_SOLVED
 from planbook.voices import voices
 from planner import Ending, Outcome, Scope
 from rules import Rule
-
-TYPE_SOLVED = "type_solved"
-"""The cause of an episode that was left out, since its type had been solved often enough."""
 
 
 def building_tasks(config: Config) -> list[Task]:
@@ -36,6 +34,8 @@ def building_tasks(config: Config) -> list[Task]:
         alike = [task for task in tasks if task.type == kind]
         drawn += dice.sample(alike, min(config.learning.tasks_per_type, len(alike)))
     dice.shuffle(drawn)
+    if not drawn:
+        raise BadArgument("none of the chosen task types is built on (they repeat others); name others with --types")
     return drawn
 
 

@@ -9,6 +9,8 @@ from pydantic import BaseModel, Field
 from planbook.run import Entry
 from planner import Ending, Outcome, Spent
 
+TYPE_SOLVED = "type_solved"
+"""The cause of an episode that was left out of building, since its type had been solved often enough."""
 NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)
 
 
@@ -19,6 +21,8 @@ class Summary(BaseModel):
     solved: int
     by_type: dict[str, tuple[int, int]]
     failures: dict[str, int]
+    left_out: int = 0
+    """Building tasks that were left out, since their type had been solved often enough."""
     mean_actions: float | None
     mean_actions_by_type: dict[str, float | None]
     repeats: int
@@ -52,9 +56,10 @@ class Summary(BaseModel):
 def summarise(
     entries: Sequence[Entry], endings: Mapping[int, Ending], seconds: float, run: str, spent: Spent | None = None
 ) -> Summary:
-    """Count the endings of a run; an episode without one counts as NOT_RUN."""
+    """Count the endings of a run; an episode without one counts as NOT_RUN. Those left out on purpose do not count."""
     spent = spent or Spent()
-    ended = [(entry, endings.get(entry.index, NOT_PLAYED)) for entry in entries]
+    all_entries = [(entry, endings.get(entry.index, NOT_PLAYED)) for entry in entries]
+    ended = [(entry, ending) for entry, ending in all_entries if ending.cause != TYPE_SOLVED]
     types = sorted({entry.task.type for entry in entries})
     of_type = {kind: [ending for entry, ending in ended if entry.task.type == kind] for kind in types}
     repeats = 1 + max((entry.repeat for entry in entries), default=0)
@@ -73,6 +78,7 @@ def summarise(
         prompt_tokens=spent.prompt,
         completion_tokens=spent.completion,
         money=spent.money,
+        left_out=len(all_entries) - len(ended),
         repeats=repeats,
         solved_by_repeat=tuple(_solved(e for entry, e in ended if entry.repeat == number) for number in range(repeats)),
         seconds=round(seconds, 3),
