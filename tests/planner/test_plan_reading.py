@@ -184,8 +184,8 @@ def test_the_code_of_a_reply_is_not_repaired() -> None:
 
 
 PIECES = (
-    "### Plan|**Rules:**|```|```python|~~~|def f():|    pass|agent.open('box_1')|rule_3|> ```|# [Step 1]|1. Code|class|:"
-    "|'''|\"\"\"|(|\\|\t|\0|\ud800|é|…|\u2028|\r|"
+    "### Plan|**Rules:**|```|```python|~~~|def f():|    pass|agent.open('box_1')|rule_3|> ```|# [Step 1]|1. Code|class"
+    "|:|'''|\"\"\"|(|\\|\t|\0|\ud800|é|…|\u2028|\r|"
 )
 WORDS = st.sampled_from(PIECES.split("|"))
 
