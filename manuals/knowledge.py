@@ -1,0 +1,194 @@
+"""What was learnt of a world as a folder of files, for people to read and edit: ``FOLDER/WORLD/...``
+
+    rules.json                  the rules, with their validation logs
+    manual.md                   the manual; where a person edited it, its words are the rules' words
+    skills.json, reflections.json   by task type
+    example.md                  the start's example
+    procedures/TYPE.py          a procedure for each task type
+
+A file that is not there is an empty part. Other files in the folder are left alone.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from envs import Environment
+from manuals.errors import BadKnowledge, BadManual
+from manuals.library import ProcedureLibrary
+from manuals.markdown import parse
+from manuals.writing import replace_files
+from planner import BadProcedure, Procedure, parse_procedure
+from rules.book import RuleBook
+from rules.naming import rule_number
+from rules.types import Knowledge, Reflection, Rule, Skill
+from sandbox.reading import parse as parse_python
+from sandbox.types import Fault
+
+RULES, MANUAL, EXAMPLE = "rules.json", "manual.md", "example.md"
+SKILLS, REFLECTIONS, PROCEDURES = "skills.json", "reflections.json", "procedures"
+Part = TypeVar("Part")
+
+
+def read_knowledge(folder: Path, world: type[Environment], options: BaseModel | None = None) -> Knowledge:
+    """What the folder holds of a world. Raises BadKnowledge, which names the file and what to do.
+
+    The manual counts: without ``rules.json`` the rules are the manual's, and with it they have the manual's words and
+    the validation logs of ``rules.json``.
+    """
+    if not folder.is_dir():
+        raise BadKnowledge(f"{folder} is no folder; a library is a folder with one folder for each world")
+    home = folder / world.name
+    manual = _text(home / MANUAL) or ""
+    return Knowledge(
+        world=world.name,
+        rules=_rules(home, manual),
+        manual=manual,
+        skills=_json(home / SKILLS, TypeAdapter(dict[str, Skill])) or {},
+        reflections=_json(home / REFLECTIONS, TypeAdapter(dict[str, Reflection])) or {},
+        procedures=_procedures(folder, world, options),
+        example=_text(home / EXAMPLE) or "",
+    )
+
+
+def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
+    """Make the world's folder hold this knowledge: parts that are empty, and procedures of other types, are removed.
+
+    Each file is replaced whole or not at all, and none before all can be. A procedure that uses helper files is written
+    with their code in it. Raises BadKnowledge, also for a manual whose rules are not those of the knowledge.
+    """
+    world = knowledge.world
+    if not world or Path(world).name != world:
+        raise BadKnowledge(f"{world!r} cannot be the name of a world's folder")
+    home = folder / world
+    _check_manual(home / MANUAL, knowledge)
+    files = {
+        RULES: _told([rule.model_dump(mode="json") for rule in knowledge.rules]),
+        MANUAL: knowledge.manual,
+        SKILLS: _told(_dumped(knowledge.skills)),
+        REFLECTIONS: _told(_dumped(knowledge.reflections)),
+        EXAMPLE: knowledge.example,
+        **_procedure_files(knowledge.procedures),
+    }
+    there = (f"{PROCEDURES}/{path.name}" for path in (home / PROCEDURES).glob("*.py"))
+    replace_files(home, dict.fromkeys(there, "") | files)
+
+
+def _text(path: Path) -> str | None:
+    """The file's text, to the letter; None if there is no such file."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadKnowledge(f"{path} cannot be read: {error}") from error
+
+
+def _json(path: Path, form: TypeAdapter[Part]) -> Part | None:
+    if (text := _text(path)) is None:
+        return None
+    try:
+        return form.validate_json(text.removeprefix("\ufeff"))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise BadKnowledge(f"{path}: {place}: {first['msg']}; mend it, or delete the file") from error
+
+
+def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
+    stored = _json(home / RULES, TypeAdapter(tuple[Rule, ...]))
+    _told_apart(home / RULES, stored or ())
+    if not manual.strip():
+        return stored or ()
+    try:
+        told = {rule.id: rule for rule in parse(manual)[1]}
+    except BadManual as error:
+        raise BadKnowledge(f"{home / MANUAL}: {error}") from error
+    if stored is None:
+        return tuple(sorted(told.values(), key=lambda rule: rule_number(rule.id)))
+    _check_ids(home, [rule.id for rule in stored], list(told))
+    return tuple(told[rule.id].model_copy(update={"log": rule.log}) for rule in stored)
+
+
+def _told_apart(path: Path, rules: Sequence[Rule]) -> None:
+    try:
+        RuleBook.of(rules)
+    except ValueError as error:
+        raise BadKnowledge(f"{path}: {error}; mend the ids") from error
+
+
+def _check_ids(home: Path, stored: Sequence[str], told: Sequence[str]) -> None:
+    only = {RULES: [id for id in stored if id not in told], MANUAL: [id for id in told if id not in stored]}
+    if faults := [f"only in {name}: {', '.join(ids)}" for name, ids in only.items() if ids]:
+        raise BadKnowledge(
+            f"{home}: {RULES} and {MANUAL} hold different rules ({'; '.join(faults)}). Delete {MANUAL} and formulate "
+            f"again to keep those of {RULES}, or delete {RULES} to keep those of the manual, without validation logs"
+        )
+
+
+def _check_manual(path: Path, knowledge: Knowledge) -> None:
+    """A manual that says something else than the rules could not be read back. Raises BadKnowledge."""
+    _told_apart(path.with_name(RULES), knowledge.rules)
+    if not knowledge.manual.strip():
+        return
+    try:
+        told = {rule.id: rule for rule in parse(knowledge.manual)[1]}
+    except BadManual as error:
+        raise BadKnowledge(f"{path} was not written: {error}") from error
+    meant = {rule.id: rule.model_copy(update={"log": ()}) for rule in knowledge.rules}
+    if differing := sorted(id for id in told.keys() | meant.keys() if told.get(id) != meant.get(id)):
+        raise BadKnowledge(
+            f"{path} was not written: the manual and the rules differ in {', '.join(differing)}. "
+            "Formulate again, or leave the manual out"
+        )
+
+
+def _procedures(folder: Path, world: type[Environment], options: BaseModel | None) -> dict[str, Procedure]:
+    library = ProcedureLibrary(world, folder, options)
+    try:
+        found = {kind: library.procedure(kind) for kind in library.files}
+    except BadProcedure as error:
+        raise BadKnowledge(f"{library.folder}: {error}") from error
+    return {kind: procedure for kind, procedure in found.items() if procedure is not None}
+
+
+def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for kind, procedure in sorted(procedures.items()):
+        name = f"{PROCEDURES}/{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py"
+        if name in files:
+            raise BadKnowledge(f"{name} would hold two procedures, one of them for {kind}")
+        files[name] = _standalone(kind, procedure)
+    return files
+
+
+def _standalone(kind: str, procedure: Procedure) -> str:
+    """The procedure's file with its helpers' code in it, and a header that needs no other file."""
+    code = _with_helpers(procedure) if procedure.helpers else procedure.code
+    try:
+        written = parse_procedure(code, procedure.name)
+    except BadProcedure as error:
+        raise BadKnowledge(f"the procedure for {kind} cannot be written: {error}") from error
+    if (written.world, written.type) != (procedure.world, kind):
+        raise BadKnowledge(f"the procedure for {kind} has a header for {written.type} of {written.world}")
+    return code
+
+
+def _with_helpers(procedure: Procedure) -> str:
+    tree = parse_python(procedure.code)
+    end = 0 if isinstance(tree, Fault) or not tree.body else tree.body[0].end_lineno or 0
+    lines = procedure.code.split("\n")
+    header = [line for line in lines[:end] if not line.strip().startswith("uses:")]
+    return "\n".join([*header, "", procedure.helpers.strip("\n"), "", *lines[end:]])
+
+
+def _dumped(parts: Mapping[str, BaseModel]) -> dict[str, Any]:
+    return {kind: part.model_dump(mode="json") for kind, part in sorted(parts.items())}
+
+
+def _told(value: Sequence[Any] | Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n" if value else ""

@@ -1,0 +1,34 @@
+"""Files that are replaced whole or not at all."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from manuals.errors import BadKnowledge
+
+BESIDE = ".new"
+"""Ends the name under which a file is written before it takes its place."""
+
+
+def replace_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Make these files of the folder hold these texts; an empty text removes the file.
+
+    All are written beside their places first, then renamed one after the other: a fault in writing changes nothing,
+    and a process that is killed leaves every file either as it was or as it is to be. Raises BadKnowledge.
+    """
+    written: list[Path] = []
+    try:
+        for name, data in {name: text.encode("utf-8") for name, text in files.items() if text}.items():
+            beside = (folder / name).with_name(Path(name).name + BESIDE)
+            beside.parent.mkdir(parents=True, exist_ok=True)
+            written.append(beside)
+            beside.write_bytes(data)
+        for beside in written:
+            beside.replace(beside.with_name(beside.name.removesuffix(BESIDE)))
+        for name in (name for name, text in files.items() if not text):
+            (folder / name).unlink(missing_ok=True)
+    except (OSError, UnicodeEncodeError) as error:
+        for beside in written:
+            with suppress(OSError):
+                beside.unlink()
+        raise BadKnowledge(f"{folder} was not written: {error}") from error
