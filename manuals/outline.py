@@ -8,7 +8,7 @@ from manuals.pieces import Piece, heading_level, pieces
 from rules.naming import citations
 
 _WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
-_RULES = re.compile(r"[\s>*_+-]*rules?\b(?P<more>[^:\d]{0,30}):(?P<rest>.*)", re.IGNORECASE)
+_RULES = re.compile(r"[\s>*_+#-]*rules?\b(?P<more>[^:\d]{0,30})(?::(?P<rest>.*))?", re.IGNORECASE)
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])?\s*[*_`]*rule_\d", re.IGNORECASE)
 
 
@@ -84,8 +84,9 @@ def _ids_after(line: str) -> Sequence[str] | None:
     found = _RULES.fullmatch(line)
     if found is None:
         return None
-    named = citations(found["rest"])
-    is_bare = not (found["more"] + found["rest"]).strip("*_ ")
+    rest = found["rest"] or ""
+    named = citations(rest)
+    is_bare = not (found["more"] + rest).strip("*_ ")
     return named if named or is_bare else None
 
 

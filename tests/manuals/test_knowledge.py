@@ -8,13 +8,14 @@ import pytest
 from hypothesis import assume, given
 
 from envs import Selection, Task, load_world
-from manuals import SHIPPED
+from manuals import SHIPPED, ProcedureLibrary
 from manuals.errors import BadKnowledge
 from manuals.knowledge import read_knowledge, write_knowledge
 from manuals.manual import Manual, Section
 from manuals.markdown import render
-from planner import Procedure, parse_procedure
+from planner import Episode, MemoryJournal, Procedure, Terms, method, parse_procedure, play
 from rules import Knowledge, Reflection, Rule, RuleType, Skill
+from sandbox import Sandbox
 from tests.manuals.hostile import manuals, texts
 
 TOY = load_world("toy")
@@ -122,6 +123,17 @@ def test_procedures_that_ship_are_written_with_their_helpers(name: str, tmp_path
         kind: (each.summary, each.source, "") for kind, each in shipped.items()
     }
     assert all(each.helpers.strip() in again[kind].code for kind, each in shipped.items())
+
+
+def test_written_with_their_helpers_they_still_do_their_tasks(tmp_path: Path) -> None:
+    world = load_world("alfworld")
+    write_knowledge(tmp_path, read_knowledge(SHIPPED, world))
+    library, procedures = ProcedureLibrary(world, tmp_path), method("procedures")
+    with Sandbox() as sandbox:
+        for task in world.select(Selection(split="generated", limit=12)):
+            terms = Terms(actions=world.action_limit)
+            episode = Episode(task, world(), sandbox, MemoryJournal(), terms=terms, memory=library)
+            assert play(episode, procedures.play, procedures.options()).outcome.solved, task.id
 
 
 def test_without_rules_json_the_rules_are_the_manuals(tmp_path: Path) -> None:
