@@ -108,6 +108,7 @@ def test_a_world_may_say_nothing_of_itself() -> None:
         (("## ", "**"), "there is no section"),
         (("# Manual of boxes", "#"), "a heading without a title"),
         (("Boxes hide things.", "```"), "never closed"),
+        (("Boxes hide things.", "<!-- x"), "^a code fence or an HTML comment is left open"),
     ],
 )
 def test_what_is_wrong_is_told_and_the_outline_asked_for_again(change: tuple[str, str], told: str) -> None:
