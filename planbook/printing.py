@@ -91,6 +91,8 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
         f"{summary.completion_tokens:,} completion tokens; {money}; {a_task}."
     )
+    if summary.shortened_prompts:
+        yield f"{summary.shortened_prompts} prompts were cut to fit the context; the report shows which."
 
 
 def _of(limit: float | None) -> str:
