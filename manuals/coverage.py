@@ -1,10 +1,10 @@
-"""What a manual does not cover: task types that no rule says how to do, rules that nobody uses, rules that name none.
+"""What a manual does not cover: task types no rule says how to do, rules nobody uses, rules that name missing ones.
 
 Whether a success rule is about a task type is written nowhere, so it is read from the rule's scope (its first sentence,
 which says what the rule is for), and the report says on what grounds:
 
 - *named*: the scope names the type itself, ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``.
-- *likely*: it names no type, and of the words that tell the types apart it uses some of this one's. A type's words are
+- *likely*: it names no type, and uses some of this one's words, before its colon if there is one. A type's words are
   those of its name and those that most of its sample goals share; its own words are those that no other type has. The
   scope must use an own word, or, for a type that has none (all of ``pick_and_place`` is in the others, too), any of its
   words and no other type's own word.
@@ -65,7 +65,8 @@ def coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: M
     scopes = {rule.id: scope_of(rule) for rule in kept if rule.type is RuleType.SUCCESS_PROCESS}
     words = {kind: _words_of(kind, goals[kind]) for kind in goals}
     named = {id: [kind for kind in goals if _names(scope, kind)] for id, scope in scopes.items()}
-    unnamed = {id: _words(scope) for id, scope in scopes.items() if not named[id]}
+    telling = frozenset().union(*words.values())
+    unnamed = {id: _words_before_colon(scope, telling) for id, scope in scopes.items() if not named[id]}
     ids = {rule.id for rule in kept}
     dangling = {rule.id: tuple(id for id in cites(rule) if id not in ids) for rule in kept}
     return Coverage(
@@ -127,6 +128,12 @@ def _words(text: str) -> frozenset[str]:
     """The words that may tell something, as stems: ``putting`` and ``put`` are one, ``place`` and ``placed`` too."""
     found = frozenset(re.findall(r"[a-z]+", text.lower())) - COMMON_WORDS
     return frozenset(_stem(word) for word in found)
+
+
+def _words_before_colon(scope: str, telling: frozenset[str]) -> frozenset[str]:
+    """A scope's words up to its colon, where these tell something already: ``When heating: look for it`` is no look."""
+    before = _words(scope.partition(":")[0])
+    return before if before & telling else _words(scope)
 
 
 def _stem(word: str) -> str:

@@ -1,15 +1,19 @@
 """The manual as a value: prose in sections, and which rule belongs where; the rules themselves stay as they are."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from markdown_it import MarkdownIt
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from manuals.pieces import heading_level, pieces
 
 LEFT_OUT = "[left out for length]"
 """Stands in shortened views where something is missing; no whole manual has a line that ends with it."""
+
+_READER = MarkdownIt("commonmark")
 
 
 def _title(text: str) -> str:
@@ -20,19 +24,27 @@ def _title(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Without blank ends. Raises ValueError for what would be read as something else than prose."""
-    prose = text.strip()
+    """Without blank ends, its lines ended alike. Raises ValueError for what would be read as something else."""
+    prose = re.sub("\r\n?", "\n", text).strip()
     for piece in pieces(prose):
         if piece.info is None and heading_level(piece.text) in (1, 2, 3):
             raise ValueError(f"prose holds the heading {piece.text.strip()!r}; headings there begin with #### or more")
         if piece.info is None and piece.text.rstrip().endswith(LEFT_OUT):
             raise ValueError(f"prose holds a line that ends with {LEFT_OUT}, which stands for what is missing")
+    if not _readers_see_what_follows(prose):
+        raise ValueError(f"a code fence or an HTML comment is left open in the prose that begins {prose[:40]!r}")
     return prose
+
+
+def _readers_see_what_follows(prose: str) -> bool:
+    """Whether a heading after the prose is one to any reader of Markdown; not every fence to us is one to them."""
+    last = _READER.parse(f"{prose}\n\n### after\n")[-3:]
+    return last[0].tag == "h3" and last[0].level == 0
 
 
 Title = Annotated[str, AfterValidator(_title)]
 Prose = Annotated[str, AfterValidator(_prose)]
-"""Markdown without headings of the first three levels, which are the manual's own, and with every fence closed."""
+"""Markdown without headings of the first three levels, which are the manual's own, and with nothing left open."""
 
 
 class Section(BaseModel):
@@ -69,6 +81,13 @@ def misplaced(manual: Manual, ids: Iterable[str]) -> list[str]:
         "not among the rules": [id for id in named if id not in known],
     }
     return [f"{what}: {_listed(which)}" for what, which in faults.items() if which]
+
+
+def said(error: ValueError) -> str:
+    """What an error says, without the frame that pydantic puts around it."""
+    if isinstance(error, ValidationError):
+        return error.errors()[0]["msg"].removeprefix("Value error, ")
+    return str(error)
 
 
 def _listed(ids: Sequence[str]) -> str:

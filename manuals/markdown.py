@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from manuals.errors import BadManual
-from manuals.manual import LEFT_OUT, Manual, Section, misplaced
+from manuals.manual import LEFT_OUT, Manual, Section, misplaced, said
 from manuals.pieces import Piece, fence_for, heading_level, pieces
 from rules.naming import read_type, rule_number
 from rules.types import Rule, RuleType
@@ -36,7 +36,7 @@ _VERBATIM = "text"
 _RULE = re.compile(r"(\w+)(?: \((.*)\))?")
 _BOLD = re.compile(r"\*\*[A-Z][\w ,'-]*:?\*\*")
 _MARKUP = re.compile(r"[\\*|~$]|<(?=[A-Za-z/!?])|&(?=\w+;|#)|\](?=[(\[:])|(?<!\w)_|_(?!\w)|:[\w+-]+:|`{3}|  ")
-_BEGINS_PLAINLY = re.compile(r" *(?:[-+] |\d{1,9}[.)] )?(?:[^\W_]|[\"'(`])")
+_BEGINS_PLAINLY = re.compile(r" {0,3}(?:[-+] |\d{1,9}[.)] )?(?:[^\W_]|[\"'(`])")
 
 
 class LeftOut(NamedTuple):
@@ -118,7 +118,7 @@ def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
     try:
         return _read(list(_parts(_unix(text.removeprefix("\ufeff")))))
     except ValueError as error:
-        raise BadManual(str(error)) from error
+        raise BadManual(said(error)) from error
 
 
 def _unix(text: str) -> str:
@@ -136,8 +136,7 @@ def _parts(text: str) -> Iterator[_Part]:
     if not heads or heading_level(found[first].text) != 1 or _prose(found[:first]):
         raise ValueError("line 1: a manual begins with its title, '# TITLE'")
     for head, following in zip(heads, [*heads[1:], len(found)], strict=True):
-        line = found[head].text
-        level = heading_level(line)
+        line, level = found[head].text.strip(), heading_level(found[head].text)
         if not line[level:].strip():
             raise ValueError(f"line {found[head].number}: a heading without a title")
         yield _Part(found[head].number, level, line[level:].strip(), found[head + 1 : following])

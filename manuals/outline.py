@@ -3,12 +3,14 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from manuals.manual import Manual, Section, misplaced
+from pydantic import ValidationError
+
+from manuals.manual import Manual, Section, misplaced, said
 from manuals.pieces import Piece, heading_level, pieces
 from rules.naming import citations
 
 _WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
-_RULES = re.compile(r"[\s>*_+-]*rules?\b(?P<more>[^:\d]{0,30}):(?P<rest>.*)", re.IGNORECASE)
+_RULES = re.compile(r"[\s>*_+#-]*rules?\b(?P<more>[^:\d]{0,30})(?::(?P<rest>.*))?", re.IGNORECASE)
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])?\s*[*_`]*rule_\d", re.IGNORECASE)
 
 
@@ -19,16 +21,21 @@ def read_outline(text: str, ids: Collection[str]) -> Manual:
     everything that is wrong: no title, no section, sections without rules, rules that are missing, named twice, or that
     do not exist.
     """
-    found = list(pieces(_unwrapped(text)))
-    parts = list(_parts(found))
+    try:
+        manual = _outlined(list(_parts(list(pieces(_unwrapped(text))))))
+    except ValidationError as error:
+        raise ValueError(said(error)) from error
+    if faults := list(_faults(manual, ids)):
+        raise ValueError("\n".join(f"- {fault}" for fault in faults))
+    return manual
+
+
+def _outlined(parts: Sequence[Sequence[Piece]]) -> Manual:
     if not parts or heading_level(parts[0][0].text) != 1:
         raise ValueError("the outline has no title: one line that begins with '# ', above the first '## '")
     title, *overview = parts[0]
     sections = [_section(part) for part in parts[1:]]
-    manual = Manual(title=_heading(title), overview=_prose(overview), sections=tuple(sections))
-    if faults := list(_faults(manual, ids)):
-        raise ValueError("\n".join(f"- {fault}" for fault in faults))
-    return manual
+    return Manual(title=_heading(title), overview=_prose(overview), sections=tuple(sections))
 
 
 def _unwrapped(text: str) -> str:
@@ -55,7 +62,7 @@ def _level(piece: Piece) -> int:
 
 
 def _heading(piece: Piece) -> str:
-    title = piece.text.lstrip("#").strip().strip("*").strip()
+    title = piece.text.strip().lstrip("#").strip().strip("*").strip()
     if not title:
         raise ValueError(f"line {piece.number} of the outline is a heading without a title")
     return title
@@ -84,8 +91,9 @@ def _ids_after(line: str) -> Sequence[str] | None:
     found = _RULES.fullmatch(line)
     if found is None:
         return None
-    named = citations(found["rest"])
-    is_bare = not (found["more"] + found["rest"]).strip("*_ ")
+    rest = found["rest"] or ""
+    named = citations(rest)
+    is_bare = not (found["more"] + rest).strip("*_ ")
     return named if named or is_bare else None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _OPENING = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)")
-_HEADING = re.compile(r"(#{1,6})(?:[ \t]|$)")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 
 
 class Piece(NamedTuple):

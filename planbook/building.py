@@ -10,7 +10,7 @@ from planbook.arguments import Asked, by_role
 from planbook.commands import play
 from planbook.lanes import Hosting
 from planbook.printing import console, spending
-from planbook.run import Learning, Run
+from planbook.run import LEARNT_LIBRARY, Learning, Run
 from planbook.stages import export
 from planbook.stages import formulate as formulate_rules
 from planbook.summary import Summary
@@ -46,6 +46,7 @@ def build(planner: str, asked: Asked, learning: Learning, hosting: Hosting, *, a
 def test(planner: str | None, asked: Asked, hosting: Hosting, *, table: bool, as_json: bool) -> tuple[int, Summary]:
     """Play test tasks with what was learnt."""
     planner = planner or ("automanual" if asked.models_by_role() else "procedures")
+    asked = asked if asked.library else asked.model_copy(update={"library": LEARNT_LIBRARY})
     drawn = asked.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
     config = drawn.config(planner, ablated_options(planner, asked.without))
     return play(config, asked.out, hosting, as_json=as_json)

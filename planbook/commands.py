@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 
 from envs import Task
-from manuals import SHIPPED
 from planbook import errors
 from planbook.ablations import check_ablations
 from planbook.arguments import Asked
@@ -22,6 +21,7 @@ from planbook.printing import (
     ERRORS,
     Live,
     console,
+    episode_line,
     failure_lines,
     progress,
     spending,
@@ -130,7 +130,7 @@ def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> 
     """See that there are procedures. Raises BadProcedure, BadArgument if there is nothing at all."""
     of_type = {task.type: task for task in tasks}
     missing = sorted(kind for kind, task in of_type.items() if memory.recall(task).procedure is None)
-    library = config.library or SHIPPED
+    library = config.library_folder
     if len(missing) == len(of_type):
         raise errors.BadArgument(
             f"there is no procedure for {config.world.name} in {library}; a library is a building run, or a folder "
@@ -151,6 +151,8 @@ def _play_with_progress(run: Run, title: str, hosting: Hosting, watch: Watch | N
             nonlocal solved
             solved += ending.outcome.solved
             bar.update(line, advance=1, solved=solved)
+            if run.config.learning:
+                ERRORS.print(episode_line(entry, ending, len(run.entries()), run.meter), soft_wrap=True)
 
         def on_event(kind: EventKind, body: Body) -> None:
             if kind == "ask":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from envs import Task
-from manuals import SHIPPED, Manual, ProcedureLibrary, read_knowledge, read_start, usual_starts, within
+from manuals import Manual, ProcedureLibrary, read_knowledge, read_start, usual_starts, within
 from planbook.learning import State, beginning, group_of, undone, with_undone
 from planbook.run import CONFIG_FILE, Config, Run
 from planner import Memory, Recall
@@ -30,7 +30,7 @@ class GroupedMemory:
 
 def memory_of(config: Config) -> Memory:
     """The memory that a run plays with. Raises BadRun, BadKnowledge, BadProcedure, BadStart."""
-    folder = Path(config.library) if config.library else SHIPPED
+    folder = config.library_folder
     if (folder / CONFIG_FILE).exists():
         return _of_run(config, folder)
     if config.planner == "procedures":

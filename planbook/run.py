@@ -15,6 +15,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from envs import Environment, Selection, Task, load_world
+from manuals import SHIPPED
 from planbook.errors import BadRun
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Store, Watch
@@ -22,6 +23,11 @@ from planner import Body, Budget, EventKind, Meter
 from planner.models import Sampling
 from sandbox import Limits
 
+SHIPPED_LIBRARY, LEARNT_LIBRARY = "shipped", "learnt"
+LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNT_LIBRARY: SHIPPED / "learnt"}
+"""The libraries that ship: procedures written by hand, and what a recorded building run has learnt."""
+RECORDINGS = SHIPPED / "recordings"
+"""The recordings that ship, for ``recorded:NAME``."""
 CONFIG_FILE, STORE_FILE = "run.json", "run.db"
 OWN_FILES = (CONFIG_FILE, STORE_FILE, f"{STORE_FILE}-wal", f"{STORE_FILE}-shm", "run.new")
 RECORDED_PACKAGES = (
@@ -72,8 +78,8 @@ class Config(BaseModel):
     """Actions that one episode may take."""
     limits: Limits = Limits()
     seed: int = 0
-    library: str = ""
-    """The folder of what is known beforehand (a building run's too), or empty for what ships."""
+    library: str = SHIPPED_LIBRARY
+    """What is known beforehand: the name of a library that ships, or a folder (a building run's too)."""
     after: int | None = Field(default=None, ge=0)
     """Of a building run as library: what it knew after so many episodes."""
     rule_tokens: int | None = Field(default=None, ge=100)
@@ -91,6 +97,11 @@ class Config(BaseModel):
     def title(self) -> str:
         """What plays, in a word: the planner, or the plan file that was given."""
         return str(self.planner_options.get("source", self.planner))
+
+    @property
+    def library_folder(self) -> Path:
+        """Where the library is."""
+        return LIBRARIES.get(self.library) or Path(self.library)
 
     @property
     def world(self) -> type[Environment]:

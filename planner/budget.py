@@ -31,6 +31,8 @@ class Spent(Record):
 
     calls: int = 0
     replayed: int = 0
+    shortened: int = 0
+    """Calls whose prompt was cut to fit the context."""
     prompt: int = 0
     completion: int = 0
     money: float | None = 0.0
@@ -106,6 +108,7 @@ def add(spent: Spent, kind: str, body: Any, price: Callable[[str, Reply], float 
         update={
             "calls": spent.calls + 1,
             "replayed": spent.replayed + reply.replayed,
+            "shortened": spent.shortened + bool(body["left_out"] or body["cut_characters"]),
             "prompt": spent.prompt + reply.usage.prompt,
             "completion": spent.completion + reply.usage.completion,
             "money": None if cost is None or spent.money is None else spent.money + cost,

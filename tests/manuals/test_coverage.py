@@ -30,6 +30,8 @@ def about(content: str, goals: dict[str, list[str]]) -> dict[str, str]:
         ("For cleaning and for cooling.", {"pick_clean_then_place": "likely", "pick_cool_then_place": "likely"}),
         ("For putting an object in or on a receptacle: find it.", {"pick_and_place": "likely"}),
         ("For looking at a thing under a lamp.", {"look_at_obj": "likely"}),
+        ("When the task is to cool something: look for it under the two shelves.", {"pick_cool_then_place": "likely"}),
+        ("In these tasks: clean.", {"pick_clean_then_place": "likely"}),
         ("In any task, be careful. With heat, too.", {}),
         ("Look after the mug.\n\nHeat it.", {"look_at_obj": "likely"}),
         ("", {}),

@@ -108,6 +108,7 @@ def test_a_world_may_say_nothing_of_itself() -> None:
         (("## ", "**"), "there is no section"),
         (("# Manual of boxes", "#"), "a heading without a title"),
         (("Boxes hide things.", "```"), "never closed"),
+        (("Boxes hide things.", "<!-- x"), "^a code fence or an HTML comment is left open"),
     ],
 )
 def test_what_is_wrong_is_told_and_the_outline_asked_for_again(change: tuple[str, str], told: str) -> None:
@@ -156,6 +157,7 @@ def test_for_a_small_model_the_prose_is_asked_to_be_short() -> None:
         "Rules:\n\n- rule_4: find\n- **rule_1**",
         "*Rules*:\n1. rule_4\n2. rule_1, which builds on rule_4",
         "Rules: rule_4\nRules: rule_1",
+        "### Rules\n\n- rule_4\n- rule_1",
     ],
 )
 def test_rules_are_named_in_many_ways(line: str) -> None:
@@ -165,7 +167,7 @@ def test_rules_are_named_in_many_ways(line: str) -> None:
 
 
 def test_prose_may_speak_of_rules() -> None:
-    prose = "Rules to heed: be quick.\n\nSee rule_0.\n\n- rule_0 matters here"
+    prose = "Rules of the house\nRules to heed: be quick.\n\nSee rule_0.\n\n- rule_0 matters here"
     manual = read_outline(
         GOOD.replace("One thing after the other.", prose).replace("rule_1\n", "rule_1\n\nAs rule_0."), IDS
     )

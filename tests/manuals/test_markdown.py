@@ -80,6 +80,17 @@ def test_a_manual_reads_well() -> None:
 
 
 @given(manuals())
+def test_any_reader_of_markdown_sees_every_rule(written: tuple[Manual, list[Rule]]) -> None:
+    manual, rules = written
+    tokens = READER.parse(render(manual, rules))
+    headings = [place for place, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h3"]
+    seen = [tokens[place + 1].content.split()[0] for place in headings if tokens[place].level == 0]
+    assert seen == list(manual.rule_ids)
+    fences = [token.content for token in tokens if token.type == "fence"]
+    assert all(as_readers_do(rule.example + "\n") in fences for rule in rules if rule.example)
+
+
+@given(manuals())
 def test_what_is_read_is_what_was_written(written: tuple[Manual, list[Rule]]) -> None:
     manual, rules = written
     read, found = parse(render(manual, rules))
@@ -153,7 +164,13 @@ def test_what_is_no_id_is_not_written(changed: dict[str, object]) -> None:
         render_rule(OPEN.model_copy(update=changed))
 
 
-@pytest.mark.parametrize("text", ["## mine", "a\n# b", "### rule_1 (Special Mechanism)", "```\nopen", f"x {LEFT_OUT}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("## mine", "a\n# b", "  ## mine", "a\r# b", "### rule_1 (Special Mechanism)", f"x {LEFT_OUT}"),
+        *("```\nopen", "<!-- hidden", "<script>", "a\n\n     ```\nx\n```"),
+    ],
+)
 def test_prose_that_would_be_read_as_something_else_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         Section(title="x", introduction=text)
@@ -187,6 +204,7 @@ def test_an_edited_manual_is_read() -> None:
         ("# t\n## s\n### rule_1\nBuilds on sand.", "line 4: 'sand' is no rule id"),
         ("# t\n## s\n### rule_1\nBuilds on rule_0.\nmore", "line 5: what the rule says comes before"),
         ("# t\n## s\n### rule_1\nBuilds on rule_0.\nBuilds on rule_2.", "line 5: .*comes once"),
+        ("# t\n<!-- a\n## b\n", "left open in the prose that begins '<!-- a'"),
         ("# t\n\n```\n# u", "line 3: the code fence '```' is never closed"),
         (render(BOTH, [OPEN, FETCH], LeftOut(["rule_2"])), "line 25: .*shortened view"),
     ],

@@ -36,7 +36,7 @@ def test_envs_tells_worlds_and_what_holds_the_sandbox() -> None:
     assert {each["name"]: each["granted"] for each in told["sandbox"]}["seccomp"]
     one = planbook("envs", "--env", "toy").stdout
     assert "agent.take(thing: str, box: str)" in one
-    assert "Take a thing out of an open box with an empty hand." in one
+    assert "Take a thing out of a box that was opened." in one
 
 
 def test_the_terms_of_a_run_are_kept_and_recorded(tmp_path: Path) -> None:

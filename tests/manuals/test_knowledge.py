@@ -1,0 +1,236 @@
+"""Knowledge as a folder of files: what is read is what was written, and what cannot be is told."""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import assume, given
+
+from envs import Selection, Task, load_world
+from manuals import SHIPPED, ProcedureLibrary
+from manuals.errors import BadKnowledge
+from manuals.knowledge import read_knowledge, write_knowledge
+from manuals.manual import Manual, Section
+from manuals.markdown import render
+from planner import Episode, MemoryJournal, Procedure, Terms, method, parse_procedure, play
+from rules import Knowledge, Reflection, Rule, RuleType, Skill
+from sandbox import Sandbox
+from tests.manuals.hostile import manuals, texts
+
+TOY = load_world("toy")
+TASK = TOY.select(Selection())[0]
+SOLVE = '''"""Put a thing on the table.
+
+world: toy
+type: fetch
+source: a model
+"""
+
+
+def solve(agent, task):
+    agent.put("key")
+'''
+RULES = (
+    Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="Open a box first.", log=("from a success",)),
+    Rule(id="rule_3", type=None, content="For fetch: find é.", example="x = r'\\d'", builds_on=("rule_0",)),
+)
+MANUAL = render(Manual(title="Toy", sections=(Section(title="All", rule_ids=("rule_3", "rule_0")),)), RULES)
+FULL = Knowledge(
+    world="toy",
+    rules=RULES,
+    manual=MANUAL,
+    skills={"fetch": Skill(task=TASK, scene="boxes", code="agent.open('box_1')\n")},
+    reflections={"fetch_two": Reflection(task=TASK, scene="boxes", text="forgot one\r\n")},
+    procedures={"fetch": parse_procedure(SOLVE, "fetch.py")},
+    example="# An example\n\n  done ",
+)
+
+
+def is_encodable(text: str) -> bool:
+    """Whether it has no half of a surrogate pair, which no file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8") == text
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def changed(name: str, text: str | bytes, folder: Path) -> Path:
+    """A library with the toy's whole knowledge, one file of it replaced."""
+    write_knowledge(folder, FULL)
+    (folder / "toy" / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+def test_all_of_it_comes_back(tmp_path: Path) -> None:
+    write_knowledge(tmp_path, FULL)
+    assert read_knowledge(tmp_path, TOY) == FULL
+    assert sorted(files(tmp_path)) == [
+        "toy/example.md",
+        "toy/manual.md",
+        "toy/procedures/fetch.py",
+        "toy/reflections.json",
+        "toy/rules.json",
+        "toy/skills.json",
+    ]
+    assert (tmp_path / "toy" / "manual.md").read_text() == MANUAL
+    assert '\n  {\n    "id": "rule_0",' in (tmp_path / "toy" / "rules.json").read_text()
+
+
+@given(manuals(), texts, texts)
+def test_hostile_texts_come_back(written: tuple[Manual, list[Rule]], text: str, example: str) -> None:
+    manual, rules = written
+    whole = Knowledge(
+        world="toy",
+        rules=tuple(rules),
+        manual=render(manual, rules),
+        skills={"fetch": Skill(task=TASK, scene=text, code=text)},
+        reflections={text: Reflection(task=TASK, scene=text, text=text)},
+        example=example,
+    )
+    assume(is_encodable(whole.manual + text + example))
+    with TemporaryDirectory() as folder:
+        write_knowledge(Path(folder), whole)
+        assert read_knowledge(Path(folder), TOY) == whole
+
+
+def test_writing_again_changes_no_byte(tmp_path: Path) -> None:
+    write_knowledge(tmp_path, FULL)
+    before = files(tmp_path)
+    write_knowledge(tmp_path, read_knowledge(tmp_path, TOY))
+    assert files(tmp_path) == before
+
+
+def test_what_is_empty_now_is_gone_and_other_files_stay(tmp_path: Path) -> None:
+    write_knowledge(tmp_path, FULL)
+    (tmp_path / "toy" / "notes.txt").write_text("mine")
+    (tmp_path / "alfworld").mkdir()
+    write_knowledge(tmp_path, Knowledge(world="toy"))
+    assert read_knowledge(tmp_path, TOY) == Knowledge(world="toy")
+    assert list(files(tmp_path)) == ["toy/notes.txt"]
+    assert read_knowledge(tmp_path, load_world("alfworld")) == Knowledge(world="alfworld")
+
+
+@pytest.mark.parametrize("name", ["toy", "alfworld"])
+def test_procedures_that_ship_are_written_with_their_helpers(name: str, tmp_path: Path) -> None:
+    world = load_world(name)
+    shipped = read_knowledge(SHIPPED, world).procedures
+    assert set(shipped) == set(world.types)
+    write_knowledge(tmp_path, Knowledge(world=name, procedures=shipped))
+    again = read_knowledge(tmp_path, world).procedures
+    assert {kind: (each.summary, each.source, each.helpers) for kind, each in again.items()} == {
+        kind: (each.summary, each.source, "") for kind, each in shipped.items()
+    }
+    assert all(each.helpers.strip() in again[kind].code for kind, each in shipped.items())
+
+
+def test_written_with_their_helpers_they_still_do_their_tasks(tmp_path: Path) -> None:
+    world = load_world("alfworld")
+    write_knowledge(tmp_path, read_knowledge(SHIPPED, world))
+    library, procedures = ProcedureLibrary(world, tmp_path), method("procedures")
+    with Sandbox() as sandbox:
+        for task in world.select(Selection(split="generated", limit=12)):
+            terms = Terms(actions=world.action_limit)
+            episode = Episode(task, world(), sandbox, MemoryJournal(), terms=terms, memory=library)
+            assert play(episode, procedures.play, procedures.options()).outcome.solved, task.id
+
+
+def test_without_rules_json_the_rules_are_the_manuals(tmp_path: Path) -> None:
+    write_knowledge(tmp_path, FULL)
+    (tmp_path / "toy" / "rules.json").unlink()
+    read = read_knowledge(tmp_path, TOY)
+    assert read.rules == tuple(rule.model_copy(update={"log": ()}) for rule in RULES)
+    assert read.manual == MANUAL
+
+
+def test_a_persons_words_in_the_manual_count(tmp_path: Path) -> None:
+    edited = MANUAL.replace("Open a box first.", "Open a box, then look.")
+    read = read_knowledge(changed("manual.md", edited, tmp_path), TOY)
+    assert read.rules == (RULES[0].model_copy(update={"content": "Open a box, then look."}), RULES[1])
+    assert read.manual == edited
+    write_knowledge(tmp_path, read)
+    assert read_knowledge(tmp_path, TOY) == read
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("rules.json", "{", r"rules\.json: the file: .*JSON.*; mend it, or delete"),
+        ("rules.json", '[{"id": "rule_0"}]', r"rules\.json: 0\.type: Field required"),
+        ("rules.json", b"\xff", r"rules\.json cannot be read"),
+        ("rules.json", json.dumps([RULES[0].model_dump()] * 2), "given to two rules: rule_0; mend"),
+        ("rules.json", json.dumps([RULES[0].model_dump() | {"id": "one"}]), "'one' is no rule id"),
+        (
+            "rules.json",
+            json.dumps([RULES[0].model_dump()]),
+            "only in manual.md: rule_3.*Delete manual.md and formulate",
+        ),
+        ("manual.md", MANUAL.replace("rule_0", "rule_1"), "only in rules.json: rule_0; only in manual.md: rule_1"),
+        ("manual.md", "Toy", r"manual\.md: line 1: "),
+        ("skills.json", '{"fetch": 1}', r"skills\.json: fetch: "),
+        ("reflections.json", "[]", r"reflections\.json: the file: "),
+        ("procedures/fetch.py", "def solve(agent, task): pass", "no header"),
+        ("procedures/fetch.py", SOLVE.replace("put", "fly"), "does not pass the check"),
+    ],
+)
+def test_a_bad_file_is_named(name: str, text: str | bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(BadKnowledge, match=message):
+        read_knowledge(changed(name, text, tmp_path), TOY)
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BadKnowledge, match="is no folder"):
+        read_knowledge(tmp_path / "lost", TOY)
+
+
+def procedure(code: str) -> Procedure:
+    return FULL.procedures["fetch"].model_copy(update={"code": code})
+
+
+@pytest.mark.parametrize(
+    ("update", "message"),
+    [
+        ({"rules": RULES[:1]}, "differ in rule_3. Formulate again"),
+        ({"rules": (RULES[0].model_copy(update={"content": "Newer."}), RULES[1])}, "differ in rule_0"),
+        ({"rules": (RULES[0], *RULES)}, "given to two rules"),
+        ({"manual": "no manual"}, r"manual\.md was not written: line 1"),
+        ({"world": "../toy"}, "cannot be the name"),
+        ({"example": "\ud800"}, "was not written: .*surrogates"),
+        ({"procedures": {"fetch": procedure("x = 1")}}, "fetch cannot be written: .*no header"),
+        ({"procedures": {"fetch_two": procedure(SOLVE)}}, "fetch_two has a header for fetch of toy"),
+        ({"procedures": {"a-b": procedure(SOLVE.replace("fetch", "a-b")), "a_b": procedure(SOLVE)}}, "two procedures"),
+    ],
+)
+def test_what_could_not_be_read_back_is_not_written_at_all(
+    update: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    write_knowledge(tmp_path, FULL)
+    before = files(tmp_path)
+    with pytest.raises(BadKnowledge, match=message):
+        write_knowledge(tmp_path, FULL.model_copy(update=update))
+    assert files(tmp_path) == before
+
+
+def test_a_write_that_fails_leaves_every_file_as_it_was(tmp_path: Path) -> None:
+    write_knowledge(tmp_path, FULL)
+    (tmp_path / "toy" / "skills.json.new").mkdir()
+    before = files(tmp_path)
+    with pytest.raises(BadKnowledge, match="was not written"):
+        write_knowledge(tmp_path, FULL.model_copy(update={"example": "another"}))
+    assert files(tmp_path) == before
+
+
+def test_types_with_any_letters_have_files(tmp_path: Path) -> None:
+    kind = "click tab/2"
+    code = SOLVE.replace("fetch", kind)
+    knowledge = Knowledge(world="toy", procedures={kind: parse_procedure(code, "click_tab_2.py")})
+    write_knowledge(tmp_path, knowledge)
+    assert read_knowledge(tmp_path, TOY) == knowledge
+
+
+def test_a_task_is_kept_with_its_params(tmp_path: Path) -> None:
+    task = Task(id="x/1", env="toy", split="all", type="x", goal="g", params={"a": [1, None, {"b": "ü"}]}, seed=3)
+    knowledge = Knowledge(world="toy", skills={"x": Skill(task=task, scene="", code="")})
+    write_knowledge(tmp_path, knowledge)
+    assert read_knowledge(tmp_path, TOY) == knowledge
