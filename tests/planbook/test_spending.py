@@ -22,9 +22,19 @@ def acted(at: float, counted: bool = True) -> Event:
     return event("act", at, {"counted": counted})
 
 
-def asked(at: float, *, prompt: int = 10, completion: int = 5, replayed: bool = False, model: str = "paid") -> Event:
+def asked(
+    at: float,
+    *,
+    prompt: int = 10,
+    completion: int = 5,
+    replayed: bool = False,
+    model: str = "paid",
+    left_out: int = 0,
+    cut: int = 0,
+) -> Event:
     reply = Reply(text="", usage=Usage(prompt=prompt, completion=completion), replayed=replayed)
-    return event("ask", at, {"model": model, "reply": reply.model_dump()})
+    body = {"model": model, "left_out": left_out, "cut_characters": cut, "reply": reply.model_dump()}
+    return event("ask", at, body)
 
 
 def cents(model: str, reply: Reply) -> float | None:
@@ -85,6 +95,11 @@ def test_other_events_cost_nothing_and_an_unknown_price_stays_unknown() -> None:
     spent = add(Spent(money=1.0), "ask", asked(0.0, model="unheard of").body, cents)
     assert spent.money is None
     assert add(spent, "ask", asked(0.0).body, cents).money is None
+
+
+def test_prompts_that_were_cut_are_counted() -> None:
+    rows = [asked(0.0), asked(0.0, left_out=2), asked(0.0, cut=9), asked(0.0, left_out=1, cut=9)]
+    assert spent_so_far(rows, cents).shortened == 3
 
 
 def test_nobody_is_paid_for_recordings_scripts_and_exchanges() -> None:

@@ -73,7 +73,8 @@ def test_calls_that_begin_at_the_same_moment_do_not_exceed_the_budget(calls: int
 
 def test_nothing_is_lost_between_threads() -> None:
     meter = Meter(price=lambda model, reply: 0.5)
-    body: Body = {"model": "m", "reply": Reply(text="", usage=Usage(prompt=2, completion=1)).model_dump()}
+    reply = Reply(text="", usage=Usage(prompt=2, completion=1)).model_dump()
+    body: Body = {"model": "m", "left_out": 0, "cut_characters": 0, "reply": reply}
 
     def spend(number: int) -> None:
         for _ in range(200):

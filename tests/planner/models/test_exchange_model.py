@@ -60,7 +60,7 @@ def test_a_prompt_is_a_file_and_so_is_its_answer(tmp_path: Path) -> None:
 
     with answering(folder, script), labelled("plan.j2"):
         reply = ExchangeModel(folder, poll=POLL).complete(ASK, Sampling())
-    assert (reply.text, reply.finish, reply.model) == ("the whole\ntext, ü\n", "stop", f"exchange:{folder}")
+    assert (reply.text, reply.finish, reply.model) == ("the whole\ntext, ü\n", "stop", "exchange")
     assert reply.usage.estimated
     assert not reply.replayed
     key = request_key(ASK, Sampling())
