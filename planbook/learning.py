@@ -198,11 +198,15 @@ def episode_events(run: Run, entry: Entry) -> tuple[str, Iterable[Any]]:
 
 
 def told_episodes(run: Run, ids: list[str]) -> str:
-    """Episodes as the Consolidator sees them. Raises LookupError for an id that is none."""
+    """Episodes as the Consolidator sees them: as they were last started over. Raises LookupError for an id of none.
+
+    The logs of rules name an episode that was started over by the scope that it ended in: ``task/3/restart/1``.
+    """
     entries = {entry.path: entry for entry in run.entries()}
-    if unknown := [id for id in ids if id not in entries]:
+    named = {id: entries.get(id.partition("/restart/")[0]) for id in ids}
+    if unknown := [id for id, entry in named.items() if entry is None]:
         raise LookupError(f"there is no episode {', '.join(unknown)}; ids read task/0, task/1 and so on")
-    told = [(id, tell_trajectory(read_trajectory(*episode_events(run, entries[id])))) for id in ids]
+    told = [(id, tell_trajectory(read_trajectory(*episode_events(run, entry)))) for id, entry in named.items() if entry]
     return "\n\n".join(f"# The episode {id}\n\n{text}" for id, text in told)
 
 
