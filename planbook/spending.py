@@ -28,11 +28,12 @@ def prices_from(path: Path | None) -> Price:
 
 def spent_so_far(events: Iterable[Event], price: Price) -> Spent:
     """Everything that the events say was spent; time passes from the first to the last event of each sitting."""
-    spent, seconds, begun, last = Spent(), 0.0, 0.0, 0.0
+    spent, seconds, last = Spent(), 0.0, 0.0
+    begun: float | None = None  # the tasks are listed before anybody sits down
     for event in events:
         if event.kind == "sitting":
-            seconds += last - begun
+            seconds += last - begun if begun is not None else 0.0
             begun = event.at
         last = event.at
         spent = add(spent, event.kind, event.body, price)
-    return spent.model_copy(update={"seconds": seconds + (last - begun if begun else 0.0)})
+    return spent.model_copy(update={"seconds": seconds + (last - begun if begun is not None else 0.0)})

@@ -49,7 +49,8 @@ class Meter:
     """Counts what a run spends, over all its threads, and says when that is enough.
 
     ``price`` gives the dollars of a reply, or None where the model's price is unknown. ``spent`` is what earlier
-    sittings spent. Calls and actions never exceed the budget; tokens and money may by what the last calls cost.
+    sittings spent. Calls never exceed the budget. Tokens and money may, by what the last calls cost, and actions by
+    those that episodes side by side take at the same moment.
     """
 
     def __init__(

@@ -30,6 +30,7 @@ class Mark:
     """A moment to come back to: the world, the namespace, and how many steps had been taken by then."""
 
     path: str
+    number: int
     world: Snapshot
     session: int
     names: frozenset[str]
@@ -158,13 +159,19 @@ class Episode:
     def mark(self) -> Mark:
         """The present moment of the world and of the innermost frame."""
         frame = self._innermost()
-        return Mark(frame.path, self.world.snapshot(), frame.session.mark(), frame.names, len(self.steps))
+        number = frame.new_mark()
+        return Mark(frame.path, number, self.world.snapshot(), frame.session.mark(), frame.names, len(self.steps))
 
     def rewind(self, mark: Mark) -> Observation:
-        """Take world and namespace back to a mark of this frame; the steps in between stay counted, marked undone."""
+        """Take world and namespace back to a mark of this frame; the steps in between stay counted, marked undone.
+
+        Raises WrongMark for a mark of another frame, and for one that was made after a moment since gone back to.
+        """
         frame = self._innermost()
         if mark.path != frame.path:
             raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {frame.path}")
+        if not frame.back_to(mark.number):
+            raise WrongMark(f"mark {mark.number} of {frame.path} was undone by an earlier rewind; make a new one there")
         with _blaming_the_world():
             observation = self.world.restore(mark.world)
         frame.session.rewind(mark.session)
