@@ -11,7 +11,7 @@ from planbook.commands import play
 from planbook.lanes import Hosting
 from planbook.printing import console, spending
 from planbook.run import Learning, Run
-from planbook.stages import export
+from planbook.stages import export_manuals
 from planbook.stages import formulate as formulate_rules
 from planbook.summary import Summary
 from planbook.voices import check_voices
@@ -68,9 +68,9 @@ def formulate(
         except BudgetEnded as ended:
             out.print(f"Stopped: {ended}.")
             code = errors.OUT_OF_BUDGET
-        written = [str(path / run.config.world.name / "manual.md") for path in export(run, tokens)]
+        written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
-        out.print(f"Written: {', '.join(written)}", soft_wrap=True)
+        out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
         out.print(f"The run so far: {spending(spent, run.meter.budget)}.")
         return code, Formulated(
             manuals=tuple(written), model_calls=spent.calls, tokens=spent.tokens, run=str(run.folder)
