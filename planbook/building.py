@@ -61,13 +61,15 @@ def formulate(
             raise errors.BadArgument(f"{folder} is no building run; rules come from `planbook build`")
         named = by_role(models)
         config = run.config.model_copy(update={"models": {**run.config.models, **named}})
-        run.sit_down(hosting.budget, hosting.prices)
+        run.sit_down(hosting.budget, hosting.prices, named.values())
         code = errors.OK
         try:
             formulate_rules(run, config, tokens)
         except BudgetEnded as ended:
             out.print(f"Stopped: {ended}.")
             code = errors.OUT_OF_BUDGET
+        finally:
+            run.stand_up()
         written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
         out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
