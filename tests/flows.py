@@ -84,8 +84,10 @@ def files(folder: Path) -> dict[str, str]:
 
 
 def history(folder: Path) -> list[tuple[Any, ...]]:
-    """What happened, without what differs from one sitting to the next: times, and how often one sat down."""
-    return sorted((e.scope, e.kind, e.n, _timeless(e.body)) for e in events(folder) if e.kind != "sitting")
+    """What happened, without what differs from one sitting to the next: times, and what the run notes of itself."""
+    return sorted(
+        (e.scope, e.kind, e.n, _timeless(e.body)) for e in events(folder) if e.scope != "run" or e.kind == "task"
+    )
 
 
 def table(summary: Any) -> dict[str, Any]:
