@@ -11,7 +11,7 @@ from planbook.commands import play
 from planbook.lanes import Hosting
 from planbook.printing import console, spending
 from planbook.run import LEARNT_LIBRARY, Learning, Run
-from planbook.stages import export
+from planbook.stages import export_manuals
 from planbook.stages import formulate as formulate_rules
 from planbook.summary import Summary
 from planbook.voices import check_voices
@@ -62,16 +62,18 @@ def formulate(
             raise errors.BadArgument(f"{folder} is no building run; rules come from `planbook build`")
         named = by_role(models)
         config = run.config.model_copy(update={"models": {**run.config.models, **named}})
-        run.sit_down(hosting.budget, hosting.prices)
+        run.sit_down(hosting.budget, hosting.prices, named.values())
         code = errors.OK
         try:
             formulate_rules(run, config, tokens)
         except BudgetEnded as ended:
             out.print(f"Stopped: {ended}.")
             code = errors.OUT_OF_BUDGET
-        written = [str(path / run.config.world.name / "manual.md") for path in export(run, tokens)]
+        finally:
+            run.stand_up()
+        written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
-        out.print(f"Written: {', '.join(written)}", soft_wrap=True)
+        out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
         out.print(f"The run so far: {spending(spent, run.meter.budget)}.")
         return code, Formulated(
             manuals=tuple(written), model_calls=spent.calls, tokens=spent.tokens, run=str(run.folder)

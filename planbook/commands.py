@@ -30,6 +30,7 @@ from planbook.printing import (
 )
 from planbook.run import Config, Entry, Run, new_folder
 from planbook.runner import recorded_endings, run_tasks
+from planbook.spending import check_money
 from planbook.stages import build, building_tasks, export
 from planbook.store import Watch
 from planbook.summary import Summary, summarise
@@ -69,6 +70,7 @@ def play(
     """Begin a run, or take it up where its folder holds the same one, and play it to the end."""
     check_ablations(config.without)
     check_voices(config)
+    check_money(config.models.values(), hosting.budget, hosting.prices)
     tasks = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
     memory = beginning_memory(config)
     if config.planner == "procedures":
@@ -90,7 +92,10 @@ def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None =
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
     run.sit_down(hosting.budget, hosting.prices)
-    stopped = _play_with_progress(run, title, hosting, watch)
+    try:
+        stopped = _play_with_progress(run, title, hosting, watch)
+    finally:
+        run.stand_up()
     seconds = time.monotonic() - begun
     summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), run.meter.spent)
     out = console(as_json)
