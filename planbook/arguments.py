@@ -107,12 +107,22 @@ LIBRARY = (
         type=click.Path(path_type=Path, exists=True, file_okay=False),
         help="What is known beforehand: a building run, or a folder; else what ships.",
     ),
-    click.option("--after", default=None, type=click.IntRange(min=0), help="What a building run knew after N tasks."),
     click.option(
         "--rule-tokens",
         default=None,
         type=click.IntRange(min=100),
         help="Tokens that the rules may have in a prompt: the manual is shortened, or rules are chosen by task.",
+    ),
+)
+AFTER = (
+    click.option("--after", default=None, type=click.IntRange(min=0), help="What a building run knew after N tasks."),
+)
+CURVE = (
+    click.option(
+        "--after",
+        default="",
+        metavar="N[,N...]",
+        help="What a building run knew after N tasks; several: a learning curve, a run for each below --out.",
     ),
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
@@ -263,6 +273,14 @@ def by_role(texts: Iterable[str]) -> dict[str, str]:
             raise BadArgument(f"--model {text}: {role} has the model {named[role]} already; name each role once")
         named[role] = model
     return {role: model for role, model in named.items() if model != NO_MODEL}
+
+
+def counts_of(text: str) -> tuple[int, ...]:
+    """The numbers of building tasks that were given, without repetitions, in order. Raises BadArgument."""
+    numbers = [part.strip() for part in text.split(",")] if text else []
+    if wrong := [number for number in numbers if not number.isdecimal()]:
+        raise BadArgument(f"--after {text}: {wrong[0] or 'nothing'!r} is no number of tasks; write N, or N,N,N")
+    return tuple(sorted(set(map(int, numbers))))
 
 
 def learning_of(given: dict[str, Any]) -> Learning:
