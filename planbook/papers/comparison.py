@@ -35,13 +35,16 @@ class Ours(BaseModel):
 class Beside(BaseModel):
     """A table of the paper, and our figure for what it is over; None where the run played nothing of it.
 
-    Of a table of ablations ``ours_at`` is the number of the rows that leave out what the run left out.
+    ``types`` is how many task types it is over, of which the run played ``types_played``. Of a table of ablations
+    ``ours_at`` is the number of the rows that leave out what the run left out.
     """
 
     model_config = ConfigDict(frozen=True)
 
     figures: Figures
     ours: float | None
+    types: int
+    types_played: int
     ours_at: tuple[int, ...] = ()
 
 
@@ -64,17 +67,26 @@ def compare(config: Config, summary: Summary) -> Comparison | None:
     if name not in paper.settings:
         return None
     test, figures = played(config, summary), paper.of(name)
-    over = [each for each in figures if _ours(each, paper, test) is not None]
-    types = min((len(_types(each, paper, test)) for each in over), default=len(config.world.types))
+    tables = tuple(_beside(each, paper, test) for each in figures)
+    types = max((each.types for each in tables if each.ours is not None), default=len(config.world.types))
     quoted = {row.method: None for each in figures for row in each.rows if row.only_quoted}
     return Comparison(
         paper=paper.paper,
         ours=_our_row(test),
         differs=differences(test, paper, types),
         only_quoted=tuple(quoted),
-        tables=tuple(
-            Beside(figures=each, ours=_ours(each, paper, test), ours_at=_rows_of(each, test)) for each in figures
-        ),
+        tables=tables,
+    )
+
+
+def _beside(figures: Figures, paper: Paper, test: Played) -> Beside:
+    over = _types(figures, paper, test)
+    return Beside(
+        figures=figures,
+        ours=_ours(figures, paper, test),
+        types=len(over),
+        types_played=len(over & set(test.summary.by_type)),
+        ours_at=_rows_of(figures, test),
     )
 
 
@@ -104,7 +116,7 @@ def _types(figures: Figures, paper: Paper, test: Played) -> frozenset[str]:
 
 
 def _ours(figures: Figures, paper: Paper, test: Played) -> float | None:
-    """Our figure for what a table is over: those of its types that were played; None if one about fewer has them all."""
+    """Our figure for what a table is over: its types that were played; None if one about fewer has them all."""
     over, seen = _types(figures, paper, test), set(test.summary.by_type)
     others = (_types(each, paper, test) for each in paper.of(figures.env))
     if any(other < over and seen <= other for other in others):

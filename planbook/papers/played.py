@@ -50,9 +50,11 @@ class Played:
 
     @property
     def start(self) -> tuple[str, ...]:
-        """The starting examples."""
+        """The starting examples; procedures that ship began with none."""
         if self.building and self.building.learning:
             return self.building.learning.start
+        if not self.uses_a_model:
+            return ()
         return usual_starts(self.config.world.name, self.config.selection.split or "")
 
     @property

@@ -12,12 +12,13 @@ OURS = "ours"
 
 
 def tables(compared: Comparison) -> Iterator[Table]:
-    """One table of success by task type for each of the paper's test models, and one of ablations."""
+    """Success by task type, a table for each of the paper's test models; then its ablations, where a model played."""
     by_type = [each for each in compared.tables if each.figures.what != ABLATIONS]
     ablations = [each for each in compared.tables if each.figures.what == ABLATIONS]
     for model in automanual().test_models:
         yield _by_type(compared, by_type, model)
-    yield _ablations(compared, ablations)
+    if compared.ours.models:
+        yield _ablations(compared, ablations)
 
 
 def lines(compared: Comparison) -> Iterator[str]:
@@ -38,8 +39,9 @@ def _who(ours: Ours) -> str:
 
 
 def _by_type(compared: Comparison, beside: list[Beside], model: str) -> Table:
-    numbers = " and ".join(sorted({str(each.figures.table) for each in beside}))
-    table = Table(title=f"{compared.paper}, table {numbers}: % solved, tested with {model}", title_justify="left")
+    numbers = sorted({str(each.figures.table) for each in beside})
+    which = f"table{'s' if len(numbers) > 1 else ''} {' and '.join(numbers)}"
+    table = Table(title=f"{compared.paper}, {which}: % solved, tested with {model}", title_justify="left")
     methods = list(dict.fromkeys(row.method for each in beside for row in each.figures.rows))
     table.add_column("task type", no_wrap=True)
     for method in (*methods, OURS):
@@ -50,9 +52,9 @@ def _by_type(compared: Comparison, beside: list[Beside], model: str) -> Table:
         table.add_row(_named(kind), *(_told(figures.get(m)) for m in methods), _told(compared.ours.by_type.get(kind)))
     table.add_section()
     for label, (each, row) in {b.figures.label: (b, r) for b, r in zip(beside, rows, strict=True)}.items():
-        table.add_row(label, *(_told(row[m].overall) for m in methods), _told(each.ours))
+        table.add_row(label, *(_told(row[m].overall) for m in methods), _over(each))
         examples = [str(row[m].examples or NOTHING) for m in methods]
-        table.add_row("  human examples", *examples, str(len(compared.ours.start)), style="dim")
+        table.add_row("  human examples", *examples, str(len(compared.ours.start) or NOTHING), style="dim")
     return table
 
 
@@ -60,8 +62,8 @@ def _ablations(compared: Comparison, beside: list[Beside]) -> Table:
     """What was left out, one row each, whichever of the paper's tables it is in."""
     ours, models = compared.ours, list(automanual().test_models)
     table = Table(title=f"{compared.paper}, ablations: % solved, mean error steps", title_justify="left")
-    table.add_column("without")
-    for column in ("table", *models, f"error steps, {models[-1]}", OURS, "error steps, ours"):
+    table.add_column("without", no_wrap=True)
+    for column in ("table", *models, f"{models[-1]}, steps", OURS, "ours, steps"):
         table.add_column(column, justify="right", style="bold" if OURS in column else None)
     own = (_told(ours.overall), _told(ours.error_steps, 2))
     found = False
@@ -74,8 +76,7 @@ def _ablations(compared: Comparison, beside: list[Beside]) -> Table:
         shares = (_told(figures[model].overall) if model in figures else NOTHING for model in models)
         table.add_row(label, ", ".join(numbers), *shares, _told(steps), *(own if is_ours else ("", "")))
     if not found:
-        label = _label(ours.without, ()) if ours.models else f"{ours.planner}, no model"
-        table.add_row(label, *[NOTHING] * (len(models) + 2), *own)
+        table.add_row(_label(ours.without, ours.start), *[NOTHING] * (len(models) + 2), *own)
     return table
 
 
@@ -92,6 +93,12 @@ def _by_label(beside: list[Beside]) -> dict[str, list[tuple[int, Row, bool]]]:
 def _label(without: tuple[str, ...], start: tuple[str, ...]) -> str:
     told = ", ".join(without) or "nothing"
     return f"{told}; start: {', '.join(start)}" if start else told
+
+
+def _over(beside: Beside) -> str:
+    """Our overall figure, and over how many of the types it is where some are missing."""
+    missing = beside.ours is not None and beside.types_played < beside.types
+    return f"{_told(beside.ours)} ({beside.types_played}/{beside.types})" if missing else _told(beside.ours)
 
 
 def _named(kind: str) -> str:
