@@ -76,7 +76,8 @@ def _ablations(compared: Comparison, beside: list[Beside]) -> Table:
         shares = (_told(figures[model].overall) if model in figures else NOTHING for model in models)
         table.add_row(label, ", ".join(numbers), *shares, _told(steps), *(own if is_ours else ("", "")))
     if not found:
-        table.add_row(_label(ours.without, ours.start), *[NOTHING] * (len(models) + 2), *own)
+        varied = any(row.start for each in beside for row in each.figures.rows)
+        table.add_row(_label(ours.without, ours.start if varied else ()), *[NOTHING] * (len(models) + 2), *own)
     return table
 
 
