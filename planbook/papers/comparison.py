@@ -30,6 +30,8 @@ class Ours(BaseModel):
     error_steps: float | None
     without: tuple[str, ...]
     start: tuple[str, ...]
+    learnt: bool
+    """Whether it knew anything beyond the starting examples."""
 
 
 class Beside(BaseModel):
@@ -68,12 +70,12 @@ def compare(config: Config, summary: Summary) -> Comparison | None:
         return None
     test, figures = played(config, summary), paper.of(name)
     tables = tuple(_beside(each, paper, test) for each in figures)
-    types = max((each.types for each in tables if each.ours is not None), default=len(config.world.types))
+    about = max(tables, key=lambda each: (each.ours is not None, each.types))
     quoted = {row.method: None for each in figures for row in each.rows if row.only_quoted}
     return Comparison(
         paper=paper.paper,
         ours=_our_row(test),
-        differs=differences(test, paper, types),
+        differs=differences(test, paper, about.figures.split, about.types),
         only_quoted=tuple(quoted),
         tables=tables,
     )
@@ -104,6 +106,7 @@ def _our_row(test: Played) -> Ours:
         error_steps=summary.mean_error_steps,
         without=test.without,
         start=test.start,
+        learnt=test.learnt,
     )
 
 
@@ -125,7 +128,7 @@ def _ours(figures: Figures, paper: Paper, test: Played) -> float | None:
 
 
 def _rows_of(figures: Figures, test: Played) -> tuple[int, ...]:
-    if figures.what != ABLATIONS or test.config.planner != ABLATED_PLANNER:
+    if figures.what != ABLATIONS or test.config.planner != ABLATED_PLANNER or not test.learnt:
         return ()
     return tuple(number for number, row in enumerate(figures.rows) if leaves_out_the_same(row, test))
 

@@ -57,13 +57,15 @@ class Setting(Told):
     actions: int | None = None
     replans: int
     building_model: str
-    building_split: str
+    building_splits: dict[str, str]
     building_actions: int | None = None
     tasks_per_type: int
     solved_after: int
     max_rules: int
     starts: dict[str, tuple[str, ...]]
-    """The starting examples by the split that is tested; "" is any other."""
+    """The starting examples by the split that is tested; "" is any other, here and in the next two."""
+    rules_for: dict[str, tuple[str, ...]] = {}
+    """The types that rules were built from, where those are not all."""
 
 
 class Paper(Told):

@@ -28,6 +28,8 @@ class Played:
     """The models that answered in building."""
     formulated: bool
     """Whether there was a manual, of the rules that there were."""
+    learnt: bool
+    """Whether anything was known beyond the starting examples."""
 
     @property
     def uses_a_model(self) -> bool:
@@ -70,14 +72,22 @@ def played(config: Config, summary: Summary) -> Played:
     library = Path(config.library) if config.library else SHIPPED
     if not (library / CONFIG_FILE).exists():
         known = [read_knowledge(library, config.world, config.world_options)]
-        return Played(config, summary, models, None, (), _formulated(known))
+        return Played(config, summary, models, None, (), _formulated(known), _known(config, library))
     with closing(Run.open(library)) as built:
         known = [with_manual(built, group, state) for group, state in learnt_in(built, config.after).items()]
-        return Played(config, summary, models, built.config, _asked(built), _formulated(known))
+        return Played(config, summary, models, built.config, _asked(built), _formulated(known), config.after != 0)
 
 
 def _formulated(known: list[Knowledge]) -> bool:
     return all(each.manual for each in known if each.rules)
+
+
+def _known(config: Config, library: Path) -> bool:
+    """Whether a folder holds anything about the world, apart from the starts."""
+    if config.planner == "procedures":
+        return True
+    known = read_knowledge(library, config.world, config.world_options)
+    return bool(known.rules or known.skills or known.reflections)
 
 
 def _asked(run: Run) -> tuple[str, ...]:

@@ -77,7 +77,8 @@ def _ablations(compared: Comparison, beside: list[Beside]) -> Table:
         table.add_row(label, ", ".join(numbers), *shares, _told(steps), *(own if is_ours else ("", "")))
     if not found:
         varied = any(row.start for each in beside for row in each.figures.rows)
-        table.add_row(_label(ours.without, ours.start if varied else ()), *[NOTHING] * (len(models) + 2), *own)
+        label = _label(ours.without, ours.start if varied else ()) if ours.learnt else "nothing was learnt"
+        table.add_row(label, *[NOTHING] * (len(models) + 2), *own)
     return table
 
 

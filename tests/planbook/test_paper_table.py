@@ -251,11 +251,33 @@ def test_web_tasks_fill_the_figures_they_are_about(tmp_path: Path) -> None:
     assert cells(text, "GPT-4-turbo", "9 types with feedback")[-2:] == ["94.5", "75.0 (2/9)"]
     assert cells(text, "GPT-4-turbo", "53 types")[-2:] == ["98.3", "-"]
     assert differs(some)["task types"] == ("2", "9")
-    assert differs(some)["actions"] == ("find, too", "five, without find")
+    assert differs(some)["actions"] == ("those of the paper, and more", "its own")
     every = dict.fromkeys(load_world("miniwob").types, 6)
     text = printed(compare(*a_test(tmp_path / "every", test, 0, every)))
     assert cells(text, "GPT-4-turbo", "9 types with feedback")[-1] == "100.0"
     assert cells(text, "GPT-4-turbo", "53 types")[-1] == "100.0"
+
+
+def test_the_53_types_are_built_from_rules_of_nine_and_libraries_of_all(tmp_path: Path) -> None:
+    every, feedback = dict.fromkeys(load_world("miniwob").types, 6), load_world("miniwob").types[:9]
+    starts = ("search-engine", "click-menu", "enter-date", "social-media-some")
+    learning = Learning(start=starts, rules_for=feedback)
+    setting: dict[str, Any] = {"env": "miniwob", "env_options": {"paper_actions": True}, "actions": 20}
+    split = {"selection": Selection(split="all")}
+    folder = built(tmp_path / "built", BUILDING.model_copy(update=setting | split | {"learning": learning}))
+    test = library(TESTING, folder).model_copy(update=setting | split)
+    assert set(differs(compare(*a_test(tmp_path / "all", test, 0, every)))) == {"prompts"}
+    nine = differs(compare(*a_test(tmp_path / "nine", test, 0, dict.fromkeys(feedback, 6))))
+    assert nine["starting examples"] == (", ".join(sorted(starts)), "search-engine")
+    assert nine["building split"] == ("all", "feedback")
+    assert nine["rules are built from"] == (", ".join(sorted(feedback)), "all types")
+
+
+def test_a_planner_that_learnt_nothing_is_no_row_of_the_papers(tmp_path: Path) -> None:
+    compared = compare(*a_test(tmp_path / "test", TESTING, 2, {"pick_and_place": 2}))
+    assert differs(compared)["what was learnt"] == ("nothing", "from a building run")
+    row = cells(printed(compared), "ablations", "nothing was learnt")
+    assert row == ["nothing was learnt", "-", "-", "-", "-", "0.0", "4.00"]
 
 
 def test_a_world_that_is_in_no_paper_is_told_in_a_line(tmp_path: Path) -> None:
