@@ -107,12 +107,22 @@ LIBRARY = (
         metavar="NAME|FOLDER",
         help="What is known beforehand: shipped (the default), learnt, a building run, or a folder.",
     ),
-    click.option("--after", default=None, type=click.IntRange(min=0), help="What a building run knew after N tasks."),
     click.option(
         "--rule-tokens",
         default=None,
         type=click.IntRange(min=100),
         help="Tokens that the rules may have in a prompt: the manual is shortened, or rules are chosen by task.",
+    ),
+)
+AFTER = (
+    click.option("--after", default=None, type=click.IntRange(min=0), help="What a building run knew after N tasks."),
+)
+CURVE = (
+    click.option(
+        "--after",
+        default="",
+        metavar="N[,N...]",
+        help="What a building run knew after N tasks; several: a learning curve, a run for each below --out.",
     ),
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
@@ -279,6 +289,14 @@ def _recording(model: str) -> str:
     kind, _, name = model.partition(":")
     path = RECORDINGS / f"{name}.jsonl"
     return f"{kind}:{path}" if kind == "recorded" and path.is_file() else model
+
+
+def counts_of(text: str) -> tuple[int, ...]:
+    """The numbers of building tasks that were given, without repetitions, in order. Raises BadArgument."""
+    numbers = [part.strip() for part in text.split(",")] if text else []
+    if wrong := [number for number in numbers if not number.isdecimal()]:
+        raise BadArgument(f"--after {text}: {wrong[0] or 'nothing'!r} is no number of tasks; write N, or N,N,N")
+    return tuple(sorted(set(map(int, numbers))))
 
 
 def learning_of(given: dict[str, Any]) -> Learning:

@@ -13,6 +13,8 @@ from envs import Task
 from planbook import errors
 from planbook.ablations import check_ablations
 from planbook.arguments import Asked
+from planbook.cost import building_cost, cost_line
+from planbook.covering import coverage_lines
 from planbook.divergence import Comparison, Sameness, replay_run
 from planbook.knowing import learnt_in, memory_of, remembering
 from planbook.lanes import Hosting
@@ -121,8 +123,12 @@ def _show_learnt(run: Run, out: Console) -> None:
             f"{len(kept.reflections)} reflections, {len(kept.procedures)} procedures.",
             soft_wrap=True,
         )
+        for line in coverage_lines(run, group, state):
+            out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:
             out.print(f"Not learnt: {note}", style="yellow", soft_wrap=True)
+    if line := cost_line(building_cost(run)):
+        out.print(line, soft_wrap=True)
     out.print(f"What was learnt is in {', '.join(map(str, folders))}", soft_wrap=True)
 
 
@@ -132,11 +138,14 @@ def beginning_memory(config: Config) -> Memory:
 
 
 def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
-    """See that there are procedures. Raises BadProcedure, BadArgument if there is nothing at all."""
+    """See that there are procedures. Raises BadProcedure, BadArgument if there is nothing at all.
+
+    After few building tasks there may be none yet: that is a point of a learning curve.
+    """
     of_type = {task.type: task for task in tasks}
     missing = sorted(kind for kind, task in of_type.items() if memory.recall(task).procedure is None)
     library = config.library_folder
-    if len(missing) == len(of_type):
+    if len(missing) == len(of_type) and config.after is None:
         raise errors.BadArgument(
             f"there is no procedure for {config.world.name} in {library}; a library is a building run, or a folder "
             f"that holds {config.world.name}/procedures/*.py (--library)"
