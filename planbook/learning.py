@@ -10,11 +10,12 @@ from typing import Any
 from envs import Task
 from manuals import read_start
 from planbook.ablations import form_without
+from planbook.anew import once
 from planbook.lanes import Lane
 from planbook.run import Config, Entry, Learning, Run
 from planbook.runner import last_path
 from planbook.verification import verifier
-from planner import Ending, Outcome, Recall, Scope, Trajectory, conclude, read_trajectory, tell_trajectory
+from planner import Body, Ending, Outcome, Recall, Scope, Trajectory, conclude, read_trajectory, tell_trajectory
 from rules import (
     Citation,
     History,
@@ -97,10 +98,12 @@ class Learner:
 
     def learn(self, entry: Entry, ending: Ending, lane: Lane) -> None:
         """Learn from an episode that is over. Raises ModelError, BudgetEnded, EpisodeStopped."""
-        path = learning_path(entry)
-        scope = Scope(self._run.journal(path), path, lane.roles.seeded(self._config.seed))
         group, before = group_of(self.learning, entry.task.type), self.state(entry.task.type)
-        recorded = scope.once("learnt", lambda: self._learn(scope, before, entry, ending, lane).model_dump(mode="json"))
+
+        def learnt(scope: Scope) -> Body:
+            return self._learn(scope, before, entry, ending, lane).model_dump(mode="json")
+
+        recorded = once(self._run, learning_path(entry), lane.roles.seeded(self._config.seed), learnt)
         self._states[group] = with_undone(State.model_validate(recorded), group, self._undone)
 
     def _learn(self, scope: Scope, state: State, entry: Entry, ending: Ending, lane: Lane) -> State:
