@@ -14,6 +14,7 @@ from planbook.anew import once
 from planbook.lanes import Lane
 from planbook.run import Config, Entry, Learning, Run
 from planbook.runner import last_path
+from planbook.store import Watch
 from planbook.verification import verifier
 from planner import Body, Ending, Outcome, Recall, Scope, Trajectory, conclude, read_trajectory, tell_trajectory
 from rules import (
@@ -74,11 +75,12 @@ def group_of(learning: Learning, task_type: str) -> str:
 class Learner:
     """Holds what is known while a run goes on. One episode at a time: each step builds on the one before."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, watch: Watch | None = None) -> None:
+        """Begin with what the run began with; ``watch`` is told of each new event of learning."""
         assert run.config.learning is not None
         self._run, self._config, self.learning = run, run.config, run.config.learning
         self._states: dict[str, State] = {}
-        self._undone = undone(run)
+        self._undone, self._watch = undone(run), watch
         self._entries = run.entries()
 
     def state(self, task_type: str) -> State:
@@ -103,7 +105,7 @@ class Learner:
         def learnt(scope: Scope) -> Body:
             return self._learn(scope, before, entry, ending, lane).model_dump(mode="json")
 
-        recorded = once(self._run, learning_path(entry), lane.roles.seeded(self._config.seed), learnt)
+        recorded = once(self._run, learning_path(entry), lane.roles.seeded(self._config.seed), learnt, self._watch)
         self._states[group] = with_undone(State.model_validate(recorded), group, self._undone)
 
     def _learn(self, scope: Scope, state: State, entry: Entry, ending: Ending, lane: Lane) -> State:

@@ -69,7 +69,7 @@ def build(
     A run that was stopped or killed is taken up again by calling this once more. Without ``online``, all episodes are
     played before anything is learnt.
     """
-    learner, config = Learner(run), run.config
+    learner, config = Learner(run, watch), run.config
     offline = "online" in config.without
     if offline and not run_tasks(run, learner, on_ending, hosting=hosting, watch=watch):
         return False
