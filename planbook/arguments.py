@@ -12,7 +12,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from envs import Environment, Selection, load_world
 from manuals import usual_starts
 from planbook.errors import BadArgument
-from planbook.run import Config, Learning
+from planbook.run import LIBRARIES, RECORDINGS, SHIPPED_LIBRARY, Config, Learning
 from planner import Budget, method
 from planner.asking import DEFAULT
 from planner.models import Sampling
@@ -104,8 +104,8 @@ LIBRARY = (
     click.option(
         "--library",
         default=None,
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
-        help="What is known beforehand: a building run, or a folder; else what ships.",
+        metavar="NAME|FOLDER",
+        help="What is known beforehand: shipped (the default), learnt, a building run, or a folder.",
     ),
     click.option(
         "--rule-tokens",
@@ -153,7 +153,7 @@ class Asked(BaseModel):
     actions: int | None = None
     limits: tuple[str, ...] = ()
     seed: int = 0
-    library: Path | None = None
+    library: str | None = None
     after: int | None = None
     rule_tokens: int | None = None
     models: tuple[str, ...] = ()
@@ -173,6 +173,15 @@ class Asked(BaseModel):
         """The world's name, good in any folder: a file is named by its whole path."""
         path, colon, class_name = (self.env or "").partition(":")
         return f"{Path(path).resolve()}{colon}{class_name}" if path.endswith(".py") else self.env or ""
+
+    def _lasting_library(self) -> str:
+        """The library, good in any folder: one that ships by its name, else the whole path. Raises BadArgument."""
+        if self.library is None or self.library in LIBRARIES:
+            return self.library or SHIPPED_LIBRARY
+        folder = Path(self.library).resolve()
+        if not folder.is_dir():
+            raise BadArgument(f"--library {self.library}: no such folder; there are also {', '.join(LIBRARIES)}")
+        return str(folder)
 
     def world_options(self) -> BaseModel:
         """The world's options, defaults included. Raises BadArgument."""
@@ -239,7 +248,7 @@ class Asked(BaseModel):
             actions=world.action_limit if self.actions is None else self.actions,
             limits=Limits.model_validate(_validated(Limits, _pairs(self.limits, "--limit"), "--limit").model_dump()),
             seed=self.seed,
-            library=str(self.library.resolve()) if self.library else "",
+            library=self._lasting_library(),
             after=self.after,
             rule_tokens=self.rule_tokens,
             models=self.models_by_role(),
@@ -272,7 +281,14 @@ def by_role(texts: Iterable[str]) -> dict[str, str]:
         if role in named:
             raise BadArgument(f"--model {text}: {role} has the model {named[role]} already; name each role once")
         named[role] = model
-    return {role: model for role, model in named.items() if model != NO_MODEL}
+    return {role: _recording(model) for role, model in named.items() if model != NO_MODEL}
+
+
+def _recording(model: str) -> str:
+    """A recording that ships is named without its folder."""
+    kind, _, name = model.partition(":")
+    path = RECORDINGS / f"{name}.jsonl"
+    return f"{kind}:{path}" if kind == "recorded" and path.is_file() else model
 
 
 def counts_of(text: str) -> tuple[int, ...]:

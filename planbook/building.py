@@ -14,8 +14,8 @@ from planbook.knowing import learnt_in
 from planbook.lanes import Hosting
 from planbook.papers import Comparison, compare, lines, tables
 from planbook.printing import console, spending
-from planbook.run import Config, Learning, Run, new_folder
-from planbook.stages import export
+from planbook.run import LEARNT_LIBRARY, Config, Learning, Run, new_folder
+from planbook.stages import export_manuals
 from planbook.stages import formulate as formulate_rules
 from planbook.summary import Summary
 from planbook.voices import check_voices
@@ -57,9 +57,7 @@ def test(
     planner: str | None, asked: Asked, after: tuple[int, ...], hosting: Hosting, *, table: bool, as_json: bool
 ) -> tuple[int, Summary | Curve]:
     """Play test tasks with what was learnt; for several numbers of building tasks, one run each."""
-    planner = planner or ("automanual" if asked.models_by_role() else "procedures")
-    drawn = asked.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
-    config = drawn.config(planner, ablated_options(planner, asked.without))
+    config = test_config(planner, asked)
     if len(after) < 2:
         config = config.model_copy(update={"after": after[0] if after else None})
         code, summary = play(config, asked.out, hosting, as_json=as_json)
@@ -75,6 +73,14 @@ def test(
         beside = show_beside(config.model_copy(update={"after": last.after}), last.summary, as_json=as_json)
         curve = curve.model_copy(update={"table": beside})
     return code, curve
+
+
+def test_config(planner: str | None, asked: Asked) -> Config:
+    """A test run: without a model it plays the procedures, without a library what ships as learnt."""
+    planner = planner or ("automanual" if asked.models_by_role() else "procedures")
+    asked = asked if asked.library else asked.model_copy(update={"library": LEARNT_LIBRARY})
+    drawn = asked.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
+    return drawn.config(planner, ablated_options(planner, asked.without))
 
 
 def show_beside(config: Config, summary: Summary, *, as_json: bool) -> Comparison | None:
@@ -101,19 +107,21 @@ def formulate(
             raise errors.BadArgument(f"{folder} is no building run; rules come from `planbook build`")
         named = by_role(models)
         config = run.config.model_copy(update={"models": {**run.config.models, **named}})
-        run.sit_down(hosting.budget, hosting.prices)
+        run.sit_down(hosting.budget, hosting.prices, named.values())
         code = errors.OK
         try:
             formulate_rules(run, config, tokens)
         except BudgetEnded as ended:
             out.print(f"Stopped: {ended}.")
             code = errors.OUT_OF_BUDGET
-        written = [str(path / run.config.world.name / "manual.md") for path in export(run, tokens)]
+        finally:
+            run.stand_up()
+        written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
         for group, state in learnt_in(run).items():
             for line in coverage_lines(run, group, state):
                 out.print(line, markup=False, soft_wrap=True)
-        out.print(f"Written: {', '.join(written)}", soft_wrap=True)
+        out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
         out.print(f"The run so far: {spending(spent, run.meter.budget)}.")
         return code, Formulated(
             manuals=tuple(written), model_calls=spent.calls, tokens=spent.tokens, run=str(run.folder)

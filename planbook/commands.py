@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 
 from envs import Task
-from manuals import SHIPPED
 from planbook import errors
 from planbook.ablations import check_ablations
 from planbook.arguments import Asked
@@ -24,6 +23,7 @@ from planbook.printing import (
     ERRORS,
     Live,
     console,
+    episode_line,
     failure_lines,
     progress,
     spending,
@@ -32,6 +32,7 @@ from planbook.printing import (
 )
 from planbook.run import Config, Entry, Run, new_folder
 from planbook.runner import recorded_endings, run_tasks
+from planbook.spending import check_money
 from planbook.stages import build, building_tasks, export
 from planbook.store import Watch
 from planbook.summary import Summary, summarise
@@ -71,6 +72,7 @@ def play(
     """Begin a run, or take it up where its folder holds the same one, and play it to the end."""
     check_ablations(config.without)
     check_voices(config)
+    check_money(config.models.values(), hosting.budget, hosting.prices)
     tasks = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
     memory = beginning_memory(config)
     if config.planner == "procedures":
@@ -92,7 +94,10 @@ def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None =
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
     run.sit_down(hosting.budget, hosting.prices)
-    stopped = _play_with_progress(run, title, hosting, watch)
+    try:
+        stopped = _play_with_progress(run, title, hosting, watch)
+    finally:
+        run.stand_up()
     seconds = time.monotonic() - begun
     summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), run.meter.spent)
     out = console(as_json)
@@ -139,7 +144,7 @@ def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> 
     """
     of_type = {task.type: task for task in tasks}
     missing = sorted(kind for kind, task in of_type.items() if memory.recall(task).procedure is None)
-    library = config.library or SHIPPED
+    library = config.library_folder
     if len(missing) == len(of_type) and config.after is None:
         raise errors.BadArgument(
             f"there is no procedure for {config.world.name} in {library}; a library is a building run, or a folder "
@@ -160,6 +165,8 @@ def _play_with_progress(run: Run, title: str, hosting: Hosting, watch: Watch | N
             nonlocal solved
             solved += ending.outcome.solved
             bar.update(line, advance=1, solved=solved)
+            if run.config.learning:
+                ERRORS.print(episode_line(entry, ending, len(run.entries()), run.meter), soft_wrap=True)
 
         def on_event(kind: EventKind, body: Body) -> None:
             if kind == "ask":

@@ -1,13 +1,14 @@
 """The main job on what is there already: no key, no download."""
 
 from pathlib import Path
+from typing import Any
 
-from planbook import errors
+from planbook import building, errors
 from planbook.arguments import Asked
 from planbook.commands import RUNS, play
 from planbook.lanes import Hosting
 from planbook.printing import console
-from planbook.run import new_folder
+from planbook.run import Learning, new_folder
 from planbook.summary import Summary
 
 ALFWORLD_TASKS = Asked(env="alfworld", split="generated:60", seeds="0-9")
@@ -16,25 +17,65 @@ MINIWOB_TASKS = Asked(
     types="click-checkboxes,click-tab-2,email-inbox,enter-date,login-user-popup,search-engine,use-autocomplete",
     seeds="1-2",
 )
+BUILDING = Asked(env="alfworld", split="generated", models=("recorded:alfworld-generated",))
+LEARNING = Learning(start=("put",), tasks_per_type=1, verify="generated:10")
+"""As the recording was made; see tools/record.sh."""
+TESTING = Asked(env="alfworld", split="generated:60", seeds="1000-1009")
+
+
+class Demo:
+    """Plays one part after the other, each in a folder of its own; ``code`` is the worst of their exit codes."""
+
+    def __init__(self, out: Path | None, hosting: Hosting, *, as_json: bool) -> None:
+        self._out, self._hosting, self._as_json = out, hosting, as_json
+        self.screen = console(as_json)
+        self.summaries: list[Summary] = []
+        self.code = errors.OK
+
+    def procedures(self, asked: Asked) -> None:
+        """Stored procedures on one world, unless the machine lacks what it needs."""
+        missing = [each for each in asked.world().requirements() if not each.found]
+        if asked is MINIWOB_TASKS and missing:
+            self.screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
+            return
+        self._took(*play(asked.config("procedures"), self._folder(asked, "procedures"), **self._how))
+
+    def learning(self) -> None:
+        """Build rules from episodes, formulate the manual, and test what was learnt on other scenes."""
+        built = self._folder(BUILDING, "build")
+        self._took(*building.build("automanual", BUILDING.model_copy(update={"out": built}), LEARNING, **self._how))
+        self.screen.print()
+        code, _ = building.formulate(built, (), None, self._hosting, as_json=self._as_json)
+        self.code = max(self.code, code)
+        self.screen.print()
+        tested = building.test_config(None, TESTING.model_copy(update={"library": str(built)}))
+        self._took(*play(tested, self._folder(TESTING, "test"), **self._how))
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"hosting": self._hosting, "as_json": self._as_json}
+
+    def _folder(self, asked: Asked, name: str) -> Path:
+        if self._out:
+            return self._out / f"{asked.env}-{name}"
+        return new_folder(RUNS, asked.config("procedures").model_copy(update={"planner": name}))
+
+    def _took(self, code: int, summary: Summary) -> None:
+        self.summaries.append(summary)
+        self.code = max(self.code, code)
+        self.screen.print()
 
 
 def show(out: Path | None, hosting: Hosting, *, as_json: bool) -> tuple[int, list[Summary]]:
-    """Play procedures on generated ALFWorld scenes and, where Chromium is, on some MiniWoB++ pages."""
-    screen = console(as_json)
-    screen.print("Stored procedures, no language model, in the sandbox.\n")
-    summaries: list[Summary] = []
-    worst = errors.OK
+    """Stored procedures on generated ALFWorld scenes and, where Chromium is, on web pages; then learning a manual."""
+    demo = Demo(out, hosting, as_json=as_json)
+    demo.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
     for asked in (ALFWORLD_TASKS, MINIWOB_TASKS):
-        missing = [each for each in asked.world().requirements() if not each.found]
-        if asked is MINIWOB_TASKS and missing:
-            screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
-            continue
-        config = asked.config("procedures")
-        folder = out / str(asked.env) if out else new_folder(RUNS, config)
-        code, summary = play(config, folder, hosting, as_json=as_json)
-        summaries.append(summary)
-        worst = max(worst, code)
-        if code == errors.INTERRUPTED:
-            break
-        screen.print()
-    return worst, summaries
+        demo.procedures(asked)
+        if demo.code == errors.INTERRUPTED:
+            return demo.code, demo.summaries
+    demo.screen.print(
+        "2. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
+    )
+    demo.learning()
+    return demo.code, demo.summaries

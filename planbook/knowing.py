@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from envs import Task
-from manuals import SHIPPED, Manual, ProcedureLibrary, read_knowledge, read_start, usual_starts, within
+from manuals import Manual, ProcedureLibrary, parse, read_knowledge, read_start, usual_starts, within
+from planbook.ablations import form_without
 from planbook.learning import State, beginning, group_of, undone, with_undone
 from planbook.run import CONFIG_FILE, Config, Run
 from planner import Memory, Recall
-from rules import Knowledge, LearntMemory, count
+from rules import Knowledge, LearntMemory, ablated, count
 
 LEARNT = re.compile(r"learn/(\d+)")
 
@@ -30,7 +31,7 @@ class GroupedMemory:
 
 def memory_of(config: Config) -> Memory:
     """The memory that a run plays with. Raises BadRun, BadKnowledge, BadProcedure, BadStart."""
-    folder = Path(config.library) if config.library else SHIPPED
+    folder = config.library_folder
     if (folder / CONFIG_FILE).exists():
         return _of_run(config, folder)
     if config.planner == "procedures":
@@ -38,14 +39,19 @@ def memory_of(config: Config) -> Memory:
     knowledge = read_knowledge(folder, config.world, config.world_options)
     if not knowledge.example:
         knowledge = _with_start(config, knowledge)
+    if knowledge.manual and config.rule_tokens is not None:
+        manual, rules = parse(knowledge.manual)
+        knowledge = knowledge.model_copy(update={"manual": within(manual, rules, config.rule_tokens)})
     return remembering(config, knowledge)
 
 
 def remembering(config: Config, knowledge: Knowledge) -> LearntMemory:
-    """A memory of this knowledge, under the run's ablations."""
-    return LearntMemory(
-        knowledge, config.world, config.world_options, without=config.without, rule_tokens=config.rule_tokens
-    )
+    """A memory of this knowledge, under the run's ablations. Rules are chosen by task only where no manual is told."""
+    rules = form_without(set(config.without) - {"logs"}).fitted(knowledge.rules)
+    if rules != knowledge.rules:
+        knowledge = knowledge.model_copy(update={"rules": rules, "manual": ""})
+    tokens = None if ablated(knowledge, config.without).manual else config.rule_tokens
+    return LearntMemory(knowledge, config.world, config.world_options, without=config.without, rule_tokens=tokens)
 
 
 def learnt_in(run: Run, after: int | None = None) -> dict[str, State]:

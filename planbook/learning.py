@@ -113,12 +113,15 @@ class Learner:
         knowledge = learn(state.knowledge, trajectory, conclusion)
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
+        elsewhere = ""
         if self.learning.procedures and kind in knowledge.skills and ending.outcome.solved:
-            state = self._with_procedure(scope, state, entry, lane)
+            state, elsewhere = self._with_procedure(scope, state, entry, lane)
         blamed: frozenset[str] = frozenset()
         if "rules" not in left_out and (not self.learning.rules_for or kind in self.learning.rules_for):
             terms = terms_of(config)
-            built = build_rules(scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, terms)
+            built = build_rules(
+                scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, terms, elsewhere
+            )
             blamed = frozenset(citations(built.analysis)) if built.blame == "Imperfect Agent" else frozenset()
             history = state.history.record(built.change) if built.change else state.history
             notes = (*state.notes, f"{entry.path}: {built.note}") if built.note else state.notes
@@ -126,11 +129,11 @@ class Learner:
         state = state.model_copy(update={"citations": (*state.citations, _citation(trajectory, blamed))})
         return self._consolidated(scope, state, lane)
 
-    def _with_procedure(self, scope: Scope, state: State, entry: Entry, lane: Lane) -> State:
-        """Generalise the newest skill, unless a verified procedure for its type is there already."""
+    def _with_procedure(self, scope: Scope, state: State, entry: Entry, lane: Lane) -> tuple[State, str]:
+        """Generalise the newest skill, unless its type has a verified procedure; and how that failed on the way."""
         kind, config = entry.task.type, self._config
         if kind in state.knowledge.procedures:
-            return state
+            return state, ""
         tasks = [each.task for each in self._entries if each.task.type == kind]
         child = scope.child("procedure")
         generalised = generalise(
@@ -141,8 +144,10 @@ class Learner:
             verifier(self._run, child, lane, kind, tasks),
             world=config.world,
             options=config.world_options,
+            actions=config.actions,
         )
-        return state.model_copy(update={"knowledge": admit(state.knowledge, generalised.procedure)})
+        knowledge = admit(state.knowledge, generalised.procedure)
+        return state.model_copy(update={"knowledge": knowledge}), generalised.elsewhere
 
     def _played(self, last: Entry) -> list[Trajectory]:
         """The episodes of an entry's type, up to that entry."""

@@ -8,10 +8,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from planbook.run import Entry
 from planbook.statistics import wilson
 from planbook.summary import Summary
 from planbook.telling import TELL, tell
-from planner import Body, Budget, Cell, EventKind, Spent
+from planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 
 SHOWN_BROKEN = 3
 SHOWN_CHARS = 2_000
@@ -63,6 +64,12 @@ def summary_table(summary: Summary, title: str) -> Table:
     return table
 
 
+def episode_line(entry: Entry, ending: Ending, total: int, meter: Meter) -> str:
+    """How one episode of a long run ended, and what has been spent by then."""
+    how = ending.cause if ending.outcome is Outcome.NOT_RUN else f"{ending.outcome}, {ending.actions} actions"
+    return f"{entry.index + 1}/{total} {entry.task.id}: {how} ({spending(meter.spent, meter.budget)})"
+
+
 def spending(spent: Spent, budget: Budget) -> str:
     """What has been spent, beside what may be."""
     parts = [f"{spent.calls:,}{_of(budget.calls)} calls", f"{spent.tokens:,}{_of(budget.tokens)} tokens"]
@@ -84,6 +91,8 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
         f"{summary.completion_tokens:,} completion tokens; {money}; {a_task}."
     )
+    if summary.shortened_prompts:
+        yield f"{summary.shortened_prompts} prompts were cut to fit the context; the report shows which."
 
 
 def _of(limit: float | None) -> str:

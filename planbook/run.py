@@ -6,7 +6,7 @@
 import fcntl
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -15,13 +15,19 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from envs import Environment, Selection, Task, load_world
+from manuals import SHIPPED
 from planbook.errors import BadRun
-from planbook.spending import prices_from, spent_so_far
+from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Store, Watch
 from planner import Body, Budget, EventKind, Meter
 from planner.models import Sampling
 from sandbox import Limits
 
+SHIPPED_LIBRARY, LEARNT_LIBRARY = "shipped", "learnt"
+LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNT_LIBRARY: SHIPPED / "learnt"}
+"""The libraries that ship: procedures written by hand, and what a recorded building run has learnt."""
+RECORDINGS = SHIPPED / "recordings"
+"""The recordings that ship, for ``recorded:NAME``."""
 CONFIG_FILE, STORE_FILE = "run.json", "run.db"
 OWN_FILES = (CONFIG_FILE, STORE_FILE, f"{STORE_FILE}-wal", f"{STORE_FILE}-shm", "run.new")
 RECORDED_PACKAGES = (
@@ -72,8 +78,8 @@ class Config(BaseModel):
     """Actions that one episode may take."""
     limits: Limits = Limits()
     seed: int = 0
-    library: str = ""
-    """The folder of what is known beforehand (a building run's too), or empty for what ships."""
+    library: str = SHIPPED_LIBRARY
+    """What is known beforehand: the name of a library that ships, or a folder (a building run's too)."""
     after: int | None = Field(default=None, ge=0)
     """Of a building run as library: what it knew after so many episodes."""
     rule_tokens: int | None = Field(default=None, ge=100)
@@ -91,6 +97,11 @@ class Config(BaseModel):
     def title(self) -> str:
         """What plays, in a word: the planner, or the plan file that was given."""
         return str(self.planner_options.get("source", self.planner))
+
+    @property
+    def library_folder(self) -> Path:
+        """Where the library is."""
+        return LIBRARIES.get(self.library) or Path(self.library)
 
     @property
     def world(self) -> type[Environment]:
@@ -189,15 +200,25 @@ class Run:
         entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
 
-    def sit_down(self, budget: Budget | None, prices: Path | None) -> None:
-        """Begin to spend: what earlier sittings spent counts, and so does their budget unless a new one is given."""
+    def sit_down(self, budget: Budget | None, prices: Path | None, models: Iterable[str] = ()) -> None:
+        """Begin to spend: what earlier sittings spent counts, and so does their budget unless a new one is given.
+
+        ``models`` are those that will be asked beside the run's own. Raises BadArgument, BadPrices.
+        """
+        check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
         if budget is not None and budget != self._file.budget:
             self._file = self._file.model_copy(update={"budget": budget})
             _write(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
         price = prices_from(prices)
         self.meter = Meter(self._file.budget, spent_so_far(self.store.events(), price), price)
-        sittings = sum(1 for _ in self.store.events("run", "sitting"))
-        self.store.put("run", "sitting", sittings, {})
+        self._note_sitting({})
+
+    def stand_up(self) -> None:
+        """Stop spending: the time up to now counts. Of a process that is killed the time up to its last event does."""
+        self._note_sitting({"over": True})
+
+    def _note_sitting(self, body: Body) -> None:
+        self.store.put("run", "sitting", sum(1 for _ in self.store.events("run", "sitting")), body)
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
         """The journal of a scope; what is new there is metered, and told to ``watch``."""

@@ -31,6 +31,8 @@ class Summary(BaseModel):
     mean_error_steps_by_type: dict[str, float | None] = Field(default_factory=dict)
     model_calls: int = 0
     replayed_calls: int = 0
+    shortened_prompts: int = 0
+    """Calls whose prompt was cut to fit the context."""
     tokens: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -74,6 +76,7 @@ def summarise(
         mean_error_steps_by_type={kind: _mean_errors(endings) for kind, endings in of_type.items()},
         model_calls=spent.calls,
         replayed_calls=spent.replayed,
+        shortened_prompts=spent.shortened,
         tokens=spent.tokens,
         prompt_tokens=spent.prompt,
         completion_tokens=spent.completion,

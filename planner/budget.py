@@ -31,6 +31,8 @@ class Spent(Record):
 
     calls: int = 0
     replayed: int = 0
+    shortened: int = 0
+    """Calls whose prompt was cut to fit the context."""
     prompt: int = 0
     completion: int = 0
     money: float | None = 0.0
@@ -47,7 +49,8 @@ class Meter:
     """Counts what a run spends, over all its threads, and says when that is enough.
 
     ``price`` gives the dollars of a reply, or None where the model's price is unknown. ``spent`` is what earlier
-    sittings spent. Calls and actions never exceed the budget; tokens and money may by what the last calls cost.
+    sittings spent. Calls never exceed the budget. Tokens and money may, by what the last calls cost, and actions by
+    those that episodes side by side take at the same moment.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ def add(spent: Spent, kind: str, body: Any, price: Callable[[str, Reply], float 
         update={
             "calls": spent.calls + 1,
             "replayed": spent.replayed + reply.replayed,
+            "shortened": spent.shortened + bool(body["left_out"] or body["cut_characters"]),
             "prompt": spent.prompt + reply.usage.prompt,
             "completion": spent.completion + reply.usage.completion,
             "money": None if cost is None or spent.money is None else spent.money + cost,

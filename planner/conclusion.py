@@ -14,7 +14,7 @@ from planner.surface import surface
 from planner.thought import as_plan
 from planner.trajectory import tell_trajectory
 from planner.types import Outcome, Record, Trajectory
-from sandbox.reading import bound_names, carry, definitions
+from sandbox.reading import bound_names, carry, carryable, parse_source
 
 PLANNER = "planner"
 
@@ -41,9 +41,9 @@ def conclude(scope: Scope, trajectory: Trajectory, world: type[Environment], opt
 
 
 def standalone(code: str, helpers: str) -> str:
-    """The code with those of the helpers, defined beforehand, that it uses and does not define itself."""
-    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)} - bound_names(code)
-    names = [definition.name for definition in definitions(helpers) if definition.name in used]
+    """The code with what it uses of the helpers, defined beforehand, and does not define itself."""
+    used = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
+    names = used & carryable(helpers)
     return f"{carry(helpers, names)}\n\n{code}" if names else code
 
 

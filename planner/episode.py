@@ -30,6 +30,7 @@ class Mark:
     """A moment to come back to: the world, the namespace, and how many steps had been taken by then."""
 
     path: str
+    number: int
     world: Snapshot
     session: int
     names: frozenset[str]
@@ -129,10 +130,10 @@ class Episode:
             result = frame.run(code, source)
         except EpisodeOver as over:
             kind = FeedbackKind.DONE if self.world.ended else FeedbackKind.LIMIT
-            ended = words.of_end(kind, str(over), frame.session.output, self.steps[begun:], self.world)
+            ended = words.of_end(kind, str(over), frame.session.output, self._ran(begun))
             self._close_cell(frame, code, source, thought, ended)
             raise
-        feedback = words.of_result(result, self.steps[begun:], self.world)
+        feedback = words.of_result(result, self._ran(begun))
         return self._close_cell(frame, code, source, thought, feedback)
 
     @contextmanager
@@ -158,13 +159,19 @@ class Episode:
     def mark(self) -> Mark:
         """The present moment of the world and of the innermost frame."""
         frame = self._innermost()
-        return Mark(frame.path, self.world.snapshot(), frame.session.mark(), frame.names, len(self.steps))
+        number = frame.new_mark()
+        return Mark(frame.path, number, self.world.snapshot(), frame.session.mark(), frame.names, len(self.steps))
 
     def rewind(self, mark: Mark) -> Observation:
-        """Take world and namespace back to a mark of this frame; the steps in between stay counted, marked undone."""
+        """Take world and namespace back to a mark of this frame; the steps in between stay counted, marked undone.
+
+        Raises WrongMark for a mark of another frame, and for one that was made after a moment since gone back to.
+        """
         frame = self._innermost()
         if mark.path != frame.path:
             raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {frame.path}")
+        if not frame.back_to(mark.number):
+            raise WrongMark(f"mark {mark.number} of {frame.path} was undone by an earlier rewind; make a new one there")
         with _blaming_the_world():
             observation = self.world.restore(mark.world)
         frame.session.rewind(mark.session)
@@ -255,6 +262,11 @@ class Episode:
         task = {**shown, "observation": self.observation.text, **({} if params is None else {"params": dict(params)})}
         seed = f"{self.terms.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
+
+    def _ran(self, begun: int) -> words.Ran:
+        """What a cell did that began after so many steps."""
+        before = self.steps[begun - 1].observation if begun else self.observation
+        return words.Ran(self.world, self.steps[begun:], before)
 
     def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:
         cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, thought=thought, feedback=feedback)

@@ -1,7 +1,7 @@
 """The namespaces that an episode's plan code runs in, one inside the other."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
@@ -25,11 +25,26 @@ class Frame:
     names: frozenset[str]
     cells: int = 0
     _printed: int = 0
+    _marked: int = 0
+    _marks: list[int] = field(default_factory=list)
 
     @property
     def path(self) -> str:
         """Where the frame stands in the journal."""
         return self.scope.path
+
+    def new_mark(self) -> int:
+        """The number of a new mark."""
+        self._marked += 1
+        self._marks.append(self._marked)
+        return self._marked
+
+    def back_to(self, mark: int) -> bool:
+        """Forget the marks made after this one; False if it is forgotten itself: what it marked was undone."""
+        if mark not in self._marks:
+            return False
+        del self._marks[self._marks.index(mark) + 1 :]
+        return True
 
     def newly_printed(self) -> str:
         """What the running cell has printed since this was last asked."""

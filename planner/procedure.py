@@ -10,7 +10,7 @@ from planner.errors import BadProcedure
 from planner.surface import checked_functions, plan_attributes
 from planner.types import Record
 from sandbox.check import check_procedure
-from sandbox.reading import bound_names
+from sandbox.reading import bound_names, parse_source
 from sandbox.types import Fault
 
 REQUIRED = ("world", "type", "source")
@@ -79,7 +79,7 @@ def procedure_faults(
 def is_procedure(text: str) -> bool:
     """Whether a file's text defines ``solve`` at its top level, as only procedures do."""
     try:
-        body = ast.parse(text).body
+        body = parse_source(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return any(isinstance(node, ast.FunctionDef) and node.name == "solve" for node in body)
@@ -87,7 +87,7 @@ def is_procedure(text: str) -> bool:
 
 def _header(text: str, name: str) -> list[str]:
     try:
-        docstring = ast.get_docstring(ast.parse(text))
+        docstring = ast.get_docstring(parse_source(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise BadProcedure(f"{name}: not Python: {error}") from error
     if not docstring:

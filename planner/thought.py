@@ -1,14 +1,14 @@
 """What a planner's reply says beside its code: the segments of section 3.2 of AutoManual, parsed into fields."""
 
+import ast
 import re
 from collections.abc import Iterator
 
 from planner.types import Plan, Thought
-from sandbox.reading import definitions, parse, read_reply
+from sandbox.reading import parse, read_reply
 from sandbox.types import Fault
 
-HEADING = re.compile(r"^\s{0,3}(?:#{1,6}\s*|\*\*\s*)([A-Za-z][^\n*:#]*?)\s*:?\s*(?:\*\*)?\s*:?\s*$")
-RULE_ID = re.compile(r"\brule_\d+\b")
+RULE_ID = re.compile(r"\brule_\d+\b", re.ASCII)
 SEGMENTS = {
     "understanding": "understanding",
     "mistake": "mistakes",
@@ -17,6 +17,9 @@ SEGMENTS = {
     "code": "code",
 }
 """The first of these words that a heading holds says which segment begins there."""
+_SEGMENT = re.compile(rf"\b({'|'.join(SEGMENTS)})s?\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d{1,2}[.)]\s*")
+_MARKS = "#*_` \t"
 
 
 def as_plan(text: str) -> Plan:
@@ -50,10 +53,10 @@ def read_thought(text: str) -> Thought:
 def _segments(text: str) -> Iterator[tuple[str, str]]:
     segment, body = "understanding", list[str]()
     for line in text.splitlines():
-        heading = HEADING.match(line)
-        if heading and (begun := _segment_of(heading[1])):
+        heading = _heading(line)
+        if heading and (named := _SEGMENT.search(heading[0])):
             yield segment, "\n".join(body)
-            segment, body = begun, []
+            segment, body = SEGMENTS[named[1].lower()], [heading[1]] if heading[1] else []
         else:
             body.append(line)
     yield segment, "\n".join(body)
@@ -62,21 +65,34 @@ def _segments(text: str) -> Iterator[tuple[str, str]]:
 def _without_last_heading(text: str) -> str:
     """Without the heading of the code that came after it."""
     lines = text.rstrip().splitlines()
-    heading = HEADING.match(lines[-1]) if lines else None
-    return "\n".join(lines[:-1] if heading else lines).strip()
+    heading = _heading(lines[-1]) if lines else None
+    return "\n".join(lines[:-1] if heading and not heading[1] else lines).strip()
 
 
-def _segment_of(heading: str) -> str | None:
-    words = heading.lower()
-    found = [(words.index(word), segment) for word, segment in SEGMENTS.items() if word in words]
-    return min(found)[1] if found else None
+def _heading(line: str) -> tuple[str, str] | None:
+    """The words of a heading and what stands behind its colon; None for any other line.
+
+    A line with marks (``### Plan``, ``**2. Plan:**``) is one whatever its words; a line without, or one that goes on
+    behind the colon, only if it bears the very name of a segment: ``2. Plan``, ``Rules: rule_3``.
+    """
+    told = line.strip()
+    before, _, rest = told.partition(":")
+    words = _NUMBER.sub("", before.strip(_MARKS), count=1).strip(_MARKS)
+    rest = rest.lstrip(_MARKS)
+    if line[:4].isspace() or not words[:1].isalpha() or "*" in words or "#" in words:
+        return None
+    if told.startswith(("#", "**", "__")) and not rest:
+        return words, ""
+    return (words, rest) if _SEGMENT.fullmatch(words) else None
 
 
 def _does_something(code: str) -> bool:
-    """Whether any statement is more than an import or a definition."""
+    """Whether any statement is more than an import, a definition or a text."""
     tree = parse(code)
-    if isinstance(tree, Fault):
-        return True
-    defined = {definition.name for definition in definitions(code)}
-    kinds = [type(statement).__name__ for statement in tree.body]
-    return len(kinds) > len(defined) + sum(kind in ("Import", "ImportFrom") for kind in kinds)
+    return isinstance(tree, Fault) or not all(map(_only_says, tree.body))
+
+
+def _only_says(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    return isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)

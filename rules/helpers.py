@@ -15,7 +15,7 @@ from rules.harmless import objections
 from rules.types import Learnt, RuleType, Skill
 from sandbox.check import check
 from sandbox.policy.tables import NAME_HINTS
-from sandbox.reading import bound_names, carry, definitions, parse
+from sandbox.reading import bound_names, carry, definitions, parse, parse_source
 from sandbox.types import Fault
 
 _PYTHONS = frozenset(dir(builtins)) - NAME_HINTS.keys()
@@ -148,7 +148,7 @@ class _Collection:
 def _parts(code: str, origin: str) -> list[_Part]:
     """The statements of code that parses, each with the comment above it."""
     lines, parts, end = code.split("\n"), list[_Part](), 0
-    for node in ast.parse(code).body:
+    for node in parse_source(code).body:
         source = "\n".join(lines[end : node.end_lineno]).strip("\n")
         end = node.end_lineno or end
         parts.append(_Part(_name(node), origin, source, node))

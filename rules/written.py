@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from envs import Environment, Task
 from planner import BadProcedure, Procedure, checked_procedure, parse_procedure, procedure_faults
 from planner.surface import TASK
-from sandbox.reading import read_reply
+from sandbox.reading import parse_source, read_reply
 
 LONGEST = 20_000
 """Characters of a procedure."""
@@ -54,7 +54,7 @@ def _barred(code: str, barred: dict[str, str]) -> list[str]:
     """What is read of ``task`` although it must not be."""
     read = {
         node.attr: node.lineno
-        for node in ast.walk(ast.parse(code))
+        for node in ast.walk(parse_source(code))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == TASK
     }
     return [f"line {read[name]}: {why}" for name, why in barred.items() if name in read]
@@ -62,7 +62,7 @@ def _barred(code: str, barred: dict[str, str]) -> list[str]:
 
 def _fit_for_header(code: str, task: Task, world: type[Environment], options: BaseModel | None) -> str:
     """Without a text of the model's own at the top, where the header goes. Raises ValueError if it bears no header."""
-    tree = ast.parse(code)
+    tree = parse_source(code)
     if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
         code = "\n".join(code.split("\n")[tree.body[0].end_lineno :])
     try:

@@ -14,6 +14,8 @@ from planner.models.tokens import estimated_usage
 from planner.models.types import Message, OnText, Reply, Sampling
 from planner.models.waiting import Stopped, never, pause
 
+KIND = "exchange"
+"""Replies give this as their model: the folder belongs to one machine."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
 SAME_LOOKS = 2
 """So many looks in a row must see the same file before it counts as written."""
@@ -38,7 +40,7 @@ class ExchangeModel:
     """
 
     def __init__(self, folder: str | Path, poll: float = 0.2, stopped: Stopped = never) -> None:
-        self.name, self.folder = f"exchange:{folder}", Path(folder)
+        self.name, self.folder = f"{KIND}:{folder}", Path(folder)
         self._poll, self._stopped, self._lock = poll, stopped, threading.Lock()
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
@@ -52,7 +54,7 @@ class ExchangeModel:
             raise ModelRefused(f"exchange of prompts in {self.folder} failed: {error}") from error
         text, finish = tell(whole, on_text)
         usage = estimated_usage(messages, text)
-        return Reply(text=text, finish=finish, usage=usage, model=self.name, seconds=time.monotonic() - start)
+        return Reply(text=text, finish=finish, usage=usage, model=KIND, seconds=time.monotonic() - start)
 
     def _ask(self, messages: Sequence[Message], sampling: Sampling) -> Path:
         """The prompt's file, written if it is not there yet."""

@@ -1,7 +1,6 @@
 """From source to faults, or to compiled code. Sizes come first: nothing recurses into a tree that was not measured."""
 
 import ast
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import CodeType
@@ -9,6 +8,7 @@ from types import CodeType
 from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem
 from sandbox.policy.tables import MAX_DEPTH, MAX_NODES, MAX_SOURCE
 from sandbox.policy.transformer import PlanPolicy
+from sandbox.policy.trees import compile_tree, parse_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,14 @@ def compile_cell(source: str, name: str) -> CompiledCell:
 
 def compile_plain(source: str, name: str) -> CompiledCell:
     """Compile without any policy. Raises what Python's own compiler raises."""
-    return _split(ast.parse(source, name), name)
+    return _split(parse_source(source, name), name)
 
 
 def _compile(source: str, name: str, *, all_faults: bool) -> CompiledCell:
     if len(source) > MAX_SOURCE:
         raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return _transformed(source, name, all_faults)
+        return _transformed(source, name, all_faults)
     except SyntaxError as error:
         column = max((error.offset or 1) - 1, 0)
         raise PolicyRefused([Problem(error.lineno or 1, column, SYNTAX, error.msg or "invalid syntax")]) from None
@@ -74,7 +72,7 @@ def _unreadable(message: str) -> Problem:
 
 
 def _transformed(source: str, name: str, all_faults: bool) -> CompiledCell:
-    tree = ast.parse(source, name)
+    tree = parse_source(source, name)
     _measure(tree)
     problems = list(_misplaced(tree, name)) if all_faults else []
     policy = PlanPolicy()
@@ -101,7 +99,7 @@ def _measure(tree: ast.Module) -> None:
 def _misplaced(tree: ast.Module, name: str) -> Iterator[Problem]:
     """What only the compiler finds, such as a return outside a function; told beside the policy's own faults."""
     try:
-        compile(tree, name, "exec", dont_inherit=True)
+        compile_tree(tree, name)
     except SyntaxError as error:
         yield Problem(error.lineno or 1, max((error.offset or 1) - 1, 0), SYNTAX, error.msg)
 
@@ -110,5 +108,5 @@ def _split(tree: ast.Module, name: str) -> CompiledCell:
     tail = None
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         tree.body.pop()
-        tail = compile(ast.Expression(last.value), name, "eval", dont_inherit=True)
-    return CompiledCell(compile(tree, name, "exec", dont_inherit=True), tail)
+        tail = compile_tree(ast.Expression(last.value), name, "eval")
+    return CompiledCell(compile_tree(tree, name), tail)

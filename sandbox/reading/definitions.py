@@ -77,13 +77,18 @@ def definitions(code: str) -> list[Definition]:
     return [_definition(name, parts) for name, part in parts.items() if part.kind == "definition"]
 
 
-def carry(code: str, names: Iterable[str]) -> str:
-    """The named definitions with all they need, as code that runs in an empty namespace but for what ``missing`` says.
+def carryable(code: str) -> frozenset[str]:
+    """The names of its top-level functions, classes, imports and constants."""
+    return frozenset(_parts(code))
 
-    Raises LookupError for a name that the code does not define.
+
+def carry(code: str, names: Iterable[str]) -> str:
+    """What has these names, with all it needs, as code that runs in an empty namespace but for what ``missing`` says.
+
+    Raises LookupError for a name that is not ``carryable``.
     """
     parts, wanted = _parts(code), set(names)
-    if unknown := sorted(name for name in wanted if name not in parts or parts[name].kind != "definition"):
+    if unknown := sorted(wanted - parts.keys()):
         raise LookupError(f"the code defines no {', '.join(unknown)} at its top level")
     needed = set().union(*(_closure(name, parts)[0] for name in wanted)) | wanted
     chosen = sorted((parts[name] for name in needed), key=lambda part: (part.kind != "import", part.line))

@@ -1,7 +1,6 @@
 """Is this Python, and if not, where does it break? CPython's parser has the last word; tree-sitter explains."""
 
 import ast
-import warnings
 from collections.abc import Iterator
 from functools import cache
 
@@ -9,6 +8,7 @@ import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Tree
 
 from sandbox.policy.tables import MAX_SOURCE
+from sandbox.policy.trees import compile_tree, parse_source
 from sandbox.types import Fault, FaultKind
 
 FILENAME = "<plan>"
@@ -16,10 +16,6 @@ MAX_CHARS = MAX_SOURCE
 """Longer code is not parsed at all: it would not run either."""
 MAX_LINES = 5_000
 """Lines and semicolons: CPython's compiler takes seconds over tens of thousands of statements."""
-
-# CPython warns of "x is 1" and of "\d" while parsing. A plan's style is no business of the host's standard error.
-warnings.filterwarnings("ignore", category=SyntaxWarning, module=FILENAME)
-warnings.filterwarnings("ignore", category=DeprecationWarning, module=FILENAME)
 
 _LANGUAGE = Language(tree_sitter_python.language())
 
@@ -54,7 +50,7 @@ def parse(code: str) -> ast.Module | Fault:
         if count > limit:
             return _fault(code, f"the code has {count} {unit}; {limit} are allowed", None, "write a shorter plan")
     try:
-        return ast.parse(code, FILENAME)
+        return parse_source(code, FILENAME)
     except SyntaxError as error:
         return _explained(code, error)
     except (ValueError, UnicodeError):
@@ -72,7 +68,7 @@ def locate_error(code: str) -> Fault | None:
 def compile_error(code: str, tree: ast.Module) -> Fault | None:
     """What CPython refuses only after parsing: a return outside of a function, a name both local and global."""
     try:
-        compile(tree, FILENAME, "exec", dont_inherit=True)
+        compile_tree(tree, FILENAME)
     except SyntaxError as error:
         return _explained(code, error)
     except (ValueError, UnicodeError):

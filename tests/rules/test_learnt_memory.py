@@ -9,7 +9,7 @@ from envs.toy import Toy
 from planner import METHODS, AutoManualOptions, Episode, MemoryJournal, Outcome, Terms, parse_procedure, play
 from planner.asking import Roles
 from rules import Knowledge, LearntMemory, Reflection, Rule, RuleType, Skill
-from rules.telling import PROMPTS, fence_around
+from rules.telling import fence_around
 from sandbox import Sandbox
 from tests.rules.replies import Replies
 
@@ -210,14 +210,3 @@ def test_what_was_learnt_in_another_world_is_refused() -> None:
 def test_a_fence_closes_no_text_early() -> None:
     assert fence_around("a", "``b``") == "```"
     assert fence_around("```\nx\n```", "`````") == "``````"
-
-
-def test_each_prompt_renders_and_uses_every_variable() -> None:
-    variables = {name: prompt.variables for name, prompt in PROMPTS.all().items()}
-    assert variables == {
-        "generalise.j2": {"rules", "skill", "happened", "fence", "params_told", "params", "others"},
-        "generalise_again.j2": {"total", "solved", "failures"},
-        "known.j2": {"rules", "skill", "reflection", "same_type", "fence"},
-        "rules.j2": {"rules", "fence"},
-        "verification.j2": {"goal", "observation", "feedback"},
-    }

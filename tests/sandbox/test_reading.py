@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.reading import carry, definitions, locate_error, read_reply, sections
+from sandbox.reading import carry, carryable, definitions, locate_error, read_reply, sections
 from sandbox.reading.reply import MAX_REPLY_CHARS
 from sandbox.types import FaultKind
 from tests.sandbox.good_plans import GOOD_PLANS
@@ -262,6 +262,14 @@ def test_carrying_keeps_the_order_of_definition() -> None:
     space: dict[str, object] = {}
     exec(carry(code, ["f"]), space)
     assert {"base", "A", "B", "X", "f"} <= space.keys()
+
+
+def test_imports_and_constants_are_carried_by_name_too() -> None:
+    code = "import re\nfrom math import pi\nWIDE = 2 * pi\nn = 0\nn = 1\n\ndef f():\n    return re\n"
+    assert carryable(code) == {"re", "pi", "WIDE", "f"}
+    assert carry(code, ["WIDE"]) == "from math import pi\nWIDE = 2 * pi\n"
+    with pytest.raises(LookupError, match="defines no n at"):
+        carry(code, ["n"])
 
 
 def test_carrying_what_is_not_there() -> None:

@@ -60,7 +60,7 @@ def test_a_prompt_is_a_file_and_so_is_its_answer(tmp_path: Path) -> None:
 
     with answering(folder, script), labelled("plan.j2"):
         reply = ExchangeModel(folder, poll=POLL).complete(ASK, Sampling())
-    assert (reply.text, reply.finish, reply.model) == ("the whole\ntext, ü\n", "stop", f"exchange:{folder}")
+    assert (reply.text, reply.finish, reply.model) == ("the whole\ntext, ü\n", "stop", "exchange")
     assert reply.usage.estimated
     assert not reply.replayed
     key = request_key(ASK, Sampling())
@@ -69,7 +69,7 @@ def test_a_prompt_is_a_file_and_so_is_its_answer(tmp_path: Path) -> None:
     assert rest == (
         "# ===== message 1 of 2: system =====\n\nBe brief.\n\n# ===== message 2 of 2: user =====\n\n# Two\n\nlines: ä\n"
     )
-    assert first.startswith("<!-- prompt plan.j2; temperature 0.0, max_tokens 2000")
+    assert first.startswith("<!-- prompt plan.j2; temperature 0.0, max_tokens 4000")
     assert key in first
     assert "`NNNN-KEY.answer.md`" in (folder / "README.md").read_text()
     assert sorted(path.suffix for path in folder.iterdir()) == [".md"] * 3  # nothing half written is left

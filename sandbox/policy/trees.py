@@ -1,0 +1,36 @@
+"""Source to trees, and trees to code, one thread at a time.
+
+CPython counts how deep it is in a tree once for all threads of an interpreter. Another thread that gets its turn in the
+middle (a garbage collection can give it one) upsets the count, and a SystemError comes out of sound code. Warnings, of
+"x is 1" and the like, are kept off the host's standard error: a plan's style is no business of it.
+"""
+
+import ast
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType
+from typing import Literal
+
+_ALONE = threading.Lock()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    with _ALONE, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def parse_source(source: str, name: str = "<plan>") -> ast.Module:
+    """The tree of a source. Raises what ``ast.parse`` raises."""
+    with _alone():
+        return ast.parse(source, name)
+
+
+def compile_tree(tree: ast.Module | ast.Expression, name: str, mode: Literal["exec", "eval"] = "exec") -> CodeType:
+    """The code of a tree. Raises what ``compile`` raises."""
+    with _alone():
+        code: CodeType = compile(tree, name, mode, dont_inherit=True)
+        return code

@@ -1,0 +1,129 @@
+"""What a run has spent, read from its events, is what its meter counted while it ran."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from envs import Selection
+from planbook.run import Config, Run
+from planbook.spending import prices_from, spent_so_far
+from planbook.store import Event
+from planner import Budget, BudgetEnded, Meter, Spent
+from planner.budget import add
+from planner.models import Reply, Usage
+
+
+def event(kind: str, at: float, body: object = None) -> Event:
+    return Event("run", kind, 0, body or {}, at)  # type: ignore[arg-type]
+
+
+def acted(at: float, counted: bool = True) -> Event:
+    return event("act", at, {"counted": counted})
+
+
+def asked(
+    at: float,
+    *,
+    prompt: int = 10,
+    completion: int = 5,
+    replayed: bool = False,
+    model: str = "paid",
+    left_out: int = 0,
+    cut: int = 0,
+) -> Event:
+    reply = Reply(text="", usage=Usage(prompt=prompt, completion=completion), replayed=replayed)
+    body = {"model": model, "left_out": left_out, "cut_characters": cut, "reply": reply.model_dump()}
+    return event("ask", at, body)
+
+
+def cents(model: str, reply: Reply) -> float | None:
+    return {"paid": 0.01, "free": 0.0}.get(model)
+
+
+LISTED = [event("task", 1_000.0), event("task", 1_000.0)]
+
+
+@pytest.mark.parametrize(
+    ("events", "seconds"),
+    [
+        ([], 0.0),
+        (LISTED, 0.0),
+        ([*LISTED, event("sitting", 1_001.0)], 0.0),
+        ([*LISTED, event("sitting", 1_001.0), acted(1_004.0)], 3.0),
+        ([*LISTED, event("sitting", 1_001.0), acted(1_004.0), event("sitting", 9_000.0)], 3.0),
+        ([*LISTED, event("sitting", 1_001.0), acted(1_004.0), event("sitting", 9_000.0), acted(9_002.5)], 5.5),
+        ([event("sitting", 0.0), acted(2.0), event("sitting", 5.0), acted(6.0)], 3.0),
+    ],
+)
+def test_time_passes_within_sittings_only(events: list[Event], seconds: float) -> None:
+    assert spent_so_far(events, cents).seconds == pytest.approx(seconds)
+
+
+def test_a_run_taken_up_again_has_its_seconds_left(tmp_path: Path) -> None:
+    config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=2))
+    for _ in range(3):
+        run = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
+        run.sit_down(Budget(seconds=60), None)
+        run.meter.before_action()
+        assert run.meter.spent.seconds < 60
+        run.close()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_rows_say_what_the_meter_counted(seed: int) -> None:
+    dice = random.Random(seed)
+    meter, rows = Meter(price=cents), []
+    for _ in range(50):
+        row = (
+            acted(0.0, dice.random() < 0.8)
+            if dice.random() < 0.5
+            else asked(
+                0.0, prompt=dice.randrange(99), replayed=dice.random() < 0.3, model=dice.choice(["paid", "free"])
+            )
+        )
+        rows.append(row)
+        meter.saw(row.kind, row.body)  # type: ignore[arg-type]
+    counted = meter.spent.model_copy(update={"seconds": 0.0})
+    assert spent_so_far(rows, cents) == counted
+    assert counted.calls == sum(row.kind == "ask" for row in rows)
+    assert counted.tokens == counted.prompt + counted.completion > 0
+
+
+def test_other_events_cost_nothing_and_an_unknown_price_stays_unknown() -> None:
+    assert add(Spent(calls=1), "cell", {}, cents) == Spent(calls=1)
+    spent = add(Spent(money=1.0), "ask", asked(0.0, model="unheard of").body, cents)
+    assert spent.money is None
+    assert add(spent, "ask", asked(0.0).body, cents).money is None
+
+
+def test_prompts_that_were_cut_are_counted() -> None:
+    rows = [asked(0.0), asked(0.0, left_out=2), asked(0.0, cut=9), asked(0.0, left_out=1, cut=9)]
+    assert spent_so_far(rows, cents).shortened == 3
+
+
+def test_nobody_is_paid_for_recordings_scripts_and_exchanges() -> None:
+    price = prices_from(None)
+    for model in ("scripted:FILE.py:answer", "exchange:folder", "recorded:file.jsonl"):
+        assert price(model, Reply(text="", usage=Usage(prompt=10**6))) == 0.0
+    assert price("openai:gpt-4o-mini", Reply(text="", replayed=True, usage=Usage(prompt=10**6))) == 0.0
+    assert price("openai:gpt-4o-mini", Reply(text="", usage=Usage(prompt=10**6))) == pytest.approx(0.15)
+
+
+def test_a_budget_that_earlier_sittings_used_up_is_told(tmp_path: Path) -> None:
+    config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=1))
+    run = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
+    run.sit_down(Budget(calls=1, actions=1), None)
+    run.meter.before_call()
+    run.journal("task/0").put("task/0", "ask", 0, asked(0.0).body)
+    run.journal("task/1").put("task/1", "act", 0, acted(0.0).body)
+    with pytest.raises(BudgetEnded, match="1 calls"):
+        run.meter.before_call()
+    run.close()
+    again = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
+    again.sit_down(None, None)
+    with pytest.raises(BudgetEnded, match="budget of 1 calls is used up"):
+        again.meter.before_call()
+    with pytest.raises(BudgetEnded, match="budget of 1 actions is used up"):
+        again.meter.before_action()
+    again.close()

@@ -1,0 +1,346 @@
+"""AutoManual's planner on the toy world, with a model that replies by a list."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from envs import Selection, Task
+from envs.toy import Toy
+from planner import (
+    METHODS,
+    AutoManualOptions,
+    Ending,
+    Episode,
+    FeedbackKind,
+    Memory,
+    MemoryJournal,
+    NoMemory,
+    Outcome,
+    Procedure,
+    Recall,
+    Terms,
+    play,
+    procedure_faults,
+)
+from planner.asking import Roles
+from planner.models import Message, Reply, Sampling
+from planner.models.types import OnText
+from sandbox import Sandbox
+
+TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
+LOOK = "seen = [agent.open(f'box_{n}') for n in (1, 2)]"
+RAISES = "agent.open('box_1')\nassert False, '[Step 1] no key'"
+REFUSED = "agent.opne('box_1')"
+SOLVE = """
+def fetch(agent, task):
+    for number in range(1, 9):
+        if task.params["things"][0] in agent.open(f"box_{number}").partition("you see ")[2]:
+            agent.take(task.params["things"][0], f"box_{number}")
+            agent.put(task.params["things"][0])
+"""
+DONE = f"{SOLVE}fetch(agent, task)"
+
+
+class Said:
+    """Answers with one text after another, the last one for ever, and keeps what it was asked."""
+
+    name = "said"
+
+    def __init__(self, *replies: str) -> None:
+        self._replies, self.asked = replies, list[Sequence[Message]]()
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        self.asked.append(messages)
+        return Reply(text=self._replies[min(len(self.asked), len(self._replies)) - 1])
+
+    @property
+    def prompts(self) -> list[str]:
+        return [messages[-1].content for messages in self.asked]
+
+
+class Knows:
+    """Remembers one thing for every task."""
+
+    def __init__(self, **recall: object) -> None:
+        self._recall = Recall.model_validate(recall)
+
+    def recall(self, task: Task) -> Recall:
+        return self._recall
+
+
+class Pausing(Toy):
+    """A world whose pages show their results only after an action."""
+
+    pauses = True
+
+
+class Secretive(Toy):
+    """A world whose params say more than the goal."""
+
+    @classmethod
+    def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
+        return {"color": "red"}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as shared:
+        yield shared
+
+
+def said(*codes: str) -> Said:
+    return Said(*(f"### Understanding\nSo.\n### Code\n```python\n{code}\n```" for code in codes))
+
+
+def played(
+    sandbox: Sandbox,
+    model: Said,
+    *,
+    world: Toy | None = None,
+    memory: Memory | None = None,
+    journal: MemoryJournal | None = None,
+    actions: int = 30,
+    **options: Any,
+) -> tuple[Ending, Episode]:
+    playing = Episode(
+        TASK,
+        world or Toy(),
+        sandbox,
+        journal if journal is not None else MemoryJournal(),
+        terms=Terms(actions=actions),
+        memory=memory or NoMemory(),
+        roles=Roles(lambda role: model, {}),
+    )
+    return play(playing, METHODS["automanual"].play, AutoManualOptions.model_validate(options)), playing
+
+
+def kinds(playing: Episode) -> list[str]:
+    return [feedback.kind.value for feedback in playing.feedbacks]
+
+
+def test_a_plan_that_does_it_at_once_is_a_direct_success(sandbox: Sandbox) -> None:
+    model = said(DONE)
+    ending, playing = played(sandbox, model)
+    assert (ending.outcome, ending.cause, ending.error_steps) == (Outcome.DIRECT_SUCCESS, "", 0)
+    assert (len(model.asked), kinds(playing)) == (1, ["done"])
+
+
+def test_a_plan_that_is_mended_is_an_indirect_success(sandbox: Sandbox) -> None:
+    model = said(REFUSED, RAISES, DONE)
+    ending, playing = played(sandbox, model)
+    assert (ending.outcome, ending.error_steps) == (Outcome.INDIRECT_SUCCESS, 2)
+    assert kinds(playing) == ["check", "raised", "done"]
+    assert "no action or attribute opne" in model.prompts[1]
+    assert "[Step 1] no key" in model.prompts[2]
+    assert "Current state: You hold nothing." in model.prompts[2]
+
+
+def test_a_planned_pause_is_no_error(sandbox: Sandbox) -> None:
+    ending, playing = played(sandbox, said(f"{LOOK}\n# Pause here: look", f"assert len(seen) == 2\n{DONE}"))
+    assert (ending.outcome, ending.error_steps) == (Outcome.DIRECT_SUCCESS, 0)
+    assert kinds(playing) == ["unfinished", "done"]
+
+
+@pytest.mark.parametrize(
+    ("world", "options", "replies"),
+    [
+        (Toy, {}, 4),
+        (Pausing, {}, 7),
+        (Toy, {"replans": 0}, 1),
+        (Pausing, {"replans": 1}, 2),
+        (Toy, {"replans": 9}, 10),
+    ],
+)
+def test_replies_end_after_so_many_replans(
+    sandbox: Sandbox, world: type[Toy], options: dict[str, Any], replies: int
+) -> None:
+    model = said(RAISES)
+    ending, playing = played(sandbox, model, world=world(), **options)
+    assert len(model.asked) == len(playing.feedbacks) == replies
+    assert (ending.outcome, ending.cause, ending.error_steps) == (Outcome.FAILURE, "raised", replies)
+    left = [prompt for prompt in model.prompts[1:] if "This is your last reply" in prompt]
+    assert left == model.prompts[1:][-1:]
+
+
+def test_the_number_of_replies_left_is_true(sandbox: Sandbox) -> None:
+    model = said(RAISES)
+    played(sandbox, model)
+    told = [prompt.split("You have ")[1].split(" replies")[0] for prompt in model.prompts[1:-1]]
+    assert told == ["3", "2"]
+
+
+def test_the_conversation_goes_on(sandbox: Sandbox) -> None:
+    model = said(LOOK, RAISES, DONE)
+    played(sandbox, model)
+    assert [message.role for message in model.asked[-1]] == ["system", "user", *["assistant", "user"] * 2]
+    assert model.asked[-1][: len(model.asked[0])] == model.asked[0]
+
+
+def test_a_plan_that_never_succeeds_is_a_failure_by_its_last_cell(sandbox: Sandbox) -> None:
+    ending, _ = played(sandbox, said(RAISES, RAISES, RAISES, LOOK))
+    assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "unfinished")
+    ending, _ = played(sandbox, said(REFUSED))
+    assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "check")
+
+
+def test_replies_that_stay_unusable_are_a_failure_of_kind_parse(sandbox: Sandbox) -> None:
+    journal, model = MemoryJournal(), Said("I would look into the boxes.")
+    ending, playing = played(sandbox, model, journal=journal)
+    assert len(model.asked) == 3, "one reply and two repairs"
+    assert (ending.outcome, ending.cause, ending.error_steps) == (Outcome.FAILURE, "parse", 1)
+    (feedback,) = playing.feedbacks
+    assert feedback.kind is FeedbackKind.PARSE
+    assert "no Python code" in feedback.text
+    again, _ = played(sandbox, Said(), journal=journal)
+    assert again == ending, "resuming asks nothing and comes to the same"
+
+
+def test_a_reply_that_only_defines_functions_is_asked_again_and_costs_no_replan(sandbox: Sandbox) -> None:
+    model = said(SOLVE, DONE)
+    ending, playing = played(sandbox, model, replans=0)
+    assert (ending.outcome, kinds(playing)) == (Outcome.DIRECT_SUCCESS, ["done"])
+    assert "only defines functions" in model.prompts[1]
+
+
+def test_an_unusable_reply_after_a_plan_fails_the_episode_that_has_begun(sandbox: Sandbox) -> None:
+    ending, playing = played(sandbox, Said(f"```python\n{LOOK}\n```", "Done!"))
+    assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "parse", 2)
+    assert kinds(playing) == ["unfinished", "parse"]
+
+
+def test_actions_that_run_out_end_the_episode_whatever_replies_are_left(sandbox: Sandbox) -> None:
+    model = said("while True:\n    agent.open('box_1')")
+    ending, playing = played(sandbox, model, actions=5)
+    assert (ending.outcome, ending.actions, len(model.asked)) == (Outcome.OUT_OF_BUDGET, 5, 1)
+    assert kinds(playing) == ["limit"]
+
+
+def test_the_limit_of_actions_is_told(sandbox: Sandbox) -> None:
+    model = said(DONE)
+    played(sandbox, model, actions=17)
+    assert "A task allows 17 actions in all" in model.asked[0][0].content
+
+
+HELPER = """import re
+LIMIT = 9
+
+def boxes(task):
+    return re.findall(r"box_[0-9]", task.observation)[:LIMIT]
+"""
+
+
+def test_helpers_defined_beforehand_are_told_and_can_be_used(sandbox: Sandbox) -> None:
+    model = said(f"assert boxes(task)[0] == 'box_1'\n{DONE}")
+    ending, _ = played(sandbox, model, memory=Knows(helpers=HELPER, text="Use boxes (rule_1)."))
+    assert ending.outcome is Outcome.DIRECT_SUCCESS
+    told = model.prompts[0]
+    assert "Functions that are defined already, beside what the world brings: boxes." in told
+    assert told.index("Use boxes (rule_1).") < told.index("# The task")
+    without = said(DONE)
+    played(sandbox, without)
+    assert "defined already, beside" not in without.prompts[0]
+
+
+def test_a_helper_may_be_defined_anew(sandbox: Sandbox) -> None:
+    code = f"def boxes(task):\n    return ['box_7']\nassert boxes(task) == ['box_7']\n{DONE}"
+    assert played(sandbox, said(code), memory=Knows(helpers=HELPER))[0].outcome is Outcome.DIRECT_SUCCESS
+
+
+def test_params_that_are_not_told_are_not_in_the_plan_either(sandbox: Sandbox) -> None:
+    """A plan could print them, and solve the task by looking up the answer."""
+    model = said("print(task.params, task.goal)")
+    _, playing = played(sandbox, model, world=Secretive(), replans=0)
+    assert playing.feedbacks[0].output == f"{{'color': 'red'}} {TASK.goal}\n"
+    assert "params" not in model.prompts[0].split("# The task")[1]
+
+
+def test_the_task_is_told_once_with_its_first_observation(sandbox: Sandbox) -> None:
+    model = said(DONE)
+    played(sandbox, model)
+    assert model.prompts[0].count(TASK.goal) == 1
+    assert "You see box_1, " in model.prompts[0]
+
+
+def test_the_options_shape_the_instructions(sandbox: Sandbox) -> None:
+    def system(world: Toy | None = None, memory: Memory | None = None, **options: Any) -> str:
+        model = said(DONE)
+        played(sandbox, model, world=world, memory=memory, **options)
+        return model.asked[0][0].content
+
+    usual, pausing = system(), system(Pausing())
+    assert "### Rules" in usual
+    assert "### Rules" not in system(cooperation=False)
+    assert "Write functions for what could be of use again" in usual
+    assert "Write functions for what could be of use again" not in system(helper_methods=False)
+    assert "Pause here" not in usual
+    assert "Pause here" in pausing
+    assert "# An example" not in usual
+    assert system(memory=Knows(example="Once, a lamp.")).endswith("# An example\n\nOnce, a lamp.")
+
+
+def test_an_option_that_is_none_is_an_error() -> None:
+    for wrong in ({"replans": -1}, {"cooperate": True}):
+        with pytest.raises(ValueError, match=r"cooperate|greater than or equal to 0"):
+            AutoManualOptions.model_validate(wrong)
+
+
+def procedure(code: str) -> Procedure:
+    return Procedure(name="fetch.py", summary="Fetch.", world="toy", type="fetch", source="a test", code=code)
+
+
+FETCH = SOLVE.replace("def fetch", "def solve")
+EMPTY_HANDED = "def solve(agent, task):\n    agent.open('box_1')\n    assert agent.table(), 'nothing on the table'"
+
+
+def test_a_procedure_that_does_it_needs_no_model(sandbox: Sandbox) -> None:
+    assert procedure_faults(FETCH, Toy) == []
+    model = said(DONE)
+    memory = Knows(procedure=procedure(FETCH))
+    ending, _ = played(sandbox, model, memory=memory, procedures_first=True)
+    assert (ending.outcome, model.asked) == (Outcome.DIRECT_SUCCESS, [])
+    ending, _ = played(sandbox, model, memory=memory)
+    assert len(model.asked) == 1, "unless it is asked for, the model plans"
+
+
+def test_where_a_procedure_fails_the_model_goes_on_from_there(sandbox: Sandbox) -> None:
+    model = said(DONE)
+    memory = Knows(procedure=procedure(EMPTY_HANDED))
+    ending, playing = played(sandbox, model, memory=memory, procedures_first=True)
+    assert (ending.outcome, ending.error_steps) == (Outcome.INDIRECT_SUCCESS, 1)
+    assert kinds(playing) == ["raised", "done"]
+    told = model.prompts[0]
+    assert "# What has been tried" in told
+    assert "nothing on the table" in told
+    assert "1. agent.open('box_1') -> You open box_1" in told
+    assert ending.actions == len(playing.steps) > 1, "the actions of both count"
+
+
+def test_a_procedure_that_gives_up_quietly_is_no_error(sandbox: Sandbox) -> None:
+    memory = Knows(procedure=procedure("def solve(agent, task):\n    agent.open('box_1')"))
+    ending, playing = played(sandbox, said(DONE), memory=memory, procedures_first=True)
+    assert (ending.outcome, kinds(playing)) == (Outcome.DIRECT_SUCCESS, ["unfinished", "done"])
+
+
+def test_without_a_procedure_the_model_begins(sandbox: Sandbox) -> None:
+    model = said(DONE)
+    played(sandbox, model, procedures_first=True)
+    assert "What has been tried" not in model.prompts[0]
+
+
+def test_a_procedure_that_uses_all_actions_up_leaves_nothing_to_ask_for(sandbox: Sandbox) -> None:
+    memory = Knows(procedure=procedure("def solve(agent, task):\n    while True:\n        agent.open('box_1')"))
+    model = said(DONE)
+    ending, _ = played(sandbox, model, memory=memory, procedures_first=True, actions=3)
+    assert (ending.outcome, model.asked) == (Outcome.OUT_OF_BUDGET, [])
+
+
+def test_what_the_planner_considered_is_kept_with_the_cell(sandbox: Sandbox) -> None:
+    journal = MemoryJournal()
+    text = f"### Understanding\nA key.\n### Rules\n- rule_2: look\n### Code\n```python\n{DONE}\n```"
+    played(sandbox, Said(text), journal=journal)
+    (cell,) = (body for (_, kind, _), body in journal.events.items() if kind == "cell")
+    assert isinstance(cell["thought"], dict)
+    assert (cell["source"], cell["thought"]["rule_ids"]) == ("planner", ["rule_2"])
+    assert cell["thought"]["understanding"] == "A key."

@@ -1,0 +1,194 @@
+"""Every template of every role: it renders, uses each variable that it is given, and leaves code as it is."""
+
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import UndefinedError
+
+from envs import Selection
+from envs.toy import Toy
+from manuals.templates import FOLDER as MANUALS
+from planner import Conclusion, Prompt, Prompts, Trajectory, surface
+from planner.templates import FOLDER as PLANNER
+from planner.types import Cell, Feedback, FeedbackKind, Round, Thought
+from rules import Form, Reflection, Rule, RuleType, Skill
+from rules.templates import FOLDER as RULES
+
+ALL = {
+    f"{folder.parent.name}/{name}": prompt
+    for folder in (PLANNER, RULES, MANUALS)
+    for name, prompt in Prompts(folder).all().items()
+}
+CODE = """x = '''<b>&amp;</b> "quotes" {{ x }} {% if x %} \\n \\\\''' # no `entity` & no 'escape'"""
+TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
+OTHER = TASK.model_copy(update={"type": "fetch_two", "goal": "another goal"})
+SKILL = Skill(task=TASK, scene="a scene", code=CODE)
+REFLECTION = Reflection(task=TASK, scene="a scene", text="Too early.")
+RULE = Rule(id="rule_4", type=RuleType.SUCCESS_PROCESS, content="Look first.", example=CODE, log=("seen",))
+
+
+SURFACE = surface(Toy)
+CELL = Cell(
+    scope="task/0/round/0/plan/0",
+    number=0,
+    source="planner",
+    code=CODE,
+    thought=Thought(text="I think."),
+    feedback=Feedback(kind=FeedbackKind.UNFINISHED, text="It ran."),
+)
+EPISODE = Trajectory(path="task/0", task=TASK, rounds=(Round(number=0, observation="A room.", cells=(CELL,)),))
+EMPTY_SURFACE = SURFACE.model_copy(update={"actions": (), "queries": (), "attributes": (), "helpers": ""})
+FORMS = (Form(), Form(types=False, examples=False, logs=False, helper_methods=False))
+TYPES = [("Success Process", "how"), ("Corrected Error", "what")]
+OTHERS = [{"goal": "put it", "params": "{}", "scene": "dark"}]
+
+VALUES: Mapping[str, tuple[Any, ...]] = {
+    "about": ("A world.", "", CODE),
+    "actions": (30, 7),
+    "conclusion": (Conclusion(text="So.", code=CODE), Conclusion(text="")),
+    "cooperation": (True, False),
+    "defined": (["find"], []),
+    "episode": ("task/3", "task/4"),
+    "evidence": ({"rule_4": "cited in 2 episodes"}, {}),
+    "example": (CODE, ""),
+    "failures": (["it was dark"], []),
+    "feedback": ("It ran.", CODE),
+    "fence": ("```", "````"),
+    "form": FORMS,
+    "goal": ("put the key on the table", "another goal"),
+    "happened": ("1. opened", ""),
+    "helpers": (True, False),
+    "ids": (["rule_1", "rule_2"], ["rule_3"]),
+    "instructions": ("Do it.", CODE),
+    "knowledge": ("Rules.", "", CODE),
+    "left": (2, 0, 1),
+    "max_rules": (12, 3),
+    "message": ("It printed 1.", ""),
+    "observation": ("A room.", CODE),
+    "others": (OTHERS, []),
+    "params": ("{'things': ['key']}", "{}"),
+    "params_told": (True, False),
+    "pauses": (True, False),
+    "problem": ("No code.", CODE),
+    "reflection": (None, REFLECTION),
+    "rules": ([RULE], []),
+    "same_type": (True, False),
+    "skill": (SKILL, None),
+    "solved": (1, 2),
+    "surface": (SURFACE, EMPTY_SURFACE),
+    "thoughts": (True, False),
+    "total": (4, 5),
+    "tried": ("A procedure.", ""),
+    "trajectory": (EPISODE, EPISODE.model_copy(update={"rounds": ()})),
+    "types": (TYPES, []),
+    "words": (200, None),
+}
+TOLD_AS_TEXT = {"trajectory": ("What happened.", CODE), "rules": ("## rule_1", "")}
+AS_TEXT = {
+    "trajectory": {"conclusion_direct", "conclusion_indirect", "conclusion_failure", "classify", "manage", "episode"},
+    "rules": {"generalise", "known", "formulate"},
+}
+ELSEWHERE: Mapping[tuple[str, str], tuple[Any, ...]] = {
+    ("manuals/formulator.j2", "types"): (["fetch", "fetch_two"], []),
+    ("rules/generalise.j2", "skill"): (SKILL, SKILL.model_copy(update={"task": OTHER})),
+}
+"""Where a word means something else, or is never missing."""
+
+
+def values_of(name: str, variable: str) -> tuple[Any, ...]:
+    stem = name.rpartition("/")[2].removesuffix(".j2")
+    if (name, variable) in ELSEWHERE:
+        return ELSEWHERE[name, variable]
+    return TOLD_AS_TEXT[variable] if stem in AS_TEXT.get(variable, set()) else VALUES[variable]
+
+
+def samples(name: str, prompt: Prompt) -> list[dict[str, Any]]:
+    """A first and a second sample of everything, and every pair of variables in which they differ."""
+    first = {variable: values_of(name, variable)[0] for variable in prompt.variables}
+    second = {variable: values_of(name, variable)[-1] for variable in prompt.variables}
+    return [first, second, *({**first, variable: second[variable]} for variable in first)]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_template_renders(name: str) -> None:
+    for sample in samples(name, ALL[name]):
+        text = ALL[name].render(**sample)
+        assert text == text.strip()
+        assert "{%" not in text.replace(CODE, "")
+        assert "{{" not in text.replace(CODE, "")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_template_uses_every_variable_that_it_is_given(name: str) -> None:
+    prompt = ALL[name]
+    for variable in prompt.variables:
+        told = [
+            {prompt.render(**{**sample, variable: value}) for value in values_of(name, variable)}
+            for sample in samples(name, prompt)
+        ]
+        assert max(map(len, told)) > 1, f"{variable} makes no difference to {name}"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_variable_more_or_less_is_an_error(name: str) -> None:
+    sample = samples(name, ALL[name])[0]
+    with pytest.raises(TypeError, match=r"missing \[\], unused \['stray'\]"):
+        ALL[name].render(**sample, stray=1)
+    for variable in sample:
+        with pytest.raises(TypeError, match=rf"missing \['{variable}'\], unused \[\]"):
+            ALL[name].render(**{other: value for other, value in sample.items() if other != variable})
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("planner/trajectory.j2", "trajectory"),
+        ("planner/repair.j2", "problem"),
+        ("planner/automanual/task.j2", "knowledge"),
+        ("planner/automanual/task.j2", "observation"),
+        ("planner/automanual/system.j2", "example"),
+        ("planner/automanual/feedback.j2", "feedback"),
+        ("planner/automanual/conclusion_indirect.j2", "trajectory"),
+        ("rules/builder/manage.j2", "conclusion"),
+        ("rules/builder/episode.j2", "rules"),
+        ("rules/consolidator/rules.j2", "rules"),
+        ("rules/generalise.j2", "skill"),
+        ("rules/known.j2", "skill"),
+    ],
+)
+def test_code_comes_through_a_prompt_untouched(name: str, variable: str) -> None:
+    sample = samples(name, ALL[name])[0]
+    if isinstance(sample[variable], str):
+        sample[variable] = CODE
+    assert CODE in ALL[name].render(**sample)
+
+
+def test_what_is_told_of_a_rule_or_an_episode_is_there_or_an_error() -> None:
+    with pytest.raises(UndefinedError):
+        ALL["planner/trajectory.j2"].render(trajectory={"rounds": []}, thoughts=True)
+
+
+def test_every_form_of_rules_has_its_prompt() -> None:
+    """No attribute that rules do not have is asked for, in any of the ablations."""
+    for types, examples, logs, helpers in product((True, False), repeat=4):
+        form = Form(types=types, examples=examples, logs=logs, helper_methods=helpers)
+        kinds = [(kind.value, "") for kind in RuleType if kind in form.offered]
+        told = ALL["rules/builder/system.j2"].render(
+            about="", surface=SURFACE, form=form, types=kinds, max_rules=12
+        ) + "".join(ALL[f"rules/builder/case_{number}.j2"].render(form=form) if number else "" for number in range(6))
+        assert ('type="' in told, 'example="' in told, 'log="' in told) == (types, examples, logs)
+        assert ('"Useful Helper Method"' in told) == (types and helpers)
+
+
+def test_templates_of_a_folder_are_found_with_the_ones_they_include(tmp_path: Path) -> None:
+    (tmp_path / "outer.j2").write_text("{{ a }} {% include 'deep/inner.j2' %}")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "inner.j2").write_text("{{ b }}{% set c = 1 %}{{ c }}")
+    prompts = Prompts(tmp_path)
+    assert set(prompts.all()) == {"outer.j2", "deep/inner.j2"}
+    assert prompts["outer"].variables == {"a", "b"}
+    assert prompts["outer"] is prompts["outer"]
+    assert prompts["outer"].render(a="<x>", b="{{ b }}") == "<x> {{ b }}1"

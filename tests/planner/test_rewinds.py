@@ -1,0 +1,47 @@
+"""Marks and rewinds: only a moment that still lies behind the present one can be gone back to."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from envs import Selection
+from envs.toy import Toy
+from planner import Episode, MemoryJournal, Terms, WrongMark
+from sandbox import Sandbox
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as shared:
+        yield shared
+
+
+@pytest.fixture
+def episode(sandbox: Sandbox) -> Iterator[Episode]:
+    task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
+    played = Episode(task, Toy(), sandbox, MemoryJournal(), terms=Terms(actions=30))
+    played.begin()
+    yield played
+    played.close()
+
+
+def test_a_mark_can_be_gone_back_to_again(episode: Episode) -> None:
+    mark = episode.mark()
+    for box in ("box_1", "box_2"):
+        episode.run(f"seen = agent.open({box!r})")
+        episode.rewind(mark)
+        assert episode.world.history == []
+    assert [step.undone for step in episode.steps] == [True, True]
+
+
+def test_a_mark_that_was_undone_cannot_be_gone_back_to(episode: Episode) -> None:
+    """Its world and its namespace would belong to two different pasts."""
+    first = episode.mark()
+    episode.run("seen = agent.open('box_1')")
+    second = episode.mark()
+    episode.rewind(first)
+    episode.run("seen = agent.open('box_2')")
+    with pytest.raises(WrongMark, match="undone by an earlier rewind"):
+        episode.rewind(second)
+    assert [str(action) for action, _ in episode.world.history] == ["open('box_2')"]
+    assert episode.run("print(seen[:14])").output == "You open box_2\n"
