@@ -55,7 +55,7 @@ def show_cost(folder: Path, prices: Path | None, *, as_json: bool) -> BuildingCo
     out = console(as_json)
     with closing(Run.open(folder)) as run:
         cost = building_cost(run, prices_from(prices))
-    out.print(_table(cost))
+    out.print(_table(cost) if cost.after else "Nothing has been learnt yet.")
     if cost.formulating_calls:
         out.print(f"Formulating took {cost.formulating_calls:,} calls and {cost.formulating_tokens:,} tokens more.")
     return cost

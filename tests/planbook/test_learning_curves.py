@@ -107,6 +107,19 @@ def test_only_a_building_run_has_a_curve_and_a_cost(curve: Path, library: Path, 
         assert told in refused.stderr
 
 
+def test_a_curve_that_is_stopped_goes_on_with_the_same_command(library: Path, tmp_path: Path) -> None:
+    command = ("test", *TOY, *MODEL, "--types", "fetch", "--seeds", "0-2", "--library", library, "--after", "0,4")
+    stopped = planbook(*command, "--budget", "calls=1", "--out", tmp_path / "curve", "--json")
+    assert stopped.returncode == 4
+    assert [point["after"] for point in result(stopped)["curve"]] == [0]
+    assert f"Not finished at 0 building tasks; the same command with --out {tmp_path / 'curve'}" in stopped.stderr
+    finished = planbook(*command, "--budget", "calls=99", "--out", tmp_path / "curve", "--json")
+    assert finished.returncode == 0
+    points = [point["summary"] for point in result(finished)["curve"]]
+    assert [(point["tasks"], "not_run" in point["failures"]) for point in points] == [(3, False), (3, False)]
+    assert all(point["model_calls"] >= 3 for point in points)
+
+
 def drawn(folders: list[Path]) -> list[Chart]:
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(Run.open(folder))) for folder in folders]
