@@ -164,8 +164,8 @@ class Environment(ABC):
         """One line for prompts: where things stand now."""
         return ""
 
-    def brief(self, observation: Observation) -> str:
-        """An observation as feedback lists it, among others; where that is less, the last one is told in full, too."""
+    def brief(self, observation: Observation, before: Observation) -> str:
+        """An observation as feedback lists it, after the one before; the last is told in full where this is less."""
         return observation.text
 
     def attribute_values(self) -> Mapping[str, JsonValue]:

@@ -7,11 +7,15 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
 from planbook.arguments import Asked, by_role
-from planbook.commands import play
+from planbook.commands import RUNS, play
+from planbook.covering import coverage_lines
+from planbook.curve import Curve, play_curve
+from planbook.knowing import learnt_in
 from planbook.lanes import Hosting
+from planbook.papers import Comparison, compare, lines, tables
 from planbook.printing import console, spending
-from planbook.run import LEARNT_LIBRARY, Learning, Run
-from planbook.stages import export
+from planbook.run import LEARNT_LIBRARY, Config, Learning, Run, new_folder
+from planbook.stages import export_manuals
 from planbook.stages import formulate as formulate_rules
 from planbook.summary import Summary
 from planbook.voices import check_voices
@@ -21,6 +25,12 @@ BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
 """Where seeds are drawn from, in worlds that make their tasks from seeds: building and testing share none."""
 TEST_TASKS_PER_TYPE = 6
 LEARNERS = ("builder", "consolidator")
+
+
+class Tested(Summary):
+    """The object that ends the standard output of ``test --table --json``; no table for a world that no paper has."""
+
+    table: Comparison | None
 
 
 class Formulated(BaseModel):
@@ -43,13 +53,48 @@ def build(planner: str, asked: Asked, learning: Learning, hosting: Hosting, *, a
     return play(config, asked.out, hosting, as_json=as_json)
 
 
-def test(planner: str | None, asked: Asked, hosting: Hosting, *, table: bool, as_json: bool) -> tuple[int, Summary]:
-    """Play test tasks with what was learnt."""
+def test(
+    planner: str | None, asked: Asked, after: tuple[int, ...], hosting: Hosting, *, table: bool, as_json: bool
+) -> tuple[int, Summary | Curve]:
+    """Play test tasks with what was learnt; for several numbers of building tasks, one run each."""
+    config = test_config(planner, asked)
+    if len(after) < 2:
+        config = config.model_copy(update={"after": after[0] if after else None})
+        code, summary = play(config, asked.out, hosting, as_json=as_json)
+        if not table:
+            return code, summary
+        return code, Tested(**summary.model_dump(), table=show_beside(config, summary, as_json=as_json))
+    out = asked.out or new_folder(RUNS, config)
+    code, curve = play_curve(
+        config, after, out, lambda each, folder: play(each, folder, hosting, as_json=as_json), as_json=as_json
+    )
+    if table:
+        last = curve.curve[-1]
+        beside = show_beside(config.model_copy(update={"after": last.after}), last.summary, as_json=as_json)
+        curve = curve.model_copy(update={"table": beside})
+    return code, curve
+
+
+def test_config(planner: str | None, asked: Asked) -> Config:
+    """A test run: without a model it plays the procedures, without a library what ships as learnt."""
     planner = planner or ("automanual" if asked.models_by_role() else "procedures")
     asked = asked if asked.library else asked.model_copy(update={"library": LEARNT_LIBRARY})
     drawn = asked.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
-    config = drawn.config(planner, ablated_options(planner, asked.without))
-    return play(config, asked.out, hosting, as_json=as_json)
+    return drawn.config(planner, ablated_options(planner, asked.without))
+
+
+def show_beside(config: Config, summary: Summary, *, as_json: bool) -> Comparison | None:
+    """Print a test run's figures beside the paper's, or that there are none."""
+    out = console(as_json)
+    compared = compare(config, summary)
+    if compared is None:
+        out.print(f"The paper has no figures for {config.world.name}; it has them for alfworld and miniwob.")
+        return None
+    for table in tables(compared):
+        out.print(table)
+    for line in lines(compared):
+        out.print(line, markup=False, soft_wrap=True)
+    return compared
 
 
 def formulate(
@@ -62,16 +107,21 @@ def formulate(
             raise errors.BadArgument(f"{folder} is no building run; rules come from `planbook build`")
         named = by_role(models)
         config = run.config.model_copy(update={"models": {**run.config.models, **named}})
-        run.sit_down(hosting.budget, hosting.prices)
+        run.sit_down(hosting.budget, hosting.prices, named.values())
         code = errors.OK
         try:
             formulate_rules(run, config, tokens)
         except BudgetEnded as ended:
             out.print(f"Stopped: {ended}.")
             code = errors.OUT_OF_BUDGET
-        written = [str(path / run.config.world.name / "manual.md") for path in export(run, tokens)]
+        finally:
+            run.stand_up()
+        written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
-        out.print(f"Written: {', '.join(written)}", soft_wrap=True)
+        for group, state in learnt_in(run).items():
+            for line in coverage_lines(run, group, state):
+                out.print(line, markup=False, soft_wrap=True)
+        out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
         out.print(f"The run so far: {spending(spent, run.meter.budget)}.")
         return code, Formulated(
             manuals=tuple(written), model_calls=spent.calls, tokens=spent.tokens, run=str(run.folder)

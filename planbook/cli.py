@@ -10,22 +10,10 @@ from pydantic import BaseModel
 
 from planbook import __version__, bench, building, commands, errors, inspection, rulebook
 from planbook import demo as demonstration
-from planbook.arguments import (
-    ASKING,
-    BUILDING,
-    JSON,
-    LIBRARY,
-    RUN,
-    SPENDING,
-    TASKS,
-    TERMS,
-    WORLD,
-    Asked,
-    budget_of,
-    learning_of,
-    options,
-)
+from planbook.arguments import Asked, budget_of, counts_of, learning_of
+from planbook.cost import show_cost
 from planbook.lanes import Hosting
+from planbook.options import AFTER, ASKING, BUILDING, CURVE, JSON, LIBRARY, RUN, SPENDING, TASKS, TERMS, WORLD, options
 from planbook.printing import ERRORS
 from planbook.report import report_runs
 
@@ -34,7 +22,7 @@ RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True})
 @click.version_option(__version__, message="%(version)s")
 def planbook() -> None:
     """Agents that plan in Python and learn a manual."""
@@ -59,7 +47,7 @@ def demo(out: Path | None, as_json: bool, **given: Any) -> int:
 
 @planbook.command()
 @click.option("--planner", default="procedures", help="The planning method.")
-@options(WORLD, TASKS, TERMS, LIBRARY, ASKING, SPENDING, RUN)
+@options(WORLD, TASKS, TERMS, LIBRARY, AFTER, ASKING, SPENDING, RUN)
 @click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
 @JSON
 def run(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:
@@ -106,30 +94,39 @@ def formulate(run: Path, models: tuple[str, ...], tokens: int | None, as_json: b
 
 @planbook.command()
 @click.option("--planner", default=None, help="The planning method; without a model, the stored procedures.")
-@options(WORLD, TASKS, TERMS, LIBRARY, ASKING, SPENDING, RUN)
+@options(WORLD, TASKS, TERMS, LIBRARY, CURVE, ASKING, SPENDING, RUN)
 @click.option("--table", is_flag=True, help="Print the paper's figures beside.")
 @JSON
-def test(planner: str | None, table: bool, as_json: bool, **given: Any) -> int:
+def test(planner: str | None, table: bool, after: str, as_json: bool, **given: Any) -> int:
     """Play test tasks with what was learnt, and nothing is learnt from them."""
     hosting = _hosting(given)
-    code, summary = building.test(planner, Asked(**given), hosting, table=table, as_json=as_json)
-    return _answer(code, summary, as_json)
+    code, tested = building.test(planner, Asked(**given), counts_of(after), hosting, table=table, as_json=as_json)
+    return _answer(code, tested, as_json)
 
 
 @planbook.command()
 @click.argument("run", type=RUN_FOLDER)
-@click.argument("what", required=False, default="show", type=click.Choice(["log", "show", "diff", "undo"]))
+@click.argument("what", required=False, default="show", type=click.Choice([*rulebook.WAYS, rulebook.COVERAGE]))
 @click.argument("which", required=False, default="")
 @click.option("--group", default=None, help="Of a building per task type: whose rules.")
 @JSON
 def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) -> int:
-    """What a building run has learnt, and how it came about: show [ID], log, diff A..B, undo N."""
+    """What a building run has learnt, and how it came about: show [ID], log, diff A..B, undo N, coverage."""
     return _answer(errors.OK, rulebook.show_rules(run, what, which, group, as_json=as_json), as_json)
+
+
+@planbook.command(name="cost")
+@click.argument("run", type=RUN_FOLDER)
+@click.option("--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table.")
+@JSON
+def cost_command(run: Path, prices: Path | None, as_json: bool) -> int:
+    """What building had cost after each task, and how many task types had a procedure by then."""
+    return _answer(errors.OK, show_cost(run, prices, as_json=as_json), as_json)
 
 
 @planbook.command()
 @click.argument("recorded", required=False, type=RUN_FOLDER, metavar="[RUN]")
-@options(WORLD, TASKS, TERMS, LIBRARY, RUN)
+@options(WORLD, TASKS, TERMS, LIBRARY, AFTER, RUN)
 @JSON
 def replay(recorded: Path | None, as_json: bool, **given: Any) -> int:
     """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""

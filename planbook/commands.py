@@ -13,6 +13,8 @@ from envs import Task
 from planbook import errors
 from planbook.ablations import check_ablations
 from planbook.arguments import Asked
+from planbook.cost import building_cost, cost_line
+from planbook.covering import coverage_lines
 from planbook.divergence import Comparison, Sameness, replay_run
 from planbook.knowing import learnt_in, memory_of, remembering
 from planbook.lanes import Hosting
@@ -30,6 +32,7 @@ from planbook.printing import (
 )
 from planbook.run import Config, Entry, Run, new_folder
 from planbook.runner import recorded_endings, run_tasks
+from planbook.spending import check_money
 from planbook.stages import build, building_tasks, export
 from planbook.store import Watch
 from planbook.summary import Summary, summarise
@@ -41,6 +44,7 @@ from planner import (
     EventKind,
     GivenCode,
     Memory,
+    ModelError,
     checked_procedure,
     code_of,
     is_procedure,
@@ -69,6 +73,7 @@ def play(
     """Begin a run, or take it up where its folder holds the same one, and play it to the end."""
     check_ablations(config.without)
     check_voices(config)
+    check_money(config.models.values(), hosting.budget, hosting.prices)
     tasks = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
     memory = beginning_memory(config)
     if config.planner == "procedures":
@@ -90,7 +95,12 @@ def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None =
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
     run.sit_down(hosting.budget, hosting.prices)
-    stopped = _play_with_progress(run, title, hosting, watch)
+    try:
+        stopped = _play_with_progress(run, title, hosting, watch)
+    except ModelError as error:
+        raise type(error)(f"{error}. Then go on with: planbook run --resume {run.folder}") from error
+    finally:
+        run.stand_up()
     seconds = time.monotonic() - begun
     summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), run.meter.spent)
     out = console(as_json)
@@ -116,8 +126,12 @@ def _show_learnt(run: Run, out: Console) -> None:
             f"{len(kept.reflections)} reflections, {len(kept.procedures)} procedures.",
             soft_wrap=True,
         )
+        for line in coverage_lines(run, group, state):
+            out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:
             out.print(f"Not learnt: {note}", style="yellow", soft_wrap=True)
+    if line := cost_line(building_cost(run)):
+        out.print(line, soft_wrap=True)
     out.print(f"What was learnt is in {', '.join(map(str, folders))}", soft_wrap=True)
 
 
@@ -127,11 +141,14 @@ def beginning_memory(config: Config) -> Memory:
 
 
 def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
-    """See that there are procedures. Raises BadProcedure, BadArgument if there is nothing at all."""
+    """See that there are procedures. Raises BadProcedure, BadArgument if there is nothing at all.
+
+    After few building tasks there may be none yet: that is a point of a learning curve.
+    """
     of_type = {task.type: task for task in tasks}
     missing = sorted(kind for kind, task in of_type.items() if memory.recall(task).procedure is None)
     library = config.library_folder
-    if len(missing) == len(of_type):
+    if len(missing) == len(of_type) and config.after is None:
         raise errors.BadArgument(
             f"there is no procedure for {config.world.name} in {library}; a library is a building run, or a folder "
             f"that holds {config.world.name}/procedures/*.py (--library)"

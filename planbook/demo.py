@@ -48,8 +48,8 @@ class Demo:
         code, _ = building.formulate(built, (), None, self._hosting, as_json=self._as_json)
         self.code = max(self.code, code)
         self.screen.print()
-        tested = TESTING.model_copy(update={"library": str(built), "out": self._folder(TESTING, "test")})
-        self._took(*building.test(None, tested, table=False, **self._how))
+        tested = building.test_config(None, TESTING.model_copy(update={"library": str(built)}))
+        self._took(*play(tested, self._folder(TESTING, "test"), **self._how))
 
     @property
     def _how(self) -> dict[str, Any]:

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from envs import Task
-from manuals import Manual, ProcedureLibrary, read_knowledge, read_start, usual_starts, within
+from manuals import Manual, ProcedureLibrary, parse, read_knowledge, read_start, usual_starts, within
+from planbook.ablations import form_without
+from planbook.anew import SPOILT, already
 from planbook.learning import State, beginning, group_of, undone, with_undone
 from planbook.run import CONFIG_FILE, Config, Run
 from planner import Memory, Recall
-from rules import Knowledge, LearntMemory, count
+from rules import Knowledge, LearntMemory, ablated, count
 
-LEARNT = re.compile(r"learn/(\d+)")
+LEARNT = re.compile(r"learn/(\d+)(/restart/\d+)?")
 
 
 class GroupedMemory:
@@ -38,14 +40,19 @@ def memory_of(config: Config) -> Memory:
     knowledge = read_knowledge(folder, config.world, config.world_options)
     if not knowledge.example:
         knowledge = _with_start(config, knowledge)
+    if knowledge.manual and config.rule_tokens is not None:
+        manual, rules = parse(knowledge.manual)
+        knowledge = knowledge.model_copy(update={"manual": within(manual, rules, config.rule_tokens)})
     return remembering(config, knowledge)
 
 
 def remembering(config: Config, knowledge: Knowledge) -> LearntMemory:
-    """A memory of this knowledge, under the run's ablations."""
-    return LearntMemory(
-        knowledge, config.world, config.world_options, without=config.without, rule_tokens=config.rule_tokens
-    )
+    """A memory of this knowledge, under the run's ablations. Rules are chosen by task only where no manual is told."""
+    rules = form_without(set(config.without) - {"logs"}).fitted(knowledge.rules)
+    if rules != knowledge.rules:
+        knowledge = knowledge.model_copy(update={"rules": rules, "manual": ""})
+    tokens = None if ablated(knowledge, config.without).manual else config.rule_tokens
+    return LearntMemory(knowledge, config.world, config.world_options, without=config.without, rule_tokens=tokens)
 
 
 def learnt_in(run: Run, after: int | None = None) -> dict[str, State]:
@@ -57,7 +64,7 @@ def learnt_in(run: Run, after: int | None = None) -> dict[str, State]:
     rows: Iterable[Any] = run.store.events("learn", "learnt")
     for row in rows:
         match = LEARNT.fullmatch(row.scope)
-        if match and (after is None or int(match[1]) < after):
+        if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
             group = group_of(run.config.learning, tasks[int(match[1])])
             states[group] = with_undone(State.model_validate(row.body), group, taken_back)
     return states or {group_of(run.config.learning, kind): beginning(run.config) for kind in tasks.values()}
@@ -65,7 +72,7 @@ def learnt_in(run: Run, after: int | None = None) -> dict[str, State]:
 
 def with_manual(run: Run, group: str, state: State, tokens: int | None = None) -> Knowledge:
     """The group's knowledge, with its manual if these rules were formulated."""
-    recorded = run.store.journal(formulating_path(group, state)).get(formulating_path(group, state), "learnt", 0)
+    recorded = already(run, formulating_path(group, state))
     if recorded is None:
         return state.knowledge
     manual = Manual.model_validate(recorded["manual"])

@@ -10,11 +10,13 @@ from typing import Any
 from envs import Task
 from manuals import read_start
 from planbook.ablations import form_without
+from planbook.anew import once
 from planbook.lanes import Lane
 from planbook.run import Config, Entry, Learning, Run
 from planbook.runner import last_path
+from planbook.store import Watch
 from planbook.verification import verifier
-from planner import Ending, Outcome, Recall, Scope, Trajectory, conclude, read_trajectory, tell_trajectory
+from planner import Body, Ending, Outcome, Recall, Scope, Trajectory, conclude, read_trajectory, tell_trajectory
 from rules import (
     Citation,
     History,
@@ -73,11 +75,12 @@ def group_of(learning: Learning, task_type: str) -> str:
 class Learner:
     """Holds what is known while a run goes on. One episode at a time: each step builds on the one before."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, watch: Watch | None = None) -> None:
+        """Begin with what the run began with; ``watch`` is told of each new event of learning."""
         assert run.config.learning is not None
         self._run, self._config, self.learning = run, run.config, run.config.learning
         self._states: dict[str, State] = {}
-        self._undone = undone(run)
+        self._undone, self._watch = undone(run), watch
         self._entries = run.entries()
 
     def state(self, task_type: str) -> State:
@@ -97,10 +100,12 @@ class Learner:
 
     def learn(self, entry: Entry, ending: Ending, lane: Lane) -> None:
         """Learn from an episode that is over. Raises ModelError, BudgetEnded, EpisodeStopped."""
-        path = learning_path(entry)
-        scope = Scope(self._run.journal(path), path, lane.roles.seeded(self._config.seed))
         group, before = group_of(self.learning, entry.task.type), self.state(entry.task.type)
-        recorded = scope.once("learnt", lambda: self._learn(scope, before, entry, ending, lane).model_dump(mode="json"))
+
+        def learnt(scope: Scope) -> Body:
+            return self._learn(scope, before, entry, ending, lane).model_dump(mode="json")
+
+        recorded = once(self._run, learning_path(entry), lane.roles.seeded(self._config.seed), learnt, self._watch)
         self._states[group] = with_undone(State.model_validate(recorded), group, self._undone)
 
     def _learn(self, scope: Scope, state: State, entry: Entry, ending: Ending, lane: Lane) -> State:
@@ -113,12 +118,15 @@ class Learner:
         knowledge = learn(state.knowledge, trajectory, conclusion)
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
+        elsewhere = ""
         if self.learning.procedures and kind in knowledge.skills and ending.outcome.solved:
-            state = self._with_procedure(scope, state, entry, lane)
+            state, elsewhere = self._with_procedure(scope, state, entry, lane)
         blamed: frozenset[str] = frozenset()
         if "rules" not in left_out and (not self.learning.rules_for or kind in self.learning.rules_for):
             terms = terms_of(config)
-            built = build_rules(scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, terms)
+            built = build_rules(
+                scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, terms, elsewhere
+            )
             blamed = frozenset(citations(built.analysis)) if built.blame == "Imperfect Agent" else frozenset()
             history = state.history.record(built.change) if built.change else state.history
             notes = (*state.notes, f"{entry.path}: {built.note}") if built.note else state.notes
@@ -126,11 +134,11 @@ class Learner:
         state = state.model_copy(update={"citations": (*state.citations, _citation(trajectory, blamed))})
         return self._consolidated(scope, state, lane)
 
-    def _with_procedure(self, scope: Scope, state: State, entry: Entry, lane: Lane) -> State:
-        """Generalise the newest skill, unless a verified procedure for its type is there already."""
+    def _with_procedure(self, scope: Scope, state: State, entry: Entry, lane: Lane) -> tuple[State, str]:
+        """Generalise the newest skill, unless its type has a verified procedure; and how that failed on the way."""
         kind, config = entry.task.type, self._config
         if kind in state.knowledge.procedures:
-            return state
+            return state, ""
         tasks = [each.task for each in self._entries if each.task.type == kind]
         child = scope.child("procedure")
         generalised = generalise(
@@ -141,8 +149,10 @@ class Learner:
             verifier(self._run, child, lane, kind, tasks),
             world=config.world,
             options=config.world_options,
+            actions=config.actions,
         )
-        return state.model_copy(update={"knowledge": admit(state.knowledge, generalised.procedure)})
+        knowledge = admit(state.knowledge, generalised.procedure)
+        return state.model_copy(update={"knowledge": knowledge}), generalised.elsewhere
 
     def _played(self, last: Entry) -> list[Trajectory]:
         """The episodes of an entry's type, up to that entry."""

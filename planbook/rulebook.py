@@ -1,9 +1,12 @@
 """The command that shows what a building run learnt, how it came about, and takes it back."""
 
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from manuals.coverage import coverage_table
+from planbook.covering import coverage_of
 from planbook.errors import BadArgument
 from planbook.knowing import learnt_in
 from planbook.learning import EVERYTHING, State
@@ -23,10 +26,12 @@ def show_rules(folder: Path, what: str, which: str, group: str | None, *, as_jso
         group, state = _group(run, group)
         if what == "undo":
             state = _undo(run, group, state, _number(which, "undo N: the number of a change"))
-        text = {"show": _shown, "log": _log, "diff": _diff, "undo": _log}[what](state, which if what != "undo" else "")
+        covered = coverage_of(run, group, state)
+        text = coverage_table(covered) if what == COVERAGE else WAYS[what](state, which)
         out.print(text.rstrip(), markup=False, soft_wrap=True)
         return {
             "group": group,
+            "coverage": covered.model_dump(mode="json") | {"missing": covered.missing},
             "rules": [rule.model_dump(mode="json") for rule in state.knowledge.rules],
             "changes": len(state.history.entries),
             "evidence": {id: each.model_dump() for id, each in count(state.citations).items()},
@@ -81,3 +86,8 @@ def _number(text: str, form: str) -> int:
     if not text.isdecimal():
         raise BadArgument(f"{text or 'nothing'!r} is no number; write {form}")
     return int(text)
+
+
+WAYS: Mapping[str, Callable[[State, str], str]] = {"show": _shown, "log": _log, "diff": _diff, "undo": _log}
+"""What is told, by the word that asks for it."""
+COVERAGE = "coverage"

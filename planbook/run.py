@@ -6,7 +6,7 @@
 import fcntl
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from envs import Environment, Selection, Task, load_world
 from manuals import SHIPPED
 from planbook.errors import BadRun
-from planbook.spending import prices_from, spent_so_far
+from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Store, Watch
 from planner import Body, Budget, EventKind, Meter
 from planner.models import Sampling
@@ -200,15 +200,25 @@ class Run:
         entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
 
-    def sit_down(self, budget: Budget | None, prices: Path | None) -> None:
-        """Begin to spend: what earlier sittings spent counts, and so does their budget unless a new one is given."""
+    def sit_down(self, budget: Budget | None, prices: Path | None, models: Iterable[str] = ()) -> None:
+        """Begin to spend: what earlier sittings spent counts, and so does their budget unless a new one is given.
+
+        ``models`` are those that will be asked beside the run's own. Raises BadArgument, BadPrices.
+        """
+        check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
         if budget is not None and budget != self._file.budget:
             self._file = self._file.model_copy(update={"budget": budget})
             _write(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
         price = prices_from(prices)
         self.meter = Meter(self._file.budget, spent_so_far(self.store.events(), price), price)
-        sittings = sum(1 for _ in self.store.events("run", "sitting"))
-        self.store.put("run", "sitting", sittings, {})
+        self._note_sitting({})
+
+    def stand_up(self) -> None:
+        """Stop spending: the time up to now counts. Of a process that is killed the time up to its last event does."""
+        self._note_sitting({"over": True})
+
+    def _note_sitting(self, body: Body) -> None:
+        self.store.put("run", "sitting", sum(1 for _ in self.store.events("run", "sitting")), body)
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
         """The journal of a scope; what is new there is metered, and told to ``watch``."""

@@ -1,16 +1,19 @@
 """What a run has spent, read from its events, and what a reply costs."""
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from planbook.errors import BadArgument
 from planbook.store import Event
-from planner import Spent
+from planner import Budget, Spent
 from planner.budget import add
 from planner.models import Prices, Reply
 
 Price = Callable[[str, Reply], float | None]
 FREE = ("scripted", "exchange", "recorded")
 """Models that nobody is paid for."""
+RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
 
 
 def prices_from(path: Path | None) -> Price:
@@ -18,12 +21,29 @@ def prices_from(path: Path | None) -> Price:
     table = Prices.load(path)
 
     def price(model: str, reply: Reply) -> float | None:
-        kind, _, name = model.partition(":")
-        if kind in FREE or reply.replayed:
-            return 0.0
-        return table.cost(name, reply.usage)
+        kind, _, name = paid(model).partition(":")
+        return 0.0 if kind in FREE or reply.replayed else table.cost(name, reply.usage)
 
     return price
+
+
+def paid(model: str) -> str:
+    """The whole name of the model that is paid: where a recording asks another for what is missing, that one."""
+    return RECORDING.sub("", model, count=1)
+
+
+def check_money(models: Iterable[str], budget: Budget | None, path: Path | None) -> None:
+    """See that a budget of money can be kept: every model has a price. Raises BadArgument, BadPrices."""
+    if budget is None or budget.money is None:
+        return
+    table = Prices.load(path)
+    for model in sorted(set(map(paid, models))):
+        kind, _, name = model.partition(":")
+        if kind not in FREE and table.price(name) is None:
+            raise BadArgument(
+                f"{model} has no price, so that --budget money={budget.money:g} cannot be kept; give a table that has "
+                "it with --prices FILE, or limit calls or tokens"
+            )
 
 
 def spent_so_far(events: Iterable[Event], price: Price) -> Spent:
@@ -31,7 +51,7 @@ def spent_so_far(events: Iterable[Event], price: Price) -> Spent:
     spent, seconds, last = Spent(), 0.0, 0.0
     begun: float | None = None  # the tasks are listed before anybody sits down
     for event in events:
-        if event.kind == "sitting":
+        if event.kind == "sitting" and "over" not in event.body:
             seconds += last - begun if begun is not None else 0.0
             begun = event.at
         last = event.at

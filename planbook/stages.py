@@ -8,6 +8,9 @@ from typing import Any
 from envs import Task
 from manuals import formulate as ask_formulator
 from manuals import types_to_build_on, write_knowledge
+from manuals.knowledge import MANUAL
+from manuals.writing import replace_files
+from planbook.anew import once
 from planbook.errors import BadArgument
 from planbook.knowing import formulating_path, learnt_in, with_manual
 from planbook.lanes import Hosting, Lane, side_by_side
@@ -20,10 +23,17 @@ from planbook.voices import voices
 from planner import Ending, Outcome, Scope
 from rules import Rule
 
+SHORT_MANUAL = "manual.short.md"
+"""Beside the manual: what is left of it in as many tokens as were asked for."""
+
 
 def building_tasks(config: Config) -> list[Task]:
-    """The tasks to build on (appendix D): so many of each type, drawn and shuffled by the run's seed."""
+    """The tasks to build on (appendix D): so many of each type, drawn and shuffled by the run's seed.
+
+    Raises BadArgument, also for what could only be found wrong in the middle of building, and BadSelection.
+    """
     assert config.learning is not None
+    check_learning(config)
     tasks = config.world.select(config.selection, config.world_options)
     if config.selection.ids:
         return tasks
@@ -39,6 +49,18 @@ def building_tasks(config: Config) -> list[Task]:
     return drawn
 
 
+def check_learning(config: Config) -> None:
+    """See that the types and the split which building was told of exist. Raises BadArgument."""
+    assert config.learning is not None
+    world, types, verify = config.world, config.learning.rules_for, config.learning.verify
+    if world.types and (unknown := sorted(set(types) - set(world.types))):
+        raise BadArgument(f"--rules-for {', '.join(unknown)}: the types there are: {', '.join(world.types)}")
+    split, _, count = verify.partition(":")
+    if verify and not (split in world.splits and count.isdecimal() and int(count)):
+        splits = ", ".join(world.splits)
+        raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {world.splits[0]}:20; the splits: {splits}")
+
+
 def build(
     run: Run, on_ending: Callable[[Entry, Ending], None], *, hosting: Hosting, watch: Watch | None = None
 ) -> bool:
@@ -47,7 +69,7 @@ def build(
     A run that was stopped or killed is taken up again by calling this once more. Without ``online``, all episodes are
     played before anything is learnt.
     """
-    learner, config = Learner(run), run.config
+    learner, config = Learner(run, watch), run.config
     offline = "online" in config.without
     if offline and not run_tasks(run, learner, on_ending, hosting=hosting, watch=watch):
         return False
@@ -94,13 +116,13 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
     roles = voices(config, run.meter.before_call, lambda: False)
     for group, state in states.items():
-        path = formulating_path(group, state)
-        scope = Scope(run.journal(path), path, roles)
         rules = state.knowledge.rules
         if rules:
-            scope.once(
-                "learnt",
-                lambda: _manual(scope, rules, config, tokens),  # noqa: B023 - called before the loop goes on
+            once(
+                run,
+                formulating_path(group, state),
+                roles,
+                lambda scope: _manual(scope, rules, config, tokens),  # noqa: B023 - called before the loop goes on
             )
 
 
@@ -109,11 +131,31 @@ def _manual(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int | N
     return {"manual": manual.model_dump(mode="json")}
 
 
-def export(run: Run, tokens: int | None = None) -> list[Path]:
+def export(run: Run) -> list[Path]:
     """Write what a building run knows into its folder, as a library that other runs can use; one for each group."""
     written: list[Path] = []
     for group, state in learnt_in(run).items():
-        folder = run.folder / "learnt" if group == EVERYTHING else run.folder / "learnt" / group
-        write_knowledge(folder, with_manual(run, group, state, tokens))
+        folder = library_folder(run, group)
+        write_knowledge(folder, with_manual(run, group, state))
         written.append(folder)
     return written
+
+
+def export_manuals(run: Run, tokens: int | None) -> list[Path]:
+    """Write what a building run knows, and beside each manual a view of it in so many tokens.
+
+    Returns the manuals that there are. A shortened view is for readers: no library reads it back. Raises TooLong.
+    """
+    export(run)
+    written: list[Path] = []
+    for group, state in learnt_in(run).items():
+        home = library_folder(run, group) / run.config.world.name
+        short = "" if tokens is None else with_manual(run, group, state, tokens).manual
+        replace_files(home, {SHORT_MANUAL: short})
+        written += [home / name for name in (MANUAL, SHORT_MANUAL) if (home / name).exists()]
+    return written
+
+
+def library_folder(run: Run, group: str) -> Path:
+    """Where the library of a group is."""
+    return run.folder / "learnt" if group == EVERYTHING else run.folder / "learnt" / group

@@ -130,10 +130,10 @@ class Episode:
             result = frame.run(code, source)
         except EpisodeOver as over:
             kind = FeedbackKind.DONE if self.world.ended else FeedbackKind.LIMIT
-            ended = words.of_end(kind, str(over), frame.session.output, self.steps[begun:], self.world)
+            ended = words.of_end(kind, str(over), frame.session.output, self._ran(begun))
             self._close_cell(frame, code, source, thought, ended)
             raise
-        feedback = words.of_result(result, self.steps[begun:], self.world)
+        feedback = words.of_result(result, self._ran(begun))
         return self._close_cell(frame, code, source, thought, feedback)
 
     @contextmanager
@@ -262,6 +262,11 @@ class Episode:
         task = {**shown, "observation": self.observation.text, **({} if params is None else {"params": dict(params)})}
         seed = f"{self.terms.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
+
+    def _ran(self, begun: int) -> words.Ran:
+        """What a cell did that began after so many steps."""
+        before = self.steps[begun - 1].observation if begun else self.observation
+        return words.Ran(self.world, self.steps[begun:], before)
 
     def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:
         cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, thought=thought, feedback=feedback)

@@ -1,8 +1,9 @@
 """What a cell gave, put into words for the planner: one format for every method and world."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from envs import Environment
+from envs import Environment, Observation
 from planner.surface import AGENT
 from planner.types import Feedback, FeedbackKind, Step
 from sandbox.types import CellResult, Fault, FaultKind
@@ -12,6 +13,30 @@ KIND_OF_FAULT = {
     FaultKind.RAISED: FeedbackKind.RAISED,
     FaultKind.LIMIT: FeedbackKind.LIMIT,
 }
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The steps that a cell took in a world; ``before`` is what was observed before the first of them."""
+
+    world: Environment
+    steps: Sequence[Step]
+    before: Observation
+
+    def told(self, output: str) -> str:
+        """Every action with what it returned, in short, and what was printed."""
+        befores = [self.before, *(step.observation for step in self.steps)]
+        acted = [
+            f"{number}. {AGENT}.{step.action} -> {self.world.brief(step.observation, before)}"
+            for number, (step, before) in enumerate(zip(self.steps, befores, strict=False), 1)
+        ]
+        return "\n".join([*acted, *([f"Printed:\n{output}"] if output else [])])
+
+    def seen(self) -> str:
+        """The last observation in full, if its line does not tell it."""
+        last = self.steps[-1].observation if self.steps else None
+        told = last is None or self.world.brief(last, self.before) == last.text
+        return "" if last is None or told else f"What is there now:\n{last.text}"
 
 
 def of_check(faults: Sequence[Fault], world: Environment) -> Feedback:
@@ -27,37 +52,28 @@ def of_reply(problem: str, world: Environment) -> Feedback:
     return Feedback(kind=FeedbackKind.PARSE, text=f"Nothing was run: {problem}\n{_state(world)}", faults=(fault,))
 
 
-def of_result(result: CellResult, steps: Sequence[Step], world: Environment) -> Feedback:
+def of_result(result: CellResult, ran: Ran) -> Feedback:
     """The feedback for code that ran until it ended or failed."""
     fault = result.fault
     ending = f"The code ended in an error.\n{fault}" if fault else "The code ran to its end; the task is not done yet."
     return Feedback(
         kind=KIND_OF_FAULT[fault.kind] if fault else FeedbackKind.UNFINISHED,
-        text=_text(steps, result.output, ending, world, seen=_seen(steps, world)),
+        text=_joined(ran.told(result.output), ending, ran.seen(), _state(ran.world)),
         line=fault.line if fault else None,
         faults=result.faults,
         output=result.output,
     )
 
 
-def of_end(kind: FeedbackKind, ending: str, output: str, steps: Sequence[Step], world: Environment) -> Feedback:
+def of_end(kind: FeedbackKind, ending: str, output: str, ran: Ran) -> Feedback:
     """The feedback for code that was running when the episode ended."""
     faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
-    return Feedback(kind=kind, text=_text(steps, output, ending, world), faults=faults, output=output)
+    text = _joined(ran.told(output), ending, _state(ran.world))
+    return Feedback(kind=kind, text=text, faults=faults, output=output)
 
 
-def _text(steps: Sequence[Step], output: str, ending: str, world: Environment, seen: str = "") -> str:
-    acted = "".join(
-        f"{number}. {AGENT}.{step.action} -> {world.brief(step.observation)}\n" for number, step in enumerate(steps, 1)
-    )
-    printed = f"Printed:\n{output}\n" if output else ""
-    return "\n".join(part.rstrip() for part in (f"{acted}{printed}{ending}", seen, _state(world)) if part)
-
-
-def _seen(steps: Sequence[Step], world: Environment) -> str:
-    """What stands after the last step, if the step's line does not tell it."""
-    last = steps[-1].observation if steps else None
-    return f"What is there now:\n{last.text}" if last and world.brief(last) != last.text else ""
+def _joined(*parts: str) -> str:
+    return "\n".join(part.rstrip() for part in parts if part)
 
 
 def _state(world: Environment) -> str:

@@ -54,7 +54,9 @@ def read_trajectory(path: str, events: Iterable[Event]) -> Trajectory:
 
 def tell_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
     """The episode as a prompt shows it: each cell's thought (unless left out), code and feedback."""
-    return PROMPTS["trajectory"].render(trajectory=trajectory, thoughts=thoughts)
+    steps = [step for each in trajectory.rounds for step in each.steps]
+    refused = sum(not step.observation.accepted for step in steps)
+    return PROMPTS["trajectory"].render(trajectory=trajectory, thoughts=thoughts, taken=len(steps), refused=refused)
 
 
 def _is_round(scope: str, path: str) -> bool:

@@ -39,13 +39,22 @@ class Classified(NamedTuple):
 
 
 def build_rules(
-    scope: Scope, sandbox: Sandbox, book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, terms: Terms
+    scope: Scope,
+    sandbox: Sandbox,
+    book: RuleBook,
+    trajectory: Trajectory,
+    conclusion: Conclusion,
+    terms: Terms,
+    elsewhere: str = "",
 ) -> Built:
-    """Show an episode to the Builder; replies that stay unusable change nothing. Raises ModelError, BudgetEnded."""
+    """Show an episode to the Builder; replies that stay unusable change nothing. Raises ModelError, BudgetEnded.
+
+    ``elsewhere`` is how the same way of doing it failed in another scene, if that is known.
+    """
     outcome = trajectory.ending.outcome
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
         return Built(book, note="the episode teaches nothing about the world")
-    told = _told(book, trajectory, conclusion, terms)
+    told = _told(book, trajectory, conclusion, terms) | {"elsewhere": elsewhere}
     classified: Classified | None = None
     try:
         if outcome is not Outcome.DIRECT_SUCCESS and terms.cases and terms.classification:
@@ -88,12 +97,25 @@ def _manage(
 
 
 def _told(book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, terms: Terms) -> dict[str, Any]:
+    repeated = _repeats(conclusion.code, trajectory)
     return {
         "rules": book.active,
+        "max_rules": terms.max_rules,
         "episode": trajectory.path,
         "trajectory": tell_trajectory(trajectory, thoughts=terms.cooperation),
-        "conclusion": conclusion if terms.cooperation else Conclusion(text="", code=conclusion.code),
+        "conclusion": Conclusion(
+            text=conclusion.text if terms.cooperation else "", code="" if repeated else conclusion.code
+        ),
+        "repeated": repeated,
+        "defined": bool(trajectory.helpers),
     }
+
+
+def _repeats(code: str, trajectory: Trajectory) -> bool:
+    """Whether code says nothing but what the episode's own code, or the functions defined beforehand, say."""
+    known = [trajectory.helpers, *(cell.code for each in trajectory.rounds for cell in each.cells)]
+    lines = {line.strip() for text in known for line in text.splitlines()}
+    return bool(code) and all(line.strip() in lines for line in code.splitlines() if line.strip())
 
 
 def _permissions(case: Case | None, terms: Terms) -> Permissions:

@@ -40,6 +40,11 @@ class Attempt(Learnt):
     verifications: tuple[Verification, ...]
 
     @property
+    def failures(self) -> tuple[str, ...]:
+        """What went wrong on the tasks that it did not do."""
+        return tuple(each.feedback for each in self.verifications if not each.solved)
+
+    @property
     def holds(self) -> bool:
         """Whether it did every task that it was tried on, and at least one."""
         return bool(self.verifications) and all(each.solved for each in self.verifications)
@@ -56,6 +61,12 @@ class Generalised(Learnt):
     verified_on: tuple[str, ...] = ()
     problem: str = ""
 
+    @property
+    def elsewhere(self) -> str:
+        """What the first failing procedure met in another scene: it says something about the world."""
+        failures = [failure for attempt in self.attempts for failure in attempt.failures]
+        return shortened(failures[0], FAILURE_CHARACTERS) if failures else ""
+
 
 def generalise(
     scope: Scope,
@@ -66,19 +77,21 @@ def generalise(
     *,
     world: type[Environment],
     options: BaseModel | None = None,
+    actions: int,
     attempts: int = ATTEMPTS,
 ) -> Generalised:
     """Ask for a procedure, verify it, and ask again with what failed, until one holds or the replies are used up.
 
-    ``knowledge`` has a skill of the type; ``played`` are the building episodes so far, the skill's own among them.
-    ``verify`` plays a procedure on tasks of its type, at least one, and says of each how it went. No library is touched
-    here. Raises LookupError where there is no skill, ModelError, BudgetEnded.
+    ``knowledge`` has a skill of the type, ``actions`` is how many an episode allows; ``played`` are the building
+    episodes so far, the skill's own among them. ``verify`` plays a procedure on tasks of its type, at least one, and
+    says of each how it went. No library is touched here. Raises LookupError where there is no skill, ModelError,
+    BudgetEnded.
     """
     skill = knowledge.skills[task_type]
     alike = [episode for episode in played if episode.task.type == task_type]
     read = procedure_reader(skill.task, world, options)
     history: Sequence[Message] = [about_the_world(world, options or world.Options())]
-    prompt, told = PROMPTS["generalise"], _question(knowledge, skill, alike, world)
+    prompt, told = PROMPTS["generalise"], {**_question(knowledge, skill, alike, world), "actions": actions}
     tried: list[Attempt] = []
     while len(tried) < attempts:
         try:
@@ -141,7 +154,7 @@ def _as_json(params: Mapping[str, JsonValue]) -> str:
 def _what_failed(attempt: Attempt) -> dict[str, Any]:
     if not attempt.verifications:
         raise ValueError(f"{attempt.procedure.name} was verified on no task; verify it on one at least")
-    failed = [each.feedback for each in attempt.verifications if not each.solved]
+    failed = attempt.failures
     return {
         "total": len(attempt.verifications),
         "solved": len(attempt.verifications) - len(failed),

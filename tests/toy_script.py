@@ -1,7 +1,7 @@
 """A scripted model for the toy world: plays every role of AutoManual, well enough to learn and to err on the way."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from planner.models import Message, Sampling
 
@@ -48,8 +48,20 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     CONVERSATION[:] = ["\n".join(message.content for message in messages)]
     for mark, reply in REPLIES.items():
         if mark in asked:
-            return reply(asked)
+            return _in_form(reply(asked))
     raise AssertionError(f"nobody wrote an answer to: {asked[-300:]}")
+
+
+def _in_form(reply: str) -> str:
+    """The reply without the attributes that rules do not have, if it manages rules."""
+    if "rule_system.write_rule(content" not in CONVERSATION[0]:
+        return reply
+    for attribute in ("type", "log"):
+        if f'{attribute}="..."' not in CONVERSATION[0]:
+            reply = re.sub(
+                rf'rule_system.update_rule\("rule_\d+", {attribute}="[^"]*"\)|, {attribute}="[^"]*"', "", reply
+            )
+    return reply
 
 
 def plan(asked: str) -> str:
@@ -89,12 +101,12 @@ def verdict(asked: str) -> str:
 
 def write_success(asked: str) -> str:
     """The Builder after a success: a helper method and a process, once."""
-    if "Success Process) \n" in asked or "(Success Process)" in asked:
+    if "find it with find" in asked or "find_box (rule_1)" in asked:
         return _edits('rule_system.update_rule("rule_0", log="Held again.")')
     return _edits(
         f'helper = rule_system.write_rule(content="To look for a thing, use find.", type="Useful Helper Method", '
         f"example={SEARCH!r})\n"
-        'rule_system.write_rule(content=f"To fetch things, use find ({helper}) over all boxes.", '
+        'rule_system.write_rule(content=f"To fetch things, find it with find ({helper}) in all boxes.", '
         'type="Success Process", example="# [Step 1] find it\\n# [Step 2] take it and put it", builds_on=[helper])'
     )
 
@@ -106,6 +118,21 @@ def write_corrected(asked: str) -> str:
     return _edits(
         'rule_system.write_rule(content="When a thing is looked for, look into every box.", type="Corrected Error")'
     )
+
+
+def write_failed(asked: str) -> str:
+    """The Builder after a failure: a warning, once."""
+    if "is not done by looking" in CONVERSATION[-1]:
+        return _edits("")
+    return _edits(
+        'rule_system.write_rule(content="When a pen is looked for: it is not done by looking at text alone.", '
+        'type="Unresolved Error")'
+    )
+
+
+def without_case(asked: str) -> str:
+    """The Builder without a case: a log entry."""
+    return _edits('rule_system.update_rule("rule_0", log="Seen.")')
 
 
 def generalised(asked: str) -> str:
@@ -120,7 +147,7 @@ def generalised_again(asked: str) -> str:
 
 def manual(asked: str) -> str:
     """The formulator's outline: everything in one section."""
-    ids = dict.fromkeys(re.findall(r"rule_\d+", asked))
+    ids = dict.fromkeys(re.findall(r"^### (rule_\d+)", asked, re.MULTILINE))
     told = "# Manual of the toy world\n\nHow to fetch things.\n\n## Fetching\n\nLook everywhere.\n\n"
     return f"{told}Rules: {', '.join(ids)}\n"
 
@@ -141,6 +168,32 @@ def _edits(calls: str) -> str:
     return f"### Code\n```python\n{calls}\nrule_system.stop_generating()\n```"
 
 
+def rubbish(messages: Sequence[Message], sampling: Sampling) -> str:
+    """A model that never gives a usable reply, whatever it is asked."""
+    return "I would rather talk about the weather."
+
+
+def no_procedure(messages: Sequence[Message], sampling: Sampling) -> str:
+    """A planner that never comes to a procedure."""
+    if "def solve(agent, task)" in messages[-1].content or "could not be used" in messages[-1].content:
+        return rubbish(messages, sampling)
+    return answer(messages, sampling)
+
+
+def said(messages: Sequence[Mapping[str, str]]) -> str:
+    """The scripted model behind a server, see tests/openai_server.py."""
+    return answer(
+        [Message.model_validate({name: each[name] for name in ("role", "content")}) for each in messages], Sampling()
+    )
+
+
+def never_done(messages: Sequence[Message], sampling: Sampling) -> str:
+    """A Consolidator that deletes a rule, and then looks at episodes for ever."""
+    if "## rule_3" in messages[-1].content:
+        return "### Code\n```python\nrule_system.delete_rule('rule_3')\n```"
+    return "### Code\n```python\nprint(rule_system.get_trajectory(['task/0']))\n```"
+
+
 REPLIES = {
     "The code above did the task.": conclusion,
     "The task was done in the end, but not at once.": conclusion,
@@ -148,6 +201,8 @@ REPLIES = {
     "End your answer with a line of its own": verdict,
     "The task was done without an error.": write_success,
     "the rules had not prepared the agent for what went wrong": write_corrected,
+    "the rules had not prepared the agent for what happened": write_failed,
+    "Decide from the whole episode which rules to write": without_case,
     "def solve(agent, task)": generalised,
     "procedure takes for granted": generalised_again,
     "room for": consolidated,

@@ -1,5 +1,7 @@
 """The world: tasks, actions and judgement of MiniWoB++."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
@@ -14,6 +16,8 @@ from envs.types import Observation, Offered, Requirement, Selection, Task, Verdi
 
 PAPER_ACTIONS = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
+LONGEST_CHANGE = 300
+"""Characters of a page's change that feedback tells of one action."""
 
 
 class Options(BaseModel):
@@ -107,9 +111,14 @@ class Miniwob(Environment):
             return Verdict(solved=False, score=0.0)
         return Verdict(solved=picture.reward == 1, score=min(1.0, max(0.0, picture.reward)))
 
-    def brief(self, observation: Observation) -> str:
-        """Whether the action was done; each observation shows the whole page anew."""
-        return "done" if observation.accepted else observation.text.split("\n", 1)[0]
+    def brief(self, observation: Observation, before: Observation) -> str:
+        """Whether the action was done and which tags of the page are new: each observation shows the whole page."""
+        if not observation.accepted:
+            return observation.text.split("\n", 1)[0]
+        new = _new_tags(before.text, observation.text)
+        if not new or observation.terminated:
+            return "done"
+        return f"done; new in the page: {new[:LONGEST_CHANGE]}{' ...' if len(new) > LONGEST_CHANGE else ''}"
 
     def versions(self) -> Mapping[str, str]:
         """Browser, Selenium, MiniWoB++, and which sentences the pages use."""
@@ -221,3 +230,18 @@ class Miniwob(Environment):
         if picture.refused:
             return self._refuse(picture.refused)
         return Observation(picture.html, terminated=picture.done)
+
+
+def _new_tags(before: str, after: str) -> str:
+    """The opening tags of a page, each with the text behind it, that it has more often than before."""
+    left = Counter(_tags(before))
+    new = []
+    for tag in _tags(after):
+        left[tag] -= 1
+        if left[tag] < 0:
+            new.append(tag)
+    return " ".join(new)
+
+
+def _tags(html: str) -> list[str]:
+    return [tag.strip() for tag in re.split("(?=<)", html) if tag.strip() and not tag.startswith("</")]

@@ -1,9 +1,10 @@
 """Curves over the episodes of a run, as points in a drawing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import floor, log10
+from pathlib import Path
 
 from planbook.report.reading import Played, RunRead
 
@@ -12,6 +13,7 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 34
 """Margins: room for the numbers beside the axes."""
 MOST_POINTS = 400
 """Of one line; more cannot be told apart."""
+EPISODES, BUILDING_TASKS = "episodes, in the order in which they ended", "building tasks"
 QUARTERS = ((0.0, "0%"), (0.25, "25%"), (0.5, "50%"), (0.75, "75%"), (1.0, "100%"))
 
 
@@ -35,12 +37,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing with one line for each run."""
+    """A drawing with one line for each run; ``over`` says what is counted along it."""
 
     title: str
     lines: tuple[Line, ...]
     across: tuple[Tick, ...]
     up: tuple[Tick, ...]
+    over: str = EPISODES
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,36 @@ def charts(runs: Sequence[RunRead]) -> list[Chart]:
     if any(run.cost.calls for run in runs):
         drawn.append(_chart("Model calls so far", runs, _so_far(lambda each: each.cost.calls)))
         drawn.append(_chart("Tokens so far", runs, _so_far(lambda each: each.cost.tokens)))
-    return drawn
+    return drawn + learning_curves(runs)
+
+
+def learning_curves(runs: Sequence[RunRead]) -> list[Chart]:
+    """Success by building tasks, where some of the runs test what one building run knew after different numbers."""
+    alike: dict[str, dict[int, RunRead]] = {}
+    for run in runs:
+        config = run.run.config
+        if config.after is not None and run.episodes:
+            alike.setdefault(config.model_copy(update={"after": None}).model_dump_json(), {})[config.after] = run
+    series = [(_tested(tests), _solved_after(tests)) for tests in alike.values() if len(tests) > 1]
+    if not series:
+        return []
+    scale = Scale(max(points[-1][0] for _, points in series), 1.0)
+    lines = tuple(_drawn(name, points, scale, "{:.1%}".format) for name, points in series)
+    up = tuple(Tick(scale.y(number), label) for number, label in QUARTERS)
+    return [Chart("Success by building tasks", lines, _across(scale), up, BUILDING_TASKS)]
+
+
+def _tested(tests: Mapping[int, RunRead]) -> str:
+    """What the runs of one curve have in common."""
+    config = next(iter(tests.values())).run.config
+    left_out = (f"without {name}" for name in config.without)
+    split = config.selection.split or ""
+    return ", ".join(filter(None, (Path(config.library).name, config.title, *config.models.values(), *left_out, split)))
+
+
+def _solved_after(tests: Mapping[int, RunRead]) -> list[tuple[int, float]]:
+    summaries = {after: tests[after].summary() for after in sorted(tests)}
+    return [(after, summary.solved / max(summary.tasks, 1)) for after, summary in summaries.items()]
 
 
 def _chart(
@@ -80,18 +112,26 @@ def _chart(
     longest = max(map(len, series.values()), default=1)
     up = upright or round_numbers(max((max(values) for values in series.values()), default=1.0))
     scale = Scale(longest, up[-1][0])
-    across = [(number, label) for number, label in round_numbers(longest) if number <= longest and number % 1 == 0]
     return Chart(
         title,
         tuple(_line(name, values, scale, told) for name, values in series.items()),
-        tuple(Tick(scale.x(number), label) for number, label in across),
+        _across(scale),
         tuple(Tick(scale.y(number), label) for number, label in up),
     )
 
 
 def _line(name: str, values: list[float], scale: Scale, told: Callable[[float], str]) -> Line:
-    points = [(scale.x(number), scale.y(value)) for number, value in _thinned(list(enumerate(values, 1)))]
-    return Line(name, " ".join(f"{x},{y}" for x, y in points), points[-1], told(values[-1]))
+    return _drawn(name, _thinned(list(enumerate(values, 1))), scale, told)
+
+
+def _drawn(name: str, values: Sequence[tuple[int, float]], scale: Scale, told: Callable[[float], str]) -> Line:
+    points = [(scale.x(number), scale.y(value)) for number, value in values]
+    return Line(name, " ".join(f"{x},{y}" for x, y in points), points[-1], told(values[-1][1]))
+
+
+def _across(scale: Scale) -> tuple[Tick, ...]:
+    numbers = round_numbers(scale.longest)
+    return tuple(Tick(scale.x(n), label) for n, label in numbers if n <= scale.longest and n % 1 == 0)
 
 
 def _solved_so_far(run: RunRead) -> list[float]:

@@ -121,7 +121,7 @@ class Bench:
 
     def generalise(self, load: Callable[[str], Model], knowledge: Knowledge = KNOWN, attempts: int = 3) -> Generalised:
         scope = Scope(self.journal, "generalise/fetch", Roles(load, {}))
-        return generalise(scope, knowledge, "fetch", PLAYED, self.verify, world=Toy, attempts=attempts)
+        return generalise(scope, knowledge, "fetch", PLAYED, self.verify, world=Toy, actions=30, attempts=attempts)
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +249,7 @@ def test_it_is_admitted_only_if_every_verification_holds(answers: Sequence[bool]
 
     model = Replies([reply(GENERAL), reply(GENERAL)])
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
-    made = generalise(scope, KNOWN, "fetch", PLAYED, verify, world=Toy, attempts=2)
+    made = generalise(scope, KNOWN, "fetch", PLAYED, verify, world=Toy, actions=30, attempts=2)
     assert (made.procedure is not None) == all(answers)
     if not all(answers):
         assert FAILURE_CHARACTERS < len(model.asked[1][-1].content) < FAILURE_CHARACTERS + 1_500
@@ -262,7 +262,7 @@ def test_of_many_tasks_only_the_first_are_told_and_the_others_counted() -> None:
     many = [PLAYED[0].model_copy(update={"task": TASKS[0].model_copy(update={"id": f"fetch/{n}"})}) for n in range(9)]
     model = Replies([reply(GENERAL), reply(GENERAL)])
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
-    generalise(scope, KNOWN, "fetch", many, verify, world=Toy, attempts=2)
+    generalise(scope, KNOWN, "fetch", many, verify, world=Toy, actions=30, attempts=2)
     assert model.asked[0][-1].content.count("`task.goal`: put") == 5
     told = model.asked[1][-1].content
     assert [f"failure {n};" in told for n in range(5)] == [False, True, True, False, False]
@@ -272,7 +272,7 @@ def test_of_many_tasks_only_the_first_are_told_and_the_others_counted() -> None:
 def test_a_procedure_that_was_tried_on_nothing_is_an_error_of_the_caller() -> None:
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: Replies([reply(GENERAL)]), {}))
     with pytest.raises(ValueError, match="verified on no task"):
-        generalise(scope, KNOWN, "fetch", PLAYED, lambda procedure: [], world=Toy)
+        generalise(scope, KNOWN, "fetch", PLAYED, lambda procedure: [], world=Toy, actions=30)
 
 
 def mail(kind: str, params: dict[str, JsonValue]) -> Knowledge:
@@ -288,7 +288,7 @@ def test_params_that_say_more_than_the_goal_are_neither_told_nor_used(kind: str,
     played = [Trajectory(path="task/0", task=knowledge.skills[kind].task)]
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
     passed = [Verification(task_id="1", solved=True)]
-    made = generalise(scope, knowledge, kind, played, lambda procedure: passed, world=Miniwob)
+    made = generalise(scope, knowledge, kind, played, lambda procedure: passed, world=Miniwob, actions=20)
     prompts = "".join(message.content for asked in model.asked for message in asked)
     assert ("ANSWER" in prompts) == told
     assert len(model.asked) == (1 if told else 2)
@@ -319,4 +319,12 @@ def test_an_episode_that_broke_tells_why_and_one_that_was_solved_needs_no_tellin
 
 def test_without_a_skill_there_is_nothing_to_generalise() -> None:
     with pytest.raises(LookupError, match="fetch_two"):
-        generalise(Scope(MemoryJournal(), "generalise"), KNOWN, "fetch_two", PLAYED, lambda procedure: [], world=Toy)
+        generalise(
+            Scope(MemoryJournal(), "generalise"),
+            KNOWN,
+            "fetch_two",
+            PLAYED,
+            lambda procedure: [],
+            world=Toy,
+            actions=30,
+        )

@@ -98,7 +98,7 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
         return [verified(run.play(task, "code", code_of(procedure))) for task in (FIRST, SECOND)]
 
     scope = Scope(run.journal, "generalise/fetch", run.roles)
-    made = generalise(scope, knowledge, "fetch", [episode, told], verify, world=Toy)
+    made = generalise(scope, knowledge, "fetch", [episode, told], verify, world=Toy, actions=30)
     assert made.verified_on == (FIRST.id, SECOND.id)
     silent = Run(sandbox, SILENT)
     memory = LearntMemory(admit(knowledge, made.procedure), Toy)

@@ -1,0 +1,139 @@
+"""What building had cost at each of its steps: how much it takes until procedures do the work."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from rich.table import Table
+
+from planbook.errors import BadArgument
+from planbook.knowing import LEARNT
+from planbook.learning import group_of
+from planbook.printing import console
+from planbook.run import Run
+from planbook.spending import Price, prices_from
+from planner import Spent
+from planner.budget import add
+
+FORMULATING = "formulate/"
+
+
+class Reached(BaseModel):
+    """Where a building run stood after so many tasks, and all that it had spent until then, formulating left out.
+
+    ``actions`` are those of the episodes and of verifying procedures; ``money`` is in US dollars, None where a price is
+    unknown. ``procedures`` counts the task types that have one.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tasks: int
+    calls: int = 0
+    tokens: int = 0
+    actions: int = 0
+    money: float | None = 0.0
+    rules: int = 0
+    procedures: int = 0
+
+
+class BuildingCost(BaseModel):
+    """The object that ends the standard output of ``planbook cost --json``: after each building task, in order."""
+
+    model_config = ConfigDict(frozen=True)
+
+    after: tuple[Reached, ...]
+    task_types: int
+    formulating_calls: int
+    formulating_tokens: int
+    run: str
+
+
+def show_cost(folder: Path, prices: Path | None, *, as_json: bool) -> BuildingCost:
+    """Carry out ``planbook cost``. Raises BadRun, BadArgument, ModelError."""
+    out = console(as_json)
+    with closing(Run.open(folder)) as run:
+        cost = building_cost(run, prices_from(prices))
+    out.print(_table(cost) if cost.after else "Nothing has been learnt yet.")
+    if cost.formulating_calls:
+        out.print(f"Formulating took {cost.formulating_calls:,} calls and {cost.formulating_tokens:,} tokens more.")
+    return cost
+
+
+def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
+    """Read what a building run had spent at each step. Raises BadArgument for a run that is none."""
+    if run.config.learning is None:
+        raise BadArgument(f"{run.folder} is no building run; what building costs is told of `planbook build`")
+    price = price or prices_from(None)
+    formulating = Spent()
+    for event in run.store.events(FORMULATING.rstrip("/"), "ask"):
+        formulating = add(formulating, event.kind, event.body, price)
+    return BuildingCost(
+        after=tuple(_steps(run, price)),
+        task_types=len({entry.task.type for entry in run.entries()}),
+        formulating_calls=formulating.calls,
+        formulating_tokens=formulating.tokens,
+        run=str(run.folder),
+    )
+
+
+def reached_after(cost: BuildingCost, tasks: int) -> Reached:
+    """Where building stood after so many tasks."""
+    return next((each for each in reversed(cost.after) if each.tasks <= tasks), Reached(tasks=0))
+
+
+def cost_line(cost: BuildingCost) -> str:
+    """The headline: what it took until the last task type that has a procedure got it; empty where none has."""
+    most = max((each.procedures for each in cost.after), default=0)
+    if not most:
+        return ""
+    at = next(each for each in cost.after if each.procedures == most)
+    return (
+        f"Procedures for {most} of {cost.task_types} task types after {at.tasks} tasks: {at.calls:,} calls, "
+        f"{at.tokens:,} tokens and {at.actions:,} actions until then."
+    )
+
+
+def _steps(run: Run, price: Price) -> Iterator[Reached]:
+    assert run.config.learning is not None
+    kinds = {entry.index: entry.task.type for entry in run.entries()}
+    spent, known = Spent(), dict[str, tuple[int, int]]()
+    for event in run.store.events():
+        if event.scope.startswith(FORMULATING):
+            continue
+        spent = add(spent, event.kind, event.body, price)
+        match = LEARNT.fullmatch(event.scope)
+        if match and event.kind == "learnt":
+            index, knowledge = int(match[1]), _knowledge(event.body)
+            known[group_of(run.config.learning, kinds[index])] = (len(knowledge["rules"]), len(knowledge["procedures"]))
+            yield Reached(
+                tasks=index + 1,
+                calls=spent.calls,
+                tokens=spent.tokens,
+                actions=spent.actions,
+                money=spent.money,
+                rules=sum(rules for rules, _ in known.values()),
+                procedures=sum(procedures for _, procedures in known.values()),
+            )
+
+
+def _knowledge(body: Any) -> dict[str, Any]:
+    knowledge: dict[str, Any] = body["knowledge"]
+    return knowledge
+
+
+def _table(cost: BuildingCost) -> Table:
+    """The steps that cost something; tasks that were left out cost nothing."""
+    table = Table(title="what building had cost", title_justify="left")
+    for column in ("building tasks", "model calls", "tokens", "actions", "money", "rules", "types with a procedure"):
+        table.add_column(column, justify="right")
+    last = Reached(tasks=0)
+    for each in cost.after:
+        if each.model_copy(update={"tasks": last.tasks}) != last:
+            money = "unknown" if each.money is None else f"${each.money:.2f}"
+            of = f"{each.procedures} of {cost.task_types}"
+            figures = (f"{number:,}" for number in (each.calls, each.tokens, each.actions))
+            table.add_row(str(each.tasks), *figures, money, str(each.rules), of)
+        last = each
+    return table

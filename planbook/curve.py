@@ -1,0 +1,108 @@
+"""Learning curves: test runs with what a building run knew after so many tasks (AutoManual, figure 4)."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+from rich.table import Table
+
+from planbook import errors
+from planbook.cost import BuildingCost, Reached, building_cost, reached_after
+from planbook.papers import Comparison
+from planbook.printing import console
+from planbook.run import CONFIG_FILE, Config, Run
+from planbook.statistics import wilson
+from planbook.summary import Summary
+
+TARGET = 0.95
+"""The share solved that building is asked to reach."""
+STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
+PlayOne = Callable[[Config, Path], tuple[int, Summary]]
+
+
+class Point(BaseModel):
+    """One test run of a curve, and what building had cost ``until_then``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    after: int
+    interval: tuple[float, float]
+    until_then: Reached
+    summary: Summary
+
+
+class Curve(BaseModel):
+    """The object that ends the standard output of ``planbook test --after N,N --json``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    library: str
+    curve: tuple[Point, ...]
+    table: Comparison | None = None
+    """The last point beside the paper, if that was asked for."""
+
+
+def play_curve(
+    config: Config, after: Sequence[int], out: Path, play_one: PlayOne, *, as_json: bool
+) -> tuple[int, Curve]:
+    """Play a test run for each number of building tasks, in folders below ``out``, and print the curve.
+
+    The first run that is stopped, or whose budget ends, is the last; the same command goes on. Raises BadArgument,
+    BadRun.
+    """
+    cost, points, worst = _cost_of(config, after), list[Point](), errors.OK
+    for number in after:
+        code, summary = play_one(config.model_copy(update={"after": number}), out / f"after-{number}")
+        interval = wilson(summary.solved, summary.tasks)
+        until_then = reached_after(cost, number)
+        points.append(Point(after=number, interval=interval, until_then=until_then, summary=summary))
+        worst = max(worst, code)
+        if code in STOPPED:
+            goes_on = f"Not finished at {number} building tasks; the same command with --out {out} goes on."
+            console(as_json).print(goes_on, soft_wrap=True)
+            break
+    curve = Curve(library=config.library, curve=tuple(points))
+    screen = console(as_json)
+    screen.print(curve_table(curve))
+    screen.print(target_line(curve))
+    return worst, curve
+
+
+def _cost_of(config: Config, after: Sequence[int]) -> BuildingCost:
+    folder = Path(config.library)
+    if not config.library or not (folder / CONFIG_FILE).exists():
+        raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
+    with closing(Run.open(folder)) as run:
+        cost, tasks = building_cost(run), len(run.entries())
+    if max(after) > tasks:
+        raise errors.BadArgument(f"--after {max(after)}: {folder} has {tasks} building tasks")
+    return cost
+
+
+def target_line(curve: Curve) -> str:
+    """The headline: what building had cost at the first point that solved enough."""
+    for point in curve.curve:
+        if point.summary.tasks and point.summary.solved / point.summary.tasks >= TARGET:
+            built = point.until_then
+            return (
+                f"{TARGET:.0%} solved first after {point.after} building tasks: {built.calls:,} calls, "
+                f"{built.tokens:,} tokens and {built.actions:,} actions of building."
+            )
+    return f"No point of the curve solves {TARGET:.0%}."
+
+
+def curve_table(curve: Curve) -> Table:
+    """Success by building tasks, what the tests asked of models, and what building had cost until then."""
+    table = Table(title="success by building tasks; what building had cost until then", title_justify="left")
+    for column in ("building\ntasks", "\nsolved", "\n95 % interval", "error\nsteps", "model\ncalls"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for column in ("built:\ncalls", "\ntokens", "\nactions", "\nprocedures"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for point in curve.curve:
+        summary, built, (low, high) = point.summary, point.until_then, point.interval
+        steps = "-" if summary.mean_error_steps is None else f"{summary.mean_error_steps:.2f}"
+        share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else "-"
+        figures = (summary.model_calls, built.calls, built.tokens, built.actions, built.procedures)
+        table.add_row(str(point.after), share, f"{low:.1%} to {high:.1%}", steps, *(f"{each:,}" for each in figures))
+    return table

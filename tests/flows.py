@@ -1,0 +1,106 @@
+"""What tests of the stages have in common: commands run in this process, the scripted model, and what a run holds."""
+
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from planbook.cli import main
+from planbook.run import Run
+from planbook.store import Event
+from tests.command import ROOT
+
+SCRIPT = ROOT / "tests" / "toy_script.py"
+
+
+def scripted(name: str = "answer") -> str:
+    """The scripted model of a name, good from any folder."""
+    return f"scripted:{SCRIPT}:{name}"
+
+
+BUILD = ("build", "--env", "toy", "--model", scripted())
+
+
+class Finished(NamedTuple):
+    """What a command left behind, as a process would."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+    @property
+    def result(self) -> Any:
+        """The object that ends standard output."""
+        return json.loads(self.stdout.splitlines()[-1])
+
+    @property
+    def told(self) -> str:
+        """Everything that was printed, on lines as they come, without what a width breaks."""
+        return " ".join((self.stdout + self.stderr).split())
+
+
+def here(*arguments: object) -> Finished:
+    """Run one command in this process, which spares half a second; an error that is none of ours is raised."""
+    stdout, stderr = StringIO(), StringIO()
+    with (
+        patch.object(sys, "argv", ["planbook", *map(str, arguments)]),
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
+    ):
+        try:
+            main()
+        except SystemExit as exit:
+            code = exit.code
+    assert isinstance(code, int)
+    return Finished(code, stdout.getvalue(), stderr.getvalue())
+
+
+def events(folder: Path, kind: Any = None, scope: str | None = None) -> list[Event]:
+    """The events of a run."""
+    run = Run.open(folder)
+    found = list(run.store.events(scope, kind))
+    run.close()
+    return found
+
+
+def asks(folder: Path, role: str = "", template: str = "") -> list[Any]:
+    """What was asked, as the run recorded it; of one role, of templates that begin so."""
+    bodies: list[Any] = [event.body for event in events(folder, "ask")]
+    return [each for each in bodies if role in ("", each["role"]) and each["template"].startswith(template)]
+
+
+def prompt(asked: Any) -> str:
+    """All messages of a request."""
+    return "\n\n".join(message["content"] for message in asked["messages"])
+
+
+def files(folder: Path) -> dict[str, str]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def history(folder: Path) -> list[tuple[Any, ...]]:
+    """What happened, without what differs from one sitting to the next: times, and what the run notes of itself."""
+    return sorted(
+        (e.scope, e.kind, e.n, _timeless(e.body)) for e in events(folder) if e.scope != "run" or e.kind == "task"
+    )
+
+
+def table(summary: Any) -> dict[str, Any]:
+    """A summary without what depends on the place and the clock."""
+    return {name: value for name, value in summary.items() if name not in ("seconds", "run")}
+
+
+def _timeless(body: Any) -> str:
+    def without(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: without(item) for key, item in value.items() if key != "seconds"}
+        return (
+            [without(item) for item in value] if isinstance(value, Sequence) and not isinstance(value, str) else value
+        )
+
+    return json.dumps(without(body), sort_keys=True)

@@ -1,0 +1,146 @@
+"""What a run may spend: it stops there, cleanly, and goes on when it may spend more."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.flows import BUILD, asks, events, files, here, history, scripted, table
+
+PRICES = {"as_of": "2026-01-01", "models": {"served": {"input": 1000.0, "output": 1000.0}}}
+"""A dollar for a thousand tokens."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run that nothing stops."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    assert here(*BUILD, "--out", folder).returncode == 0
+    return folder
+
+
+def spent(folder: Path) -> dict[str, int]:
+    acts: list[Any] = [event.body for event in events(folder, "act")]
+    usage = [each["reply"]["usage"] for each in asks(folder)]
+    return {
+        "calls": len(usage),
+        "tokens": sum(each["prompt"] + each["completion"] for each in usage),
+        "actions": sum(each["counted"] for each in acts),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"), [("calls", 1), ("calls", 4), ("calls", 11), ("actions", 3), ("actions", 60), ("tokens", 20_000)]
+)
+def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_goes_on_to_the_same_end(
+    tmp_path: Path, whole: Path, name: str, limit: int
+) -> None:
+    folder = tmp_path / "run"
+    stopped = here(*BUILD, "--budget", f"{name}={limit}", "--json", "--out", folder)
+    assert stopped.returncode == 4, stopped.told
+    assert f"the budget of {limit:,} {name} is used up" in stopped.told
+    assert f"Go on with: planbook run --resume {folder}" in stopped.told
+    summary = stopped.result
+    assert summary["tasks"] == sum(tasks for _, tasks in summary["by_type"].values())
+    assert summary["failures"]["not_run"] > 0
+    assert summary["tasks"] + summary["left_out"] == 12
+    used = spent(folder)[name]
+    if name == "tokens":
+        last = asks(folder)[-1]["reply"]["usage"]
+        assert used - last["prompt"] - last["completion"] < limit <= used, "only the last call may go beyond"
+    else:
+        assert used == limit
+    at_once = here("build", "--resume", folder, "--json")
+    assert at_once.returncode == 4
+    assert spent(folder)[name] == used, "the budget is kept, and nothing more is asked or done"
+    assert at_once.result["model_calls"] == spent(folder)["calls"]
+    assert here("run", "--resume", folder, "--budget", f"{name}={10**9}").returncode == 0
+    assert history(folder) == history(whole)
+    assert files(folder / "learnt") == files(whole / "learnt")
+
+
+def test_all_roles_spend_of_the_one_budget(tmp_path: Path) -> None:
+    models = (
+        "--model",
+        f"planner={scripted()}",
+        "--model",
+        f"builder={scripted()}",
+        "--model",
+        f"consolidator={scripted()}",
+    )
+    folder = tmp_path / "run"
+    assert here("build", "--env", "toy", *models, "--budget", "calls=6", "--out", folder).returncode == 4
+    roles = [each["role"] for each in asks(folder)]
+    assert len(roles) == 6
+    assert set(roles) == {"planner", "builder"}
+
+
+def test_formulating_spends_of_the_runs_budget_too(tmp_path: Path, whole: Path) -> None:
+    folder = tmp_path / "run"
+    calls = spent(whole)["calls"]
+    assert here(*BUILD, "--budget", f"calls={calls}", "--out", folder).returncode == 0
+    stopped = here("formulate", folder, "--json")
+    assert stopped.returncode == 4
+    assert f"the budget of {calls} calls is used up" in stopped.told
+    assert stopped.result["manuals"] == []
+    assert "Written: no manual" in stopped.told
+    done = here("formulate", folder, "--budget", f"calls={calls + 1}", "--json")
+    assert (done.returncode, done.result["model_calls"]) == (0, calls + 1)
+
+
+def test_a_test_run_stops_at_its_budget_too(tmp_path: Path, whole: Path) -> None:
+    command = ("test", "--env", "toy", "--library", whole, "--model", scripted(), "--jobs", 2, "--json")
+    stopped = here(*command, "--budget", "calls=5", "--out", tmp_path / "run")
+    assert (stopped.returncode, stopped.result["model_calls"], stopped.result["tasks"]) == (4, 5, 12)
+    assert here("run", "--resume", tmp_path / "run", "--budget", "calls=100").returncode == 0
+    undisturbed = here(*command, "--out", tmp_path / "undisturbed")
+    resumed = here("run", "--resume", tmp_path / "run", "--json")
+    assert table(resumed.result) == table(undisturbed.result)
+
+
+def test_seconds_are_counted_over_all_sittings(tmp_path: Path, whole: Path) -> None:
+    folder = tmp_path / "run"
+    stopped = here(*BUILD, "--budget", "seconds=0.4", "--out", folder)
+    assert stopped.returncode == 4
+    assert "the budget of 0.4 seconds is used up" in stopped.told
+    before = history(folder)
+    assert here("run", "--resume", folder).returncode == 4
+    assert history(folder) == before
+    assert here("run", "--resume", folder, "--budget", "seconds=1000").returncode == 0
+    assert history(folder) == history(whole)
+
+
+@pytest.mark.parametrize("given", ["calls", "calls=-1", "hours=3", "calls=many"])
+def test_a_budget_that_cannot_be_read_is_refused(tmp_path: Path, given: str) -> None:
+    refused = here(*BUILD, "--budget", given, "--out", tmp_path / "run")
+    assert refused.returncode == 2
+    assert "--budget" in refused.told
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> Path:
+    path = tmp_path / "prices.json"
+    path.write_text(json.dumps(PRICES))
+    return path
+
+
+def test_money_for_a_model_without_a_price_is_refused_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prices: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "unused")
+    for model in ("openai:nobody-knows", f"recorded:{tmp_path / 'tape'}+openai:nobody-knows"):
+        refused = here("build", "--env", "toy", "--model", model, "--budget", "money=5", "--out", tmp_path / "run")
+        assert refused.returncode == 2
+        assert "nobody-knows has no price, so that --budget money=5" in refused.told
+        assert "--prices FILE" in refused.told
+        assert not (tmp_path / "run").exists()
+    other = here("build", "--env", "toy", "--model", "openai:nobody-knows", "--budget", "money=5", "--prices", prices)
+    assert other.returncode == 2, "the user's table has no price for it either"
+
+
+def test_money_does_not_matter_where_nothing_costs_any(tmp_path: Path, whole: Path) -> None:
+    assert here(*BUILD, "--budget", "money=0.01", "--out", tmp_path / "run").returncode == 0
+    assert history(tmp_path / "run") == history(whole)

@@ -1,0 +1,331 @@
+"""build, formulate and test, as a user runs them one after the other."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.flows import BUILD, Finished, asks, events, files, here, history, scripted, table
+
+Built = tuple[Path, Finished]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """A building run, its manual formulated."""
+    folder = tmp_path_factory.mktemp("built") / "run"
+    finished = here(*BUILD, "--json", "--out", folder)
+    assert finished.returncode == 0, finished.stderr
+    formulated = here("formulate", folder, "--json")
+    assert formulated.returncode == 0, formulated.stderr
+    return folder, finished
+
+
+def test_building_counts_its_tasks_by_type_its_calls_and_its_errors(built: Built) -> None:
+    folder, finished = built
+    summary = finished.result
+    assert summary["by_type"] == {"fetch": [3, 3], "fetch_two": [3, 3]}
+    assert (summary["tasks"], summary["solved"], summary["failures"]) == (6, 6, {})
+    asked = [each for each in asks(folder) if each["role"] != "formulator"]
+    assert summary["model_calls"] == len(asked) == 27
+    assert summary["tokens"] == summary["prompt_tokens"] + summary["completion_tokens"] > 0
+    errors = [event.body["error_steps"] for event in events(folder, "outcome", "task") if event.body["cause"] == ""]
+    assert summary["mean_error_steps"] == round(sum(map(int, map(str, errors))) / 6, 2) == 0.5
+    assert "mean error steps" in finished.stderr
+
+
+def test_a_type_is_left_alone_after_three_successes_in_a_row(built: Built) -> None:
+    folder, finished = built
+    assert finished.result["left_out"] == 6
+    causes = [event.body["cause"] for event in events(folder, "outcome", "task")]
+    assert causes.count("type_solved") == 6
+    assert "Left out, as their type was solved often enough in a row: 6." in finished.told
+
+
+def test_fewer_successes_can_be_enough(tmp_path: Path) -> None:
+    command = (*BUILD, "--solved-after", 1, "--tasks-per-type", 5, "--no-procedures", "--json")
+    summary = here(*command, "--out", tmp_path / "r").result
+    assert (summary["tasks"], summary["solved"], summary["left_out"]) == (3, 2, 7)
+    assert not (tmp_path / "r" / "learnt" / "toy" / "procedures").exists()
+
+
+def test_what_was_learnt_is_written_beside_the_run(built: Built) -> None:
+    folder, _ = built
+    home = folder / "learnt" / "toy"
+    written = set(files(home))
+    assert written == {
+        "example.md", "manual.md", "rules.json", "skills.json", "procedures/fetch.py", "procedures/fetch_two.py",
+    }  # fmt: skip
+    shown = here("rules", folder, "show", "--json").result
+    assert [rule["id"] for rule in shown["rules"]] == ["rule_0", "rule_1", "rule_2", "rule_3"]
+    manual = (home / "manual.md").read_text()
+    assert all(rule["content"] in manual for rule in shown["rules"])
+    assert "def solve(agent, task)" in (home / "procedures" / "fetch.py").read_text()
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_other_tasks(tmp_path: Path, built: Built) -> None:
+    folder, finished = built
+    again = here(*BUILD, "--json", "--out", tmp_path / "again")
+    assert table(again.result) == table(finished.result)
+    assert here("formulate", tmp_path / "again").returncode == 0
+    assert files(tmp_path / "again" / "learnt") == files(folder / "learnt")
+    assert history(tmp_path / "again") == history(folder)
+    other = here(*BUILD, "--seed", 1, "--no-procedures", "--json", "--out", tmp_path / "other")
+    assert other.returncode == 0
+    assert not task_ids(folder) & task_ids(tmp_path / "other")
+
+
+def task_ids(folder: Path) -> set[str]:
+    return {str(event.body["task"]["id"]) for event in events(folder, "task", "run")}  # type: ignore[index, call-overload]
+
+
+def test_test_tasks_are_none_of_the_building_tasks(tmp_path: Path, built: Built) -> None:
+    folder, _ = built
+    here("test", "--env", "toy", "--library", folder, "--model", "none", "--out", tmp_path / "test")
+    assert len(task_ids(tmp_path / "test")) == 12
+    assert not task_ids(folder) & task_ids(tmp_path / "test")
+
+
+def test_without_a_model_the_procedures_play(tmp_path: Path, built: Built) -> None:
+    folder, _ = built
+    finished = here("test", "--env", "toy", "--library", folder, "--model", "none", "--json", "--out", tmp_path / "t")
+    assert finished.returncode == 0, finished.stderr
+    summary = finished.result
+    assert (summary["model_calls"], summary["tasks"]) == (0, 12)
+    assert summary["by_type"] == {"fetch": [5, 6], "fetch_two": [6, 6]}
+
+
+def test_with_a_model_the_manual_is_in_every_prompt_and_nothing_is_learnt(tmp_path: Path, built: Built) -> None:
+    folder, _ = built
+    before = history(folder)
+    command = ("test", "--env", "toy", "--library", folder, "--model", scripted(), "--json", "--out", tmp_path / "t")
+    finished = here(*command)
+    assert finished.returncode == 0, finished.stderr
+    assert finished.result["tasks"] == 12
+    assert finished.result["model_calls"] == len(asks(tmp_path / "t")) >= 12
+    first = asks(tmp_path / "t", "planner", "automanual/task")
+    assert len(first) == 12
+    for asked in first:
+        assert "# Manual of the toy world" in asked["messages"][-1]["content"]
+    assert {each["role"] for each in asks(tmp_path / "t")} == {"planner"}
+    assert history(folder) == before
+    assert not events(tmp_path / "t", "learnt")
+
+
+def test_a_procedure_goes_first_and_a_model_is_asked_only_where_it_fails(tmp_path: Path, built: Built) -> None:
+    folder, _ = built
+    command = ("test", "--env", "toy", "--library", folder, "--model", scripted(), "--procedures-first", "--json")
+    finished = here(*command, "--out", tmp_path / "t")
+    assert finished.returncode == 0, finished.stderr
+    assert 1 <= finished.result["model_calls"] <= 4
+    first = asks(tmp_path / "t", "planner", "automanual/task")
+    assert len(first) == 1, "one procedure failed in the run without a model"
+    assert "A stored procedure for tasks of this kind was run first." in first[0]["messages"][-1]["content"]
+
+
+def test_the_exported_folder_is_a_library_as_well_as_the_run(tmp_path: Path, built: Built) -> None:
+    folder, _ = built
+    command = ("test", "--env", "toy", "--model", scripted(), "--json")
+    from_run = here(*command, "--library", folder, "--out", tmp_path / "run")
+    from_files = here(*command, "--library", folder / "learnt", "--out", tmp_path / "files")
+    assert table(from_run.result) == table(from_files.result)
+    assert [each["messages"] for each in asks(tmp_path / "run")] == [
+        each["messages"] for each in asks(tmp_path / "files")
+    ]
+
+
+def test_a_run_after_fewer_tasks_knows_less(tmp_path: Path, built: Built) -> None:
+    folder, _ = built
+    command = ("test", "--env", "toy", "--model", scripted(), "--library", folder, "--types", "fetch_two")
+    here(*command, "--after", 0, "--out", tmp_path / "none")
+    here(*command, "--after", 1, "--out", tmp_path / "one")
+    told = [
+        asks(tmp_path / name, "planner", "automanual/task")[0]["messages"][-1]["content"] for name in ("none", "one")
+    ]
+    assert "rule_2" in told[0], "the start's rules"
+    assert "rule_3" not in told[0]
+    assert "rule_3" in told[1]
+
+
+def test_a_manual_for_few_tokens_is_a_shorter_manual(tmp_path: Path, built: Built) -> None:
+    folder, _ = built
+    command = ("test", "--env", "toy", "--model", scripted(), "--library", folder, "--types", "fetch")
+    here(*command, "--out", tmp_path / "whole")
+    assert here(*command, "--rule-tokens", 400, "--out", tmp_path / "short").returncode == 0
+    whole, short = (
+        asks(tmp_path / name, "planner", "automanual/task")[0]["messages"][-1]["content"] for name in ("whole", "short")
+    )
+    assert "# Manual of the toy world" in short
+    assert len(short) < len(whole)
+    assert all(f"rule_{number}" in short for number in range(4)), "no rule is left out of a manual"
+
+
+def test_formulating_again_asks_nobody(built: Built) -> None:
+    folder, _ = built
+    before = history(folder)
+    again = here("formulate", folder, "--json")
+    assert again.returncode == 0
+    assert history(folder) == before
+    assert str(folder / "learnt" / "toy" / "manual.md") in again.result["manuals"]
+
+
+def test_a_shortened_manual_is_a_file_of_its_own_beside_the_whole_one(tmp_path: Path, built: Built) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(built[0], folder)
+    home = folder / "learnt" / "toy"
+    whole = (home / "manual.md").read_text()
+    short = here("formulate", folder, "--tokens", 400, "--json")
+    assert short.returncode == 0, short.told
+    assert short.result["manuals"] == [str(home / "manual.md"), str(home / "manual.short.md")]
+    assert "[left out for length]" in (home / "manual.short.md").read_text()
+    assert (home / "manual.md").read_text() == whole
+    refused = here("formulate", folder, "--tokens", 120)
+    assert refused.returncode == 2
+    assert "120 are allowed: allow more" in refused.told
+    assert here("formulate", folder).returncode == 0
+    assert not (home / "manual.short.md").exists()
+
+
+def test_formulating_what_is_no_building_run_or_has_no_rules_is_refused_in_one_line(tmp_path: Path) -> None:
+    here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "played")
+    refused = here("formulate", tmp_path / "played")
+    assert refused.returncode == 2
+    assert "is no building run; rules come from `planbook build`" in refused.told
+    here(*BUILD, "--without", "rules", "--no-procedures", "--tasks-per-type", 1, "--out", tmp_path / "ruleless")
+    refused = here("formulate", tmp_path / "ruleless")
+    assert refused.returncode == 2
+    assert "has no rules to formulate" in refused.told
+
+
+def test_replaying_a_building_run_and_a_test_run_needs_no_model(tmp_path: Path, built: Built) -> None:
+    folder, finished = built
+    replayed = here("replay", folder, "--json")
+    assert replayed.returncode == 0, replayed.told
+    assert replayed.result["by_sameness"]["same"] == finished.result["tasks"] == 6
+    assert replayed.result["by_sameness"]["not compared"] == 6, "those that were left out"
+    here("test", "--env", "toy", "--model", scripted(), "--library", folder, "--out", tmp_path / "t")
+    replayed = here("replay", tmp_path / "t", "--json")
+    assert (replayed.returncode, replayed.result["by_sameness"]["same"]) == (0, 12)
+
+
+def test_rules_of_each_type_by_themselves(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    finished = here(*BUILD, "--per-type", "--no-procedures", "--json", "--out", folder)
+    assert finished.returncode == 0, finished.stderr
+    assert here("formulate", folder).returncode == 0
+    assert {path.name for path in (folder / "learnt").iterdir()} == {"fetch", "fetch_two"}
+    assert (folder / "learnt" / "fetch" / "toy" / "manual.md").exists()
+    refused = here("rules", folder, "show")
+    assert refused.returncode == 2
+    assert "name one with --group: fetch, fetch_two" in refused.told
+    one, two = (here("rules", folder, "log", "--group", group, "--json").result for group in ("fetch", "fetch_two"))
+    of_type = {index(event.scope): event.body["task"]["type"] for event in events(folder, "task", "task")}  # type: ignore[index, call-overload]
+    for group, shown in (("fetch", one), ("fetch_two", two)):
+        places = [line.split(" at learn/")[1].split("/")[0] for line in shown["text"].splitlines()]
+        assert places
+        assert {of_type[int(place)] for place in places} == {group}
+
+
+def index(scope: str) -> int:
+    return int(scope.split("/")[1])
+
+
+def test_rules_from_some_types_only(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    finished = here(*BUILD, "--rules-for", "fetch", "--no-procedures", "--json", "--out", folder)
+    assert finished.returncode == 0, finished.stderr
+    kinds = {f"learn/{index(event.scope)}": event.body["task"]["type"] for event in events(folder, "task", "task")}  # type: ignore[index, call-overload]
+    built_from = {
+        event.scope.split("/builder")[0] for event in events(folder, "ask", "learn") if "/builder" in event.scope
+    }
+    assert {kinds[place] for place in built_from} == {"fetch"}
+    assert set(here("rules", folder, "--json").result["evidence"])
+    assert '"fetch_two"' in (folder / "learnt" / "toy" / "skills.json").read_text()
+
+
+def test_rules_for_a_type_that_is_none_are_refused(tmp_path: Path) -> None:
+    refused = here(*BUILD, "--rules-for", "fetch,nonsense", "--out", tmp_path / "run")
+    assert refused.returncode == 2
+    assert "--rules-for nonsense: the types there are: fetch, fetch_two" in refused.told
+
+
+@pytest.mark.parametrize("given", ["all", "all:x", "all:0", "nowhere:2", "all:2:3"])
+def test_verifying_on_more_tasks_is_checked_before_anything_is_paid_for(tmp_path: Path, given: str) -> None:
+    refused = here(*BUILD, "--verify", given, "--out", tmp_path / "run")
+    assert refused.returncode == 2
+    assert f"--verify {given}" in refused.told
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_procedure_is_verified_on_more_tasks_too(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    command = (*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--verify", "all:3", "--out", folder)
+    assert here(*command).returncode == 0
+    played = [event for event in events(folder, "outcome", "learn") if "/verification/0/" in event.scope]
+    assert len(played) == 1 + 3
+
+
+def test_starts_are_none_one_or_several(tmp_path: Path) -> None:
+    command = (*BUILD, "--no-procedures", "--types", "fetch", "--tasks-per-type", 1)
+    start = tmp_path / "mine"
+    start.mkdir()
+    (start / "example.md").write_text("An example of my own.\n")
+    (start / "rules.json").write_text('[{"id": "rule_0", "type": "Special Mechanism", "content": "Mine: look."}]')
+    for name, given in (("none", ""), ("several", f"fetch,{start}"), ("own", start)):
+        finished = here(*command, "--start", given, "--out", tmp_path / name)
+        assert finished.returncode == 0, finished.told
+    none, several, mine = (asks(tmp_path / name)[0]["messages"] for name in ("none", "several", "own"))
+    assert "# An example" not in none[0]["content"]
+    assert "rule_0" not in none[1]["content"]
+    assert "An example of my own." in several[0]["content"]
+    assert "## rule_3 (Special Mechanism)\n\nMine: look." in several[1]["content"], "numbered on after the other start"
+    assert "## rule_0 (Special Mechanism)\n\nMine: look." in mine[1]["content"]
+    refused = here(*command, "--start", "nowhere", "--out", tmp_path / "refused")
+    assert refused.returncode == 2
+    assert "no start 'nowhere': toy has fetch" in refused.told
+
+
+def test_above_so_many_rules_the_consolidator_is_asked_and_bounded(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    command = (*BUILD, "--no-procedures", "--model", f"consolidator={scripted('never_done')}", "--max-rules", 3)
+    finished = here(*command, "--json", "--out", folder)
+    assert finished.returncode == 0, finished.told
+    asked = [event.scope for event in events(folder, "ask", "learn") if "/consolidator/" in event.scope]
+    assert asked
+    assert max(map(asked.count, asked)) == 4, "it asks to look at an episode for ever, and is stopped"
+    log = here("rules", folder, "log").stdout
+    assert "consolidator" in log
+    assert "deleted rule_3" in log
+    assert "rule_3" not in [rule["id"] for rule in here("rules", folder, "--json").result["rules"]]
+
+
+BREAKS = """
+from envs.toy import Toy
+
+
+class Fragile(Toy):
+    resets = 0
+
+    def begin(self, task):
+        Fragile.resets += 1
+        self.dead = getattr(self, "dead", False) or Fragile.resets in {dies}
+        if self.dead:
+            raise OSError("the world is gone")
+        return super().begin(task)
+"""
+
+
+@pytest.mark.parametrize(("dies", "procedures"), [((3,), 1), ((3, 4), 0)])
+def test_a_world_that_dies_while_a_procedure_is_verified_is_made_anew(
+    tmp_path: Path, dies: tuple[int, ...], procedures: int
+) -> None:
+    """Reset 1 is the first episode; 2, 3 and so on are verifications, each repeated once in a new world."""
+    (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
+    command = ("build", "--env", f"{tmp_path / 'fragile.py'}:Fragile", "--model", scripted(), "--types", "fetch")
+    finished = here(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
+    assert finished.returncode == 0, finished.told
+    assert finished.result["solved"] == 3
+    first = [e for e in events(tmp_path / "run", "outcome", "learn/0") if "/verification/0/" in e.scope]
+    assert [e.body["outcome"] for e in first].count("broken") == len(dies)
+    asked = asks(tmp_path / "run", "planner", "generalise_again")
+    assert len(asked) == (0 if procedures else 1), "a world that broke once is not the procedure's fault"
