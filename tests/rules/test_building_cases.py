@@ -70,7 +70,7 @@ def test_case_1_a_direct_success_is_not_classified(sandbox: Sandbox) -> None:
     assert made.change.batch.case is Case.DIRECT_SUCCESS
     assert roles(model, 0) == ["system", "user"]
     assert "Verdict" not in last(model, 0)
-    assert "The task was done without an error." in last(model, 0)
+    assert "The task was done, and no plan ended in an error." in last(model, 0)
 
 
 def test_case_2_learns_the_way_and_the_mistake(sandbox: Sandbox) -> None:
@@ -175,6 +175,19 @@ def test_the_builder_sees_rules_logs_episode_and_conclusion(sandbox: Sandbox) ->
     assert "It may be in box_1." in told
     assert "I looked into one box only." in told
     assert "agent.open('box_2')" in told
+
+
+def test_a_conclusion_that_only_repeats_the_episode_is_not_shown_twice(sandbox: Sandbox) -> None:
+    _, model = built(sandbox, INDIRECT, RULES, edits(STOP), conclusion=Conclusion(text="", code="agent.open('box_1')"))
+    assert last(model, 0).count("```python\nagent.open('box_1')\n```") == 1
+    assert "nothing was added to it" in last(model, 0)
+
+
+@pytest.mark.parametrize(("outcome", "texts"), [(Outcome.DIRECT_SUCCESS, ()), (INDIRECT, (RULES,))])
+def test_how_the_same_failed_elsewhere_is_told(sandbox: Sandbox, outcome: Outcome, texts: tuple[str, ...]) -> None:
+    scope, model = asking(*texts, edits(STOP))
+    build_rules(scope, sandbox, BOOK, episode(outcome), CONCLUSION, TERMS, elsewhere="Box_4 was locked there.")
+    assert "Box_4 was locked there." in last(model, 0)
 
 
 def test_without_cooperation_the_agents_thoughts_are_not_shown(sandbox: Sandbox) -> None:
