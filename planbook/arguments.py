@@ -182,7 +182,7 @@ def counts_of(text: str) -> tuple[int, ...]:
 
 def learning_of(given: dict[str, Any]) -> Learning:
     """Take out of the options what says how rules are built."""
-    start, rules_for = given.pop("start"), given.pop("rules_for")
+    start = given.pop("start")
     usual = usual_starts(load_world(given["env"]).name, given["split"] or "") if start is None and given["env"] else ()
     return Learning(
         start=tuple(filter(None, start.split(","))) if start is not None else usual,
@@ -190,7 +190,7 @@ def learning_of(given: dict[str, Any]) -> Learning:
         solved_after=given.pop("solved_after"),
         max_rules=given.pop("max_rules"),
         per_type=given.pop("per_type"),
-        rules_for=tuple(filter(None, rules_for.split(","))),
+        libraries_only=given.pop("libraries_only"),
         verify=given.pop("verify"),
         procedures=not given.pop("no_procedures"),
     )

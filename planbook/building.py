@@ -10,13 +10,13 @@ from planbook.arguments import Asked, by_role
 from planbook.commands import RUNS, play
 from planbook.covering import coverage_lines
 from planbook.curve import Curve, play_curve
-from planbook.knowing import learnt_in
 from planbook.lanes import Hosting
 from planbook.papers import Comparison, compare, lines, tables
 from planbook.printing import console, spending
 from planbook.run import LEARNT_LIBRARY, Config, Learning, Run, new_folder
 from planbook.stages import export_manuals
 from planbook.stages import formulate as formulate_rules
+from planbook.state import learnt_in
 from planbook.summary import Summary
 from planbook.voices import check_voices
 from planner import BudgetEnded, method

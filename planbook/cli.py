@@ -64,7 +64,7 @@ def run(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:
 
 @planbook.command()
 @click.option("--planner", default="automanual", help="The planning method whose episodes are learnt from.")
-@options(WORLD, TASKS, TERMS, BUILDING, ASKING, SPENDING, RUN)
+@options(WORLD, TASKS, TERMS, LIBRARY, BUILDING, ASKING, SPENDING, RUN)
 @click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
 @JSON
 def build(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:

@@ -16,9 +16,8 @@ from planbook.arguments import Asked
 from planbook.cost import building_cost, cost_line
 from planbook.covering import coverage_lines
 from planbook.divergence import Comparison, Sameness, replay_run
-from planbook.knowing import learnt_in, memory_of, remembering
+from planbook.knowing import memory_of, remembering
 from planbook.lanes import Hosting
-from planbook.learning import EVERYTHING, beginning
 from planbook.printing import (
     ERRORS,
     Live,
@@ -34,6 +33,7 @@ from planbook.run import Config, Entry, Run, new_folder
 from planbook.runner import recorded_endings, run_tasks
 from planbook.spending import check_money
 from planbook.stages import build, building_tasks, export
+from planbook.state import EVERYTHING, fresh_beginning, group_of, learnt_in
 from planbook.store import Watch
 from planbook.summary import Summary, summarise
 from planbook.voices import check_voices
@@ -75,7 +75,7 @@ def play(
     check_voices(config)
     check_money(config.models.values(), hosting.budget, hosting.prices)
     tasks = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
-    memory = beginning_memory(config)
+    memory = beginning_memory(config, tasks)
     if config.planner == "procedures":
         _check_procedures(memory, config, tasks)
     with closing(Run.create(out or new_folder(RUNS, config), config, tasks)) as run:
@@ -135,9 +135,12 @@ def _show_learnt(run: Run, out: Console) -> None:
     out.print(f"What was learnt is in {', '.join(map(str, folders))}", soft_wrap=True)
 
 
-def beginning_memory(config: Config) -> Memory:
+def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
     """The memory that a run plays with; of a building run, the one that it begins with."""
-    return remembering(config, beginning(config).knowledge) if config.learning else memory_of(config)
+    if config.learning is None:
+        return memory_of(config)
+    group = group_of(config.learning, tasks[0].type)
+    return remembering(config, fresh_beginning(config, group).knowledge)
 
 
 def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:

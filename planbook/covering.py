@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from manuals.coverage import Coverage, coverage, goals_of
-from planbook.learning import EVERYTHING, State, group_of
 from planbook.run import Run
+from planbook.state import EVERYTHING, State, group_of
 from rules import count
 
 
@@ -13,9 +13,8 @@ def coverage_of(run: Run, group: str, state: State) -> Coverage:
     learning = run.config.learning
     assert learning is not None
     tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
-    told = [task for task in tasks if not learning.rules_for or task.type in learning.rules_for]
     cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
-    return coverage(state.knowledge.rules, goals_of(told), cited)
+    return coverage(state.knowledge.rules, goals_of(tasks), cited)
 
 
 def coverage_lines(run: Run, group: str, state: State) -> Iterator[str]:

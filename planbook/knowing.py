@@ -1,21 +1,16 @@
 """What a run knows beforehand: from a building run, from a folder of what was learnt, or from the start alone."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from envs import Task
-from manuals import Manual, ProcedureLibrary, parse, read_knowledge, read_start, usual_starts, within
+from manuals import ProcedureLibrary, parse, read_knowledge, read_start, usual_starts, within
 from planbook.ablations import form_without
-from planbook.anew import SPOILT, already
-from planbook.learning import State, beginning, group_of, undone, with_undone
 from planbook.run import CONFIG_FILE, Config, Run
+from planbook.state import EVERYTHING, beginning, group_of, learnt_in, with_manual
 from planner import Memory, Recall
-from rules import Knowledge, LearntMemory, ablated, count
-
-LEARNT = re.compile(r"learn/(\d+)(/restart/\d+)?")
+from rules import Knowledge, LearntMemory, ablated
 
 
 class GroupedMemory:
@@ -55,43 +50,13 @@ def remembering(config: Config, knowledge: Knowledge) -> LearntMemory:
     return LearntMemory(knowledge, config.world, config.world_options, without=config.without, rule_tokens=tokens)
 
 
-def learnt_in(run: Run, after: int | None = None) -> dict[str, State]:
-    """What a building run knows, by group: in the end, or after so many episodes."""
-    assert run.config.learning is not None
-    tasks = {entry.index: entry.task.type for entry in run.entries()}
-    states: dict[str, State] = {}
-    taken_back = undone(run)
-    rows: Iterable[Any] = run.store.events("learn", "learnt")
-    for row in rows:
-        match = LEARNT.fullmatch(row.scope)
-        if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
-            group = group_of(run.config.learning, tasks[int(match[1])])
-            states[group] = with_undone(State.model_validate(row.body), group, taken_back)
-    return states or {group_of(run.config.learning, kind): beginning(run.config) for kind in tasks.values()}
-
-
-def with_manual(run: Run, group: str, state: State, tokens: int | None = None) -> Knowledge:
-    """The group's knowledge, with its manual if these rules were formulated."""
-    recorded = already(run, formulating_path(group, state))
-    if recorded is None:
-        return state.knowledge
-    manual = Manual.model_validate(recorded["manual"])
-    cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
-    return state.knowledge.model_copy(update={"manual": within(manual, state.knowledge.rules, tokens, cited)})
-
-
-def formulating_path(group: str, state: State) -> str:
-    """The scope in which the rules, as they stand, are formulated."""
-    return f"formulate/{group}/{len(state.history.entries)}"
-
-
 def _of_run(config: Config, folder: Path) -> Memory:
     with closing(Run.open(folder)) as run:
         by_group = {
             group: remembering(config, with_manual(run, group, state, config.rule_tokens))
             for group, state in learnt_in(run, config.after).items()
         }
-        return GroupedMemory(run.config, by_group, remembering(config, beginning(run.config).knowledge))
+        return GroupedMemory(run.config, by_group, remembering(config, beginning(run, EVERYTHING).knowledge))
 
 
 def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:

@@ -4,26 +4,22 @@ What was learnt from an episode is one event, ``learnt`` of the scope ``learn/IN
 killed takes up where it was: a step that has its event is not done again, one that had begun repeats its recorded part.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from envs import Task
-from manuals import read_start
 from planbook.ablations import form_without
 from planbook.anew import once
 from planbook.lanes import Lane
-from planbook.run import Config, Entry, Learning, Run
+from planbook.run import Config, Entry, Run
 from planbook.runner import last_path
+from planbook.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
 from planbook.store import Watch
 from planbook.verification import verifier
 from planner import Body, Ending, Outcome, Recall, Scope, Trajectory, conclude, read_trajectory, tell_trajectory
 from rules import (
     Citation,
-    History,
-    Knowledge,
-    Learnt,
     LearntMemory,
-    RuleBook,
     Terms,
     admit,
     build_rules,
@@ -33,43 +29,6 @@ from rules import (
     generalise,
     learn,
 )
-
-EVERYTHING = "all"
-"""The one group of tasks whose rules are kept together, unless each type is by itself."""
-
-
-class State(Learnt):
-    """What is known in a group of tasks after some episodes, and how it came about.
-
-    ``streaks`` counts the successes in a row of each task type; ``notes`` says what learning could not use.
-    """
-
-    knowledge: Knowledge
-    history: History
-    citations: tuple[Citation, ...] = ()
-    streaks: dict[str, int] = {}
-    notes: tuple[str, ...] = ()
-
-    def with_history(self, history: History) -> "State":
-        """The state with other rules."""
-        knowledge = self.knowledge.model_copy(update={"rules": history.book.active})
-        return self.model_copy(update={"history": history, "knowledge": knowledge})
-
-
-def beginning(config: Config) -> State:
-    """What is known before the first episode: the starts that the run names."""
-    assert config.learning is not None
-    start = read_start(config.world.name, config.learning.start)
-    left_out = set(config.without)
-    rules = () if "rules" in left_out else form_without(left_out).fitted(start.rules)
-    book = RuleBook.of(rules)
-    knowledge = Knowledge(world=config.world.name, rules=book.active, example=start.example)
-    return State(knowledge=knowledge, history=History(initial=book))
-
-
-def group_of(learning: Learning, task_type: str) -> str:
-    """The tasks that a type shares its rules with."""
-    return task_type if learning.per_type else EVERYTHING
 
 
 class Learner:
@@ -85,7 +44,12 @@ class Learner:
 
     def state(self, task_type: str) -> State:
         """What is known for tasks of a type."""
-        return self._states.get(group_of(self.learning, task_type)) or beginning(self._config)
+        group = group_of(self.learning, task_type)
+        if group not in self._states:
+            scope = Scope(self._run.journal(beginning_path(group)), beginning_path(group))
+            begun = scope.once("learnt", lambda: fresh_beginning(self._config, group).model_dump(mode="json"))
+            self._states[group] = State.model_validate(begun)
+        return self._states[group]
 
     def recall(self, task: Task) -> Recall:
         """What is known about tasks like this one."""
@@ -122,7 +86,7 @@ class Learner:
         if self.learning.procedures and kind in knowledge.skills and ending.outcome.solved:
             state, elsewhere = self._with_procedure(scope, state, entry, lane)
         blamed: frozenset[str] = frozenset()
-        if "rules" not in left_out and (not self.learning.rules_for or kind in self.learning.rules_for):
+        if "rules" not in left_out and not self.learning.libraries_only:
             terms = terms_of(config)
             built = build_rules(
                 scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, terms, elsewhere
@@ -218,19 +182,6 @@ def told_episodes(run: Run, ids: list[str]) -> str:
         raise LookupError(f"there is no episode {', '.join(unknown)}; ids read task/0, task/1 and so on")
     told = [(id, tell_trajectory(read_trajectory(*episode_events(run, entry)))) for id, entry in named.items() if entry]
     return "\n\n".join(f"# The episode {id}\n\n{text}" for id, text in told)
-
-
-def undone(run: Run) -> dict[tuple[str, int], int]:
-    """What was undone by hand: the entry to go back before, by group and by how many entries there were then."""
-    rows: Iterable[Any] = run.store.events("undo", "undo")
-    return {(row.body["group"], row.body["after"]): row.body["entry"] for row in rows}
-
-
-def with_undone(state: State, group: str, undone: Mapping[tuple[str, int], int]) -> State:
-    """The state after what was undone by hand at this point."""
-    while (entry := undone.get((group, len(state.history.entries)))) is not None:
-        state = state.with_history(state.history.undo(entry))
-    return state
 
 
 def _citation(trajectory: Trajectory, blamed: frozenset[str]) -> Citation:

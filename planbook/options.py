@@ -81,7 +81,7 @@ BUILDING = (
     ),
     click.option("--max-rules", default=12, type=click.IntRange(min=1), help="Rules before some are consolidated."),
     click.option("--per-type", is_flag=True, help="Rules of each task type by themselves."),
-    click.option("--rules-for", default="", metavar="T,...", help="Rules from these types only; else from all."),
+    click.option("--libraries-only", is_flag=True, help="Leave the rules as they are: learn only skills and the like."),
     click.option(
         "--verify", default="", metavar="SPLIT:N", help="Verify procedures on N more tasks of each type, too."
     ),

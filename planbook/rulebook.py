@@ -8,11 +8,10 @@ from typing import Any
 from manuals.coverage import coverage_table
 from planbook.covering import coverage_of
 from planbook.errors import BadArgument
-from planbook.knowing import learnt_in
-from planbook.learning import EVERYTHING, State
 from planbook.printing import console
 from planbook.run import Run
 from planbook.stages import export
+from planbook.state import EVERYTHING, State, learnt_in
 from rules import count, rule_text
 from rules.evidence import table
 

@@ -55,8 +55,8 @@ class Learning(BaseModel):
     max_rules: int = Field(default=12, ge=1)
     per_type: bool = False
     """Rules of each task type by themselves."""
-    rules_for: tuple[str, ...] = ()
-    """The types whose episodes make rules; of the others only skills and reflections are kept. Empty: all."""
+    libraries_only: bool = False
+    """Whether rules stay as they are: only skills, reflections and procedures are learnt (appendix D, all 53 types)."""
     procedures: bool = True
     """Whether successes are generalised into procedures."""
     verify: str = ""

@@ -12,11 +12,11 @@ from manuals.knowledge import MANUAL
 from manuals.writing import replace_files
 from planbook.anew import once
 from planbook.errors import BadArgument
-from planbook.knowing import formulating_path, learnt_in, with_manual
 from planbook.lanes import Hosting, Lane, side_by_side
-from planbook.learning import EVERYTHING, Learner
+from planbook.learning import Learner
 from planbook.run import Config, Entry, Run
 from planbook.runner import play_out, run_tasks
+from planbook.state import EVERYTHING, formulating_path, learnt_in, with_manual
 from planbook.store import Watch
 from planbook.summary import TYPE_SOLVED
 from planbook.voices import voices
@@ -50,11 +50,9 @@ def building_tasks(config: Config) -> list[Task]:
 
 
 def check_learning(config: Config) -> None:
-    """See that the types and the split which building was told of exist. Raises BadArgument."""
+    """See that the split on which procedures are verified exists. Raises BadArgument."""
     assert config.learning is not None
-    world, types, verify = config.world, config.learning.rules_for, config.learning.verify
-    if world.types and (unknown := sorted(set(types) - set(world.types))):
-        raise BadArgument(f"--rules-for {', '.join(unknown)}: the types there are: {', '.join(world.types)}")
+    world, verify = config.world, config.learning.verify
     split, _, count = verify.partition(":")
     if verify and not (split in world.splits and count.isdecimal() and int(count)):
         splits = ", ".join(world.splits)

@@ -14,7 +14,7 @@ def find(agent, thing, boxes):
     return None
 '''
 
-FETCH = '''
+FETCH = """
 for thing in {things!r}:
     # [Step 1] Find it
     box = find(agent, thing, {boxes!r})
@@ -22,9 +22,9 @@ for thing in {things!r}:
     # [Step 2] Bring it
     agent.take(thing, box)
     agent.put(thing)
-'''
+"""
 
-SOLVE = '''
+SOLVE = """
 def solve(agent, task):
     boxes = [word.strip(",.") for word in task.observation.split() if word.startswith("box_")]
     for thing in task.params["things"]:
@@ -33,7 +33,7 @@ def solve(agent, task):
                 agent.take(thing, box)
                 agent.put(thing)
                 break
-'''
+"""
 
 
 CONVERSATION = [""]

@@ -107,7 +107,7 @@ def _learning(played: Played, setting: Setting, split: str) -> Facts:
 
 
 def _building(played: Played, building: Config, learning: Learning, setting: Setting, split: str) -> Facts:
-    starts, rules_for = _for(split, setting.starts), _for(split, setting.rules_for)
+    starts = _for(split, setting.starts)
     if not all(model.endswith(setting.building_model) for model in played.builders):
         yield "building model", ", ".join(played.builders), setting.building_model
     yield "building planner", building.planner, "automanual"
@@ -118,12 +118,17 @@ def _building(played: Played, building: Config, learning: Learning, setting: Set
     yield "successes in a row that end a type", learning.solved_after, setting.solved_after
     yield "rules before they are consolidated", learning.max_rules, setting.max_rules
     yield "starting examples", _listed(learning.start, "none"), _listed(starts or (), "none")
-    yield "rules are built from", _listed(learning.rules_for, ALL_TYPES), _listed(rules_for or (), ALL_TYPES)
+    earlier = split in setting.rules_from_earlier
+    yield "rules are built from", _built_from(learning.libraries_only), _built_from(earlier)
     if learning.per_type:
         yield "rules", "of each task type by themselves", "shared by all types"
     if building.selection.ids or building.selection.types:
         chosen = building.selection.types or building.selection.ids
         yield "built on", ", ".join(chosen), ALL_TYPES
+
+
+def _built_from(earlier: bool) -> str:
+    return "an earlier run, on the types with feedback" if earlier else ALL_TYPES
 
 
 def _for(split: str, by_split: Mapping[str, T]) -> T | None:

@@ -63,9 +63,9 @@ class Setting(Told):
     solved_after: int
     max_rules: int
     starts: dict[str, tuple[str, ...]]
-    """The starting examples by the split that is tested; "" is any other, here and in the next two."""
-    rules_for: dict[str, tuple[str, ...]] = {}
-    """The types that rules were built from, where those are not all."""
+    """The starting examples by the split that is tested; "" is any other, here too."""
+    rules_from_earlier: tuple[str, ...] = ()
+    """The splits for which an earlier run made the rules, and this one added to the libraries only."""
 
 
 class Paper(Told):

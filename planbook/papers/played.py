@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from manuals import SHIPPED, read_knowledge, usual_starts
-from planbook.knowing import learnt_in, with_manual
 from planbook.run import CONFIG_FILE, Config, Run
+from planbook.state import learnt_in, with_manual
 from planbook.summary import Summary
 from rules import Knowledge
 

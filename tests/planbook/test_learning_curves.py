@@ -7,12 +7,11 @@ import pytest
 
 from planbook.cost import Reached, building_cost, cost_line, reached_after
 from planbook.covering import coverage_lines
-from planbook.knowing import learnt_in
-from planbook.learning import EVERYTHING
 from planbook.report.curves import Chart, charts
 from planbook.report.reading import read_run
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
+from planbook.state import EVERYTHING, learnt_in
 from tests.command import planbook, result
 from tests.reported import Page
 

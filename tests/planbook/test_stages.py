@@ -230,23 +230,30 @@ def index(scope: str) -> int:
     return int(scope.split("/")[1])
 
 
-def test_rules_from_some_types_only(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    finished = here(*BUILD, "--rules-for", "fetch", "--no-procedures", "--json", "--out", folder)
-    assert finished.returncode == 0, finished.stderr
-    kinds = {f"learn/{index(event.scope)}": event.body["task"]["type"] for event in events(folder, "task", "task")}  # type: ignore[index, call-overload]
-    built_from = {
-        event.scope.split("/builder")[0] for event in events(folder, "ask", "learn") if "/builder" in event.scope
-    }
-    assert {kinds[place] for place in built_from} == {"fetch"}
-    assert set(here("rules", folder, "--json").result["evidence"])
-    assert '"fetch_two"' in (folder / "learnt" / "toy" / "skills.json").read_text()
+def test_libraries_go_on_where_rules_stay(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    here(*BUILD, "--types", "fetch", "--no-procedures", "--json", "--out", first)
+    known = here("rules", first, "--json").result["rules"]
+    here(*BUILD, "--types", "fetch_two", "--library", first, "--libraries-only", "--json", "--out", second)
+    assert here("rules", second, "--json").result["rules"] == known
+    assert not [event for event in events(second, "ask", "learn") if "/builder" in event.scope]
+    skills = (second / "learnt" / "toy" / "skills.json").read_text()
+    assert '"fetch"' in skills
+    assert '"fetch_two"' in skills
 
 
-def test_rules_for_a_type_that_is_none_are_refused(tmp_path: Path) -> None:
-    refused = here(*BUILD, "--rules-for", "fetch,nonsense", "--out", tmp_path / "run")
-    assert refused.returncode == 2
-    assert "--rules-for nonsense: the types there are: fetch, fetch_two" in refused.told
+def test_building_goes_on_from_an_earlier_run_whatever_becomes_of_that(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    here(*BUILD, "--types", "fetch", "--json", "--out", first)
+    more = (*BUILD, "--types", "fetch_two", "--library", first, "--json", "--out", second)
+    built = here(*more).result
+    known = here("rules", second, "--json").result["rules"]
+    ids = [rule["id"] for rule in here("rules", first, "--json").result["rules"]]
+    assert [rule["id"] for rule in known][: len(ids)] == ids
+    here("rules", first, "undo", "1")
+    again = here(*more).result
+    assert (again["solved"], again["model_calls"]) == (built["solved"], built["model_calls"])
+    assert here("rules", second, "--json").result["rules"] == known
 
 
 @pytest.mark.parametrize("given", ["all", "all:x", "all:0", "nowhere:2", "all:2:3"])

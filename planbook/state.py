@@ -1,0 +1,127 @@
+"""What a building run knows: after each episode, by group of tasks, and as it was undone by hand."""
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from typing import Any
+
+from manuals import Manual, read_knowledge, read_start, within
+from planbook.ablations import form_without
+from planbook.anew import SPOILT, already
+from planbook.errors import BadArgument
+from planbook.run import CONFIG_FILE, SHIPPED_LIBRARY, Config, Learning, Run
+from rules import Citation, History, Knowledge, Learnt, RuleBook, count
+
+EVERYTHING = "all"
+"""The one group of tasks whose rules are kept together, unless each type is by itself."""
+
+
+LEARNT = re.compile(r"learn/(\d+)(/restart/\d+)?")
+
+
+class State(Learnt):
+    """What is known in a group of tasks after some episodes, and how it came about.
+
+    ``streaks`` counts the successes in a row of each task type; ``notes`` says what learning could not use.
+    """
+
+    knowledge: Knowledge
+    history: History
+    citations: tuple[Citation, ...] = ()
+    streaks: dict[str, int] = {}
+    notes: tuple[str, ...] = ()
+
+    def with_history(self, history: History) -> "State":
+        """The state with other rules."""
+        knowledge = self.knowledge.model_copy(update={"rules": history.book.active})
+        return self.model_copy(update={"history": history, "knowledge": knowledge})
+
+
+def group_of(learning: Learning, task_type: str) -> str:
+    """The tasks that a type shares its rules with."""
+    return task_type if learning.per_type else EVERYTHING
+
+
+def beginning(run: Run, group: str) -> State:
+    """What a run knew before its first episode: as it recorded it, else as it would begin now."""
+    recorded = already(run, beginning_path(group))
+    return State.model_validate(recorded) if recorded else fresh_beginning(run.config, group)
+
+
+def fresh_beginning(config: Config, group: str) -> State:
+    """What a building run would begin with now: the library that it builds on, else the starts that it names.
+
+    Raises BadStart, BadRun, BadKnowledge, BadArgument.
+    """
+    assert config.learning is not None
+    start = read_start(config.world.name, config.learning.start)
+    knowledge = Knowledge(world=config.world.name, rules=start.rules, example=start.example)
+    book = RuleBook.of(start.rules)
+    if config.library != SHIPPED_LIBRARY:
+        knowledge, book = _of_library(config, group)
+        knowledge = knowledge.model_copy(update={"example": knowledge.example or start.example, "manual": ""})
+    rules = () if "rules" in config.without else form_without(config.without).fitted(book.active)
+    book = RuleBook(active=rules, next_number=book.next_number)
+    return State(knowledge=knowledge.model_copy(update={"rules": rules}), history=History(initial=book))
+
+
+def beginning_path(group: str) -> str:
+    """The scope in which the beginning is recorded."""
+    return f"beginning/{group}"
+
+
+def _of_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
+    """What an earlier building run, or a folder, knows; numbers of rules that are gone stay taken."""
+    folder = config.library_folder
+    if not (folder / CONFIG_FILE).exists():
+        knowledge = read_knowledge(folder, config.world, config.world_options)
+        return knowledge, RuleBook.of(knowledge.rules)
+    with closing(Run.open(folder)) as run:
+        states = learnt_in(run)
+        if (state := states.get(group) or states.get(EVERYTHING)) is None:
+            raise BadArgument(f"{folder} knows nothing of {group}; it knows {', '.join(sorted(states))}")
+        return state.knowledge, state.history.book
+
+
+def learnt_in(run: Run, after: int | None = None) -> dict[str, State]:
+    """What a building run knows, by group: in the end, or after so many episodes."""
+    assert run.config.learning is not None
+    tasks = {entry.index: entry.task.type for entry in run.entries()}
+    states: dict[str, State] = {}
+    taken_back = undone(run)
+    rows: Iterable[Any] = run.store.events("learn", "learnt")
+    for row in rows:
+        match = LEARNT.fullmatch(row.scope)
+        if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
+            group = group_of(run.config.learning, tasks[int(match[1])])
+            states[group] = with_undone(State.model_validate(row.body), group, taken_back)
+    groups = {group_of(run.config.learning, kind) for kind in tasks.values()}
+    return states or {group: beginning(run, group) for group in sorted(groups)}
+
+
+def undone(run: Run) -> dict[tuple[str, int], int]:
+    """What was undone by hand: the entry to go back before, by group and by how many entries there were then."""
+    rows: Iterable[Any] = run.store.events("undo", "undo")
+    return {(row.body["group"], row.body["after"]): row.body["entry"] for row in rows}
+
+
+def with_undone(state: State, group: str, undone: Mapping[tuple[str, int], int]) -> State:
+    """The state after what was undone by hand at this point."""
+    while (entry := undone.get((group, len(state.history.entries)))) is not None:
+        state = state.with_history(state.history.undo(entry))
+    return state
+
+
+def with_manual(run: Run, group: str, state: State, tokens: int | None = None) -> Knowledge:
+    """The group's knowledge, with its manual if these rules were formulated."""
+    recorded = already(run, formulating_path(group, state))
+    if recorded is None:
+        return state.knowledge
+    manual = Manual.model_validate(recorded["manual"])
+    cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
+    return state.knowledge.model_copy(update={"manual": within(manual, state.knowledge.rules, tokens, cited)})
+
+
+def formulating_path(group: str, state: State) -> str:
+    """The scope in which the rules, as they stand, are formulated."""
+    return f"formulate/{group}/{len(state.history.entries)}"
