@@ -66,7 +66,10 @@ PLANS = st.sampled_from(
         "agent.open(",
     ]
 )
-VERBS = st.lists(st.sampled_from(["run", "run", "run", "mark", "rewind", "frame", "leave", "round"]), max_size=14)
+UNDONE = ["mark", "run", "rewind"]
+VERBS = st.lists(
+    st.sampled_from([UNDONE, ["run"], ["run"], ["mark"], ["rewind"], ["frame"], ["leave"], ["round"]]), max_size=10
+).map(lambda parts: [verb for part in parts for verb in part])
 
 
 @settings(max_examples=30)
@@ -108,6 +111,21 @@ def test_what_is_read_back_is_what_the_episode_saw(sandbox: Sandbox, verbs: list
     told = tell_trajectory(read)
     assert told.count("## Feedback") == len(playing.feedbacks)
     assert told.count("## First observation") == len(seen)
+
+
+def test_steps_that_a_rewind_took_back_are_read_as_undone(sandbox: Sandbox) -> None:
+    def strategy(playing: Episode, options: object) -> None:
+        playing.run("agent.open('box_1')")
+        mark = playing.mark()
+        playing.run("agent.open('box_2')\nagent.open('box_3')")
+        playing.rewind(mark)
+        playing.run("agent.open('box_4')")
+
+    journal = MemoryJournal()
+    ending = play(episode(sandbox, journal), strategy, Options())
+    (round_0,) = read_trajectory("task/3", events_of(journal)).rounds
+    assert [step.undone for step in round_0.steps] == [False, True, True, False]
+    assert ending.actions == 4
 
 
 def two_cells(playing: Episode, options: object) -> None:
