@@ -32,7 +32,7 @@ def live(kind: str, number: Any, arguments: list[str]) -> None:
     if kind == "pid":
         Path(number).write_text(str(os.getpid()))
     elif number:
-        Store.put_all = counted  # type: ignore[method-assign]
+        Store.put_all = counted  # type: ignore[method-assign, assignment]
     sys.argv = ["planbook", *arguments]
     main()
 
