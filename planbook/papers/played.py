@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from manuals import SHIPPED, read_knowledge, usual_starts
+from manuals import read_knowledge, usual_starts
 from planbook.knowing import learnt_in, with_manual
 from planbook.run import CONFIG_FILE, Config, Run
 from planbook.summary import Summary
@@ -69,7 +69,7 @@ def played(config: Config, summary: Summary) -> Played:
     """Look up what the run and its library hold. Raises BadRun, BadKnowledge."""
     with closing(Run.open(Path(summary.run))) as run:
         models = _asked(run)
-    library = Path(config.library) if config.library else SHIPPED
+    library = config.library_folder
     if not (library / CONFIG_FILE).exists():
         known = [read_knowledge(library, config.world, config.world_options)]
         return Played(config, summary, models, None, (), _formulated(known), _known(config, library))
