@@ -10,26 +10,10 @@ from pydantic import BaseModel
 
 from planbook import __version__, bench, building, commands, errors, inspection, rulebook
 from planbook import demo as demonstration
-from planbook.arguments import (
-    AFTER,
-    ASKING,
-    BUILDING,
-    CURVE,
-    JSON,
-    LIBRARY,
-    RUN,
-    SPENDING,
-    TASKS,
-    TERMS,
-    WORLD,
-    Asked,
-    budget_of,
-    counts_of,
-    learning_of,
-    options,
-)
+from planbook.arguments import Asked, budget_of, counts_of, learning_of
 from planbook.cost import show_cost
 from planbook.lanes import Hosting
+from planbook.options import AFTER, ASKING, BUILDING, CURVE, JSON, LIBRARY, RUN, SPENDING, TASKS, TERMS, WORLD, options
 from planbook.printing import ERRORS
 from planbook.report import report_runs
 
@@ -38,7 +22,7 @@ RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True})
 @click.version_option(__version__, message="%(version)s")
 def planbook() -> None:
     """Agents that plan in Python and learn a manual."""

@@ -44,6 +44,7 @@ from planner import (
     EventKind,
     GivenCode,
     Memory,
+    ModelError,
     checked_procedure,
     code_of,
     is_procedure,
@@ -96,6 +97,8 @@ def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None =
     run.sit_down(hosting.budget, hosting.prices)
     try:
         stopped = _play_with_progress(run, title, hosting, watch)
+    except ModelError as error:
+        raise type(error)(f"{error}. Then go on with: planbook run --resume {run.folder}") from error
     finally:
         run.stand_up()
     seconds = time.monotonic() - begun

@@ -9,12 +9,13 @@ from typing import Any
 from envs import Task
 from manuals import Manual, ProcedureLibrary, parse, read_knowledge, read_start, usual_starts, within
 from planbook.ablations import form_without
+from planbook.anew import SPOILT, already
 from planbook.learning import State, beginning, group_of, undone, with_undone
 from planbook.run import CONFIG_FILE, Config, Run
 from planner import Memory, Recall
 from rules import Knowledge, LearntMemory, ablated, count
 
-LEARNT = re.compile(r"learn/(\d+)")
+LEARNT = re.compile(r"learn/(\d+)(/restart/\d+)?")
 
 
 class GroupedMemory:
@@ -63,7 +64,7 @@ def learnt_in(run: Run, after: int | None = None) -> dict[str, State]:
     rows: Iterable[Any] = run.store.events("learn", "learnt")
     for row in rows:
         match = LEARNT.fullmatch(row.scope)
-        if match and (after is None or int(match[1]) < after):
+        if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
             group = group_of(run.config.learning, tasks[int(match[1])])
             states[group] = with_undone(State.model_validate(row.body), group, taken_back)
     return states or {group_of(run.config.learning, kind): beginning(run.config) for kind in tasks.values()}
@@ -71,7 +72,7 @@ def learnt_in(run: Run, after: int | None = None) -> dict[str, State]:
 
 def with_manual(run: Run, group: str, state: State, tokens: int | None = None) -> Knowledge:
     """The group's knowledge, with its manual if these rules were formulated."""
-    recorded = run.store.journal(formulating_path(group, state)).get(formulating_path(group, state), "learnt", 0)
+    recorded = already(run, formulating_path(group, state))
     if recorded is None:
         return state.knowledge
     manual = Manual.model_validate(recorded["manual"])

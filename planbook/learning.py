@@ -10,11 +10,13 @@ from typing import Any
 from envs import Task
 from manuals import read_start
 from planbook.ablations import form_without
+from planbook.anew import once
 from planbook.lanes import Lane
 from planbook.run import Config, Entry, Learning, Run
 from planbook.runner import last_path
+from planbook.store import Watch
 from planbook.verification import verifier
-from planner import Ending, Outcome, Recall, Scope, Trajectory, conclude, read_trajectory, tell_trajectory
+from planner import Body, Ending, Outcome, Recall, Scope, Trajectory, conclude, read_trajectory, tell_trajectory
 from rules import (
     Citation,
     History,
@@ -73,11 +75,12 @@ def group_of(learning: Learning, task_type: str) -> str:
 class Learner:
     """Holds what is known while a run goes on. One episode at a time: each step builds on the one before."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, watch: Watch | None = None) -> None:
+        """Begin with what the run began with; ``watch`` is told of each new event of learning."""
         assert run.config.learning is not None
         self._run, self._config, self.learning = run, run.config, run.config.learning
         self._states: dict[str, State] = {}
-        self._undone = undone(run)
+        self._undone, self._watch = undone(run), watch
         self._entries = run.entries()
 
     def state(self, task_type: str) -> State:
@@ -97,10 +100,12 @@ class Learner:
 
     def learn(self, entry: Entry, ending: Ending, lane: Lane) -> None:
         """Learn from an episode that is over. Raises ModelError, BudgetEnded, EpisodeStopped."""
-        path = learning_path(entry)
-        scope = Scope(self._run.journal(path), path, lane.roles.seeded(self._config.seed))
         group, before = group_of(self.learning, entry.task.type), self.state(entry.task.type)
-        recorded = scope.once("learnt", lambda: self._learn(scope, before, entry, ending, lane).model_dump(mode="json"))
+
+        def learnt(scope: Scope) -> Body:
+            return self._learn(scope, before, entry, ending, lane).model_dump(mode="json")
+
+        recorded = once(self._run, learning_path(entry), lane.roles.seeded(self._config.seed), learnt, self._watch)
         self._states[group] = with_undone(State.model_validate(recorded), group, self._undone)
 
     def _learn(self, scope: Scope, state: State, entry: Entry, ending: Ending, lane: Lane) -> State:
@@ -203,11 +208,15 @@ def episode_events(run: Run, entry: Entry) -> tuple[str, Iterable[Any]]:
 
 
 def told_episodes(run: Run, ids: list[str]) -> str:
-    """Episodes as the Consolidator sees them. Raises LookupError for an id that is none."""
+    """Episodes as the Consolidator sees them: as they were last started over. Raises LookupError for an id of none.
+
+    The logs of rules name an episode that was started over by the scope that it ended in: ``task/3/restart/1``.
+    """
     entries = {entry.path: entry for entry in run.entries()}
-    if unknown := [id for id in ids if id not in entries]:
+    named = {id: entries.get(id.partition("/restart/")[0]) for id in ids}
+    if unknown := [id for id, entry in named.items() if entry is None]:
         raise LookupError(f"there is no episode {', '.join(unknown)}; ids read task/0, task/1 and so on")
-    told = [(id, tell_trajectory(read_trajectory(*episode_events(run, entries[id])))) for id in ids]
+    told = [(id, tell_trajectory(read_trajectory(*episode_events(run, entry)))) for id, entry in named.items() if entry]
     return "\n\n".join(f"# The episode {id}\n\n{text}" for id, text in told)
 
 

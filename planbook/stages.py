@@ -10,6 +10,7 @@ from manuals import formulate as ask_formulator
 from manuals import types_to_build_on, write_knowledge
 from manuals.knowledge import MANUAL
 from manuals.writing import replace_files
+from planbook.anew import once
 from planbook.errors import BadArgument
 from planbook.knowing import formulating_path, learnt_in, with_manual
 from planbook.lanes import Hosting, Lane, side_by_side
@@ -68,7 +69,7 @@ def build(
     A run that was stopped or killed is taken up again by calling this once more. Without ``online``, all episodes are
     played before anything is learnt.
     """
-    learner, config = Learner(run), run.config
+    learner, config = Learner(run, watch), run.config
     offline = "online" in config.without
     if offline and not run_tasks(run, learner, on_ending, hosting=hosting, watch=watch):
         return False
@@ -115,13 +116,13 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
     roles = voices(config, run.meter.before_call, lambda: False)
     for group, state in states.items():
-        path = formulating_path(group, state)
-        scope = Scope(run.journal(path), path, roles)
         rules = state.knowledge.rules
         if rules:
-            scope.once(
-                "learnt",
-                lambda: _manual(scope, rules, config, tokens),  # noqa: B023 - called before the loop goes on
+            once(
+                run,
+                formulating_path(group, state),
+                roles,
+                lambda scope: _manual(scope, rules, config, tokens),  # noqa: B023 - called before the loop goes on
             )
 
 

@@ -149,11 +149,13 @@ class Store:
         self._engine.dispose()
 
     def _packed(self, body: Body, new: set[str]) -> str:
-        return json.dumps(self._pack(dict(body), new), ensure_ascii=False)
+        packed = self._pack(dict(body), new)
+        text = json.dumps(packed, ensure_ascii=False)
+        return text if _storable(text) else json.dumps(packed)
 
     def _pack(self, value: JsonValue, new: set[str]) -> JsonValue:
         if isinstance(value, str):
-            return {TEXT_KEY: self._keep(value, new)} if len(value) >= LONG_TEXT else value
+            return {TEXT_KEY: self._keep(value, new)} if len(value) >= LONG_TEXT and _storable(value) else value
         if isinstance(value, dict):
             return {_escaped(key): self._pack(item, new) for key, item in value.items()}
         if isinstance(value, list):
@@ -162,7 +164,7 @@ class Store:
 
     def _keep(self, text: str, new: set[str]) -> str:
         """The text's hash; ``new`` takes it until the transaction that adds the text is through."""
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
         if digest not in self._texts and digest not in new:
             self._writer.execute(ADD_TEXT, {"hash": digest, "body": text})
             new.add(digest)
@@ -214,6 +216,15 @@ def _unpacked(value: Any, connection: Connection, texts: dict[str, str]) -> Any:
             texts[digest] = connection.execute(select(TEXT.c.body).where(TEXT.c.hash == digest)).scalar_one()
         return texts[digest]
     return {key.removeprefix(ESCAPE): _unpacked(item, connection, texts) for key, item in value.items()}
+
+
+def _storable(text: str) -> bool:
+    """Whether SQLite takes the text: half of a surrogate pair has no UTF-8, and is kept as an escape of JSON."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _escaped(key: str) -> str:

@@ -1,11 +1,12 @@
 """Running a procedure on tasks, to see whether it holds before it is kept."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from envs import Selection, Task
 from planbook.lanes import Lane
 from planbook.run import Run
-from planner import Episode, Procedure, Scope, Terms, code_of, play, read_trajectory
+from planner import Ending, Episode, Outcome, Procedure, Scope, Terms, code_of, play, read_trajectory
 from planner.strategies.code import given_code
 from rules import Verification, verified
 
@@ -36,7 +37,22 @@ def set_aside(run: Run, kind: str) -> list[Task]:
 
 
 def _verified(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Task) -> Verification:
+    """How the procedure does on a task. A world that broke says nothing of it: once more then, with another world."""
+    for place in (scope, scope.child("again")):
+        ending = _ending(run, place, lane, procedure, task)
+        if ending.outcome is not Outcome.BROKEN:
+            return verified(read_trajectory(place.path, run.store.events(place.path)))
+    return Verification(task_id=task.id, solved=False, feedback=ending.message)
+
+
+def _ending(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Task) -> Ending:
+    """How an episode ended, from the record if it has ended already."""
+    recorded: Any = scope.journal.get(scope.path, "outcome", 0)
+    if recorded is not None:
+        return Ending.model_validate(recorded)
     terms = Terms(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
     episode = Episode(task, lane.world(), lane.sandbox, scope.journal, terms=terms, path=scope.path, guard=lane.guard)
-    play(episode, given_code, code_of(procedure))
-    return verified(read_trajectory(scope.path, run.store.events(scope.path)))
+    ending = play(episode, given_code, code_of(procedure))
+    if ending.outcome is Outcome.BROKEN:
+        lane.drop_world()
+    return ending

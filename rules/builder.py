@@ -17,7 +17,7 @@ ROLE: Final = "builder"
 
 @dataclass(frozen=True)
 class Built:
-    """What the Builder made of an episode. ``change`` is None where nothing changed; ``note`` then says why.
+    """What the Builder made of an episode. ``change`` is None where no edits were taken; ``note`` then says why.
 
     ``analysis`` is what the Builder said about whose fault an error was.
     """

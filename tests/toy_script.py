@@ -1,7 +1,7 @@
 """A scripted model for the toy world: plays every role of AutoManual, well enough to learn and to err on the way."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from planner.models import Message, Sampling
 
@@ -14,7 +14,7 @@ def find(agent, thing, boxes):
     return None
 '''
 
-FETCH = """
+FETCH = '''
 for thing in {things!r}:
     # [Step 1] Find it
     box = find(agent, thing, {boxes!r})
@@ -22,9 +22,9 @@ for thing in {things!r}:
     # [Step 2] Bring it
     agent.take(thing, box)
     agent.put(thing)
-"""
+'''
 
-SOLVE = """
+SOLVE = '''
 def solve(agent, task):
     boxes = [word.strip(",.") for word in task.observation.split() if word.startswith("box_")]
     for thing in task.params["things"]:
@@ -33,7 +33,7 @@ def solve(agent, task):
                 agent.take(thing, box)
                 agent.put(thing)
                 break
-"""
+'''
 
 
 CONVERSATION = [""]
@@ -171,6 +171,20 @@ def _edits(calls: str) -> str:
 def rubbish(messages: Sequence[Message], sampling: Sampling) -> str:
     """A model that never gives a usable reply, whatever it is asked."""
     return "I would rather talk about the weather."
+
+
+def no_procedure(messages: Sequence[Message], sampling: Sampling) -> str:
+    """A planner that never comes to a procedure."""
+    if "def solve(agent, task)" in messages[-1].content or "could not be used" in messages[-1].content:
+        return rubbish(messages, sampling)
+    return answer(messages, sampling)
+
+
+def said(messages: Sequence[Mapping[str, str]]) -> str:
+    """The scripted model behind a server, see tests/openai_server.py."""
+    return answer(
+        [Message.model_validate({name: each[name] for name in ("role", "content")}) for each in messages], Sampling()
+    )
 
 
 def never_done(messages: Sequence[Message], sampling: Sampling) -> str:

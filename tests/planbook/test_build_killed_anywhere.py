@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from planner.models import Message, Sampling
 from tests.command import ROOT
 from tests.flows import BUILD, events, files, here, history, table
 from tests.openai_server import Messages, Server, serving
-from tests.toy_script import answer
+from tests.toy_script import said
 
 KILLED = -signal.SIGKILL
 SERVED = ("build", "--env", "toy", "--model", "openai:served", "--types", "fetch", "--tasks-per-type", "3")
@@ -33,11 +32,6 @@ def lives(kills: list[Any], *arguments: object, url: str = "") -> list[int]:
     codes: list[int] = json.loads(done.stdout.splitlines()[-1])
     assert 99 not in codes, done.stderr
     return codes
-
-
-def said(messages: Messages) -> str:
-    """The scripted model behind a server."""
-    return answer([Message(role=each["role"], content=each["content"]) for each in messages], Sampling())
 
 
 @contextmanager

@@ -94,3 +94,15 @@ def test_keys_like_the_stores_own_come_back_as_they_were(tmp_path: Path, key: st
     store.put("task/0", "act", 0, body)
     assert [event.body for event in store.events()] == [body]
     store.close()
+
+
+@pytest.mark.parametrize("text", ["half \ud83d of a pair", "x" * LONG_TEXT + "\udcff"])
+def test_half_of_a_surrogate_pair_does_not_end_a_run(tmp_path: Path, text: str) -> None:
+    """A page or a script may bring one."""
+    body: dict[str, JsonValue] = {"observation": {"text": text}, "page": "ü" * LONG_TEXT}
+    store = Store(tmp_path / "run.db")
+    store.put("task/0", "act", 0, body)
+    store.close()
+    again = Store(tmp_path / "run.db")
+    assert [event.body for event in again.events()] == [body]
+    again.close()

@@ -51,6 +51,7 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "conclusion": (Conclusion(text="So.", code=CODE), Conclusion(text="")),
     "cooperation": (True, False),
     "defined": (["find"], []),
+    "elsewhere": ("It was dark there.", ""),
     "episode": ("task/3", "task/4"),
     "evidence": ({"rule_4": "cited in 2 episodes"}, {}),
     "example": (CODE, ""),
@@ -74,11 +75,14 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "pauses": (True, False),
     "problem": ("No code.", CODE),
     "reflection": (None, REFLECTION),
+    "refused": (2, 1, 0),
+    "repeated": (False, True),
     "rules": ([RULE], []),
     "same_type": (True, False),
     "skill": (SKILL, None),
     "solved": (1, 2),
     "surface": (SURFACE, EMPTY_SURFACE),
+    "taken": (5, 9),
     "thoughts": (True, False),
     "total": (4, 5),
     "tried": ("A procedure.", ""),
@@ -168,7 +172,7 @@ def test_code_comes_through_a_prompt_untouched(name: str, variable: str) -> None
 
 def test_what_is_told_of_a_rule_or_an_episode_is_there_or_an_error() -> None:
     with pytest.raises(UndefinedError):
-        ALL["planner/trajectory.j2"].render(trajectory={"rounds": []}, thoughts=True)
+        ALL["planner/trajectory.j2"].render(trajectory={"rounds": []}, thoughts=True, taken=0, refused=0)
 
 
 def test_every_form_of_rules_has_its_prompt() -> None:

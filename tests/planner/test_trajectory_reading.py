@@ -188,13 +188,23 @@ def of(cells: Iterable[Cell], ending: Ending, rounds: int = 1) -> str:
 
 
 def test_the_result_says_how_it_ended(sandbox: Sandbox) -> None:
-    assert of([], Ending(outcome=Outcome.DIRECT_SUCCESS)).endswith("The task was done, without any error.")
+    assert of([], Ending(outcome=Outcome.DIRECT_SUCCESS)).endswith("The task was done; no plan ended in an error.")
     assert of([], Ending(outcome=Outcome.INDIRECT_SUCCESS, error_steps=2)).endswith("The task was done.")
     over = Ending(outcome=Outcome.OUT_OF_BUDGET, cause="out_of_budget", actions=30)
     assert "all 30 actions that were allowed have been used up" in of([], over)
     assert of([], Ending(outcome=Outcome.FAILURE, cause="raised")).endswith("The task was not done.")
     two = of([], Ending(outcome=Outcome.FAILURE), rounds=2)
     assert two.index("## Round 1") < two.index("Scene 0.") < two.index("## Round 2") < two.index("Scene 1.")
+
+
+def test_actions_that_were_refused_are_counted(sandbox: Sandbox) -> None:
+    def strategy(playing: Episode, options: object) -> None:
+        playing.run("agent.open('box_1')\nagent.open('box_99')\nagent.take('moon', 'box_1')")
+
+    journal = MemoryJournal()
+    play(episode(sandbox, journal), strategy, Options())
+    told = tell_trajectory(read_trajectory("task/3", events_of(journal)))
+    assert "2 of the 3 actions were refused, and had no effect." in told
 
 
 def test_a_procedure_and_a_reply_without_code_are_told_as_such(sandbox: Sandbox) -> None:

@@ -1,0 +1,126 @@
+"""The options that commands share, in groups."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+WORLD = (
+    click.option("--env", default=None, help="The world: a name that `planbook envs` lists, or FILE.py:Class."),
+    click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the world."),
+    click.option("--paper-actions", is_flag=True, help="Only the actions of the papers: -o paper_actions=true."),
+)
+TASKS = (
+    click.option("--split", default=None, metavar="SPLIT[:N]", help="The split, and how many of its tasks."),
+    click.option("--types", default="", metavar="T,...", help="Task types."),
+    click.option("--seeds", default="", metavar="A-B", help="Seeds: A, A-B, or several with commas."),
+    click.option("--task", "ids", multiple=True, metavar="ID", help="One task by its id; may be given again."),
+    click.option("--repeats", default=1, type=click.IntRange(min=1), help="Play every task this many times."),
+)
+TERMS = (
+    click.option("--actions", default=None, type=click.IntRange(min=0), help="Actions an episode may take."),
+    click.option(
+        "--limit", "limits", multiple=True, metavar="NAME=VALUE", help="A limit of one plan: wall_seconds=20."
+    ),
+    click.option("--seed", default=0, help="Seed of the plans' random numbers."),
+)
+RUN = (
+    click.option("--jobs", default=1, type=click.IntRange(min=1), help="Episodes side by side."),
+    click.option(
+        "--allow-missing", multiple=True, metavar="MECHANISM", help="Run plans though the kernel lacks this mechanism."
+    ),
+    click.option(
+        "--out", default=None, type=click.Path(path_type=Path), help="The run's folder; a second time, go on."
+    ),
+)
+ASKING = (
+    click.option(
+        "--model",
+        "models",
+        multiple=True,
+        metavar="[ROLE=]MODEL",
+        help="Who answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME, none; for one role or all.",
+    ),
+    click.option(
+        "--sampling",
+        multiple=True,
+        metavar="[ROLE.]NAME=VALUE",
+        help="How replies are drawn: temperature=0.7, builder.max_tokens=4000, seed=null to send none.",
+    ),
+    click.option(
+        "--planner-option", "planner_options", multiple=True, metavar="NAME=VALUE", help="An option of the planner."
+    ),
+    click.option(
+        "--procedures-first", is_flag=True, help="Run a stored procedure first, and ask a model only when it fails."
+    ),
+    click.option("--without", multiple=True, metavar="NAME", help="Leave a part out (ablations)."),
+)
+SPENDING = (
+    click.option(
+        "--budget",
+        "budgets",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="What the run may spend at most: calls, tokens, money (US dollars), actions, seconds.",
+    ),
+    click.option(
+        "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
+    ),
+)
+BUILDING = (
+    click.option("--start", default=None, metavar="NAME,...", help="The examples to start from; else the usual ones."),
+    click.option("--tasks-per-type", default=6, type=click.IntRange(min=1), help="Tasks of each type to build on."),
+    click.option(
+        "--solved-after",
+        default=3,
+        type=click.IntRange(min=1),
+        help="Leave out the rest of a type after this many successes in a row.",
+    ),
+    click.option("--max-rules", default=12, type=click.IntRange(min=1), help="Rules before some are consolidated."),
+    click.option("--per-type", is_flag=True, help="Rules of each task type by themselves."),
+    click.option("--rules-for", default="", metavar="T,...", help="Rules from these types only; else from all."),
+    click.option(
+        "--verify", default="", metavar="SPLIT:N", help="Verify procedures on N more tasks of each type, too."
+    ),
+    click.option("--no-procedures", is_flag=True, help="Do not generalise successes into procedures."),
+)
+LIBRARY = (
+    click.option(
+        "--library",
+        default=None,
+        metavar="NAME|FOLDER",
+        help="What is known beforehand: shipped (the default), learnt, a building run, or a folder.",
+    ),
+    click.option(
+        "--rule-tokens",
+        default=None,
+        type=click.IntRange(min=100),
+        help="Tokens that the rules may have in a prompt: the manual is shortened, or rules are chosen by task.",
+    ),
+)
+AFTER = (
+    click.option("--after", default=None, type=click.IntRange(min=0), help="What a building run knew after N tasks."),
+)
+CURVE = (
+    click.option(
+        "--after",
+        default="",
+        metavar="N[,N...]",
+        help="What a building run knew after N tasks; several: a learning curve, a run for each below --out.",
+    ),
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
+
+
+def options(*groups: Iterable[Callable[[Any], Any]]) -> Callable[[Command], Command]:
+    """Add groups of options to a command."""
+
+    def add(command: Command) -> Command:
+        for option in reversed([option for group in groups for option in group]):
+            command = option(command)
+        return command
+
+    return add

@@ -1,0 +1,145 @@
+"""planbook rules: what was learnt, how it came about, and taking it back."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.flows import BUILD, asks, events, here, prompt, scripted
+
+SMALL = (*BUILD, "--no-procedures")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built") / "run"
+    assert here(*SMALL, "--out", folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path: Path, built: Path) -> Path:
+    """A run of one's own, to change."""
+    shutil.copytree(built, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def ids(folder: Path) -> list[str]:
+    return [rule["id"] for rule in here("rules", folder, "--json").result["rules"]]
+
+
+def test_rules_are_shown_with_what_speaks_for_them(built: Path) -> None:
+    shown = here("rules", built)
+    assert shown.returncode == 0
+    assert "rule_3 (Corrected Error)\n  When a thing is looked for, look into every box." in shown.stdout
+    assert "rule    type" in shown.stdout
+    one = here("rules", built, "show", "rule_3")
+    assert one.stdout.startswith("rule_3 (Corrected Error)")
+    assert "rule_0" not in one.stdout
+    found = here("rules", built, "--json").result
+    assert found["evidence"]["rule_0"]["cited"] == 6
+    assert found["changes"] == len(here("rules", built, "log").stdout.splitlines()) == 6
+
+
+def test_differences_between_states(built: Path) -> None:
+    assert here("rules", built, "diff", "0..1").stdout.count("+rule_3 (Corrected Error)") == 1
+    assert here("rules", built, "diff", "1").stdout == here("rules", built, "diff", "0..1").stdout
+    assert here("rules", built, "diff", "3..3").stdout == "No difference.\n"
+    assert "+rule_3" in here("rules", built, "diff").stdout, "from the beginning to the end"
+    assert here("rules", built, "diff", "..2").stdout == here("rules", built, "diff", "0..2").stdout
+    assert here("rules", built, "diff", "6..").stdout == "No difference.\n"
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        (("show", "rule_9"), "rule_9"),
+        (("diff", "3..99"), "there is no state 99; changes count from 1 to 6, and state 0 is the initial rules"),
+        (("diff", "x..2"), "'x' is no number; write diff A..B"),
+        (("diff", "0"), "changes count from 1"),
+        (("undo", "99"), "there is no change 99 to undo"),
+        (("undo", "0"), "there is no change 0 to undo"),
+        (("undo",), "'nothing' is no number; write undo N"),
+        (("undo", "first"), "'first' is no number; write undo N"),
+        (("show", "--group", "elsewhere"), "--group elsewhere: there are all"),
+    ],
+)
+def test_errors_are_one_line(built: Path, what: tuple[str, ...], says: str) -> None:
+    before = events(built)
+    refused = here("rules", built, *what)
+    assert refused.returncode == 2
+    assert says in refused.told
+    assert len(refused.stderr.strip().splitlines()) == 1
+    assert events(built) == before
+
+
+def test_a_run_that_builds_nothing_has_no_rules(tmp_path: Path) -> None:
+    here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
+    refused = here("rules", tmp_path / "run")
+    assert refused.returncode == 2
+    assert "is no building run" in refused.told
+
+
+def test_what_is_undone_is_gone_for_test_formulate_and_the_exported_files(run: Path, tmp_path: Path) -> None:
+    assert here("formulate", run).returncode == 0
+    undone = here("rules", run, "undo", 1)
+    assert undone.returncode == 0
+    assert undone.stdout.splitlines()[-1] == "   7  user: went back to before change 1"
+    assert ids(run) == ["rule_0", "rule_1", "rule_2"]
+    assert "rule_3" not in (run / "learnt" / "toy" / "rules.json").read_text()
+    assert not (run / "learnt" / "toy" / "manual.md").exists(), "it was made of other rules"
+    command = ("test", "--env", "toy", "--types", "fetch", "--library", run, "--model", scripted(), "--out")
+    assert here(*command, tmp_path / "listed").returncode == 0
+    assert here("formulate", run).returncode == 0
+    assert here(*command, tmp_path / "told").returncode == 0
+    for folder in (tmp_path / "listed", tmp_path / "told"):
+        assert "look into every box" not in prompt(asks(folder, "planner", "automanual/task")[0])
+    assert "# Manual of the toy world" in prompt(asks(tmp_path / "told", "planner", "automanual/task")[0])
+
+
+def test_an_undo_can_be_undone(run: Path) -> None:
+    before = here("rules", run, "--json").result["rules"]
+    here("rules", run, "undo", 1)
+    again = here("rules", run, "undo", 1)
+    assert again.returncode == 2
+    assert "undoing change 1 changes nothing" in again.told
+    assert here("rules", run, "undo", 7).returncode == 0
+    assert here("rules", run, "--json").result["rules"] == before
+    assert here("rules", run, "undo", 6).returncode == 0, "and undone again"
+
+
+def test_building_goes_on_from_what_was_undone(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    command = (*SMALL, "--json", "--out", folder)
+    assert here(*command, "--budget", "calls=8").returncode == 4
+    assert "rule_3" in ids(folder)
+    calls = len(asks(folder))
+    assert here("rules", folder, "undo", 1).returncode == 0
+    finished = here(*command, "--budget", "calls=1000")
+    assert finished.returncode == 0, finished.told
+    later = [prompt(each) for each in asks(folder)[calls:] if each["template"] == "automanual/task.j2"]
+    assert later
+    assert "## rule_3" not in later[0]
+    log = here("rules", folder, "log").stdout.splitlines()
+    assert [line for line in log if "user: went back to before change 1" in line]
+    assert "rule_3" not in ids(folder), "its id is not given again"
+
+
+def test_what_was_under_way_when_rules_were_undone_is_done_anew(tmp_path: Path) -> None:
+    """The Builder was asked for its verdict with rules that are now gone."""
+    folder = tmp_path / "run"
+    command = (*SMALL, "--json", "--out", folder)
+    number = next(
+        number
+        for number in range(6, 20)
+        if here(*command, "--budget", f"calls={number}").returncode == 4
+        and asks(folder)[-1]["template"] == "builder/classify.j2"
+        and len(events(folder, "learnt")) > 0
+    )
+    assert here("rules", folder, "undo", 1).returncode == 0
+    finished = here(*command, "--budget", "calls=1000")
+    assert finished.returncode == 0, finished.told
+    again = [each for each in asks(folder)[number:] if each["template"] == "builder/classify.j2"]
+    assert "look into every box" not in prompt(again[0]).split("# The episode")[0]
+    once_more = here("run", "--resume", folder, "--json")
+    assert once_more.result["model_calls"] == finished.result["model_calls"]

@@ -1,0 +1,109 @@
+"""The three stages as a newcomer runs them: an empty folder, a server's address and a key, and nothing else."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import ROOT
+from tests.flows import asks, here, scripted, table
+from tests.openai_server import Server, serving
+from tests.toy_script import said
+
+SMALL = ("--tasks-per-type", "2", "--no-procedures")
+
+
+def planbook(folder: Path, server: Server, *arguments: object) -> "subprocess.CompletedProcess[str]":
+    """Run a command in an environment that holds nothing but the server's address and the key."""
+    env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "the-key"}
+    command = [
+        sys.executable,
+        "-c",
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from planbook.cli import main; main()",
+    ]
+    return subprocess.run(
+        [*command, *map(str, arguments)], cwd=folder, env=env, capture_output=True, text=True, timeout=120
+    )
+
+
+def result(finished: "subprocess.CompletedProcess[str]") -> Any:
+    assert finished.returncode == 0, finished.stderr
+    return json.loads(finished.stdout.splitlines()[-1])
+
+
+def test_build_formulate_and_test_against_a_server_from_an_empty_folder(tmp_path: Path) -> None:
+    with serving(said) as server:
+        built = result(
+            planbook(tmp_path, server, "build", "--env", "toy", "--model", "openai:served", *SMALL, "--json")
+        )
+        run = tmp_path / built["run"]
+        assert built["run"].startswith("runs/")
+        assert built["model_calls"] == len(server.requests) == len(asks(run))
+        assert built["money"] is None, "nobody knows what this model costs"
+        manual = result(planbook(tmp_path, server, "formulate", built["run"], "--json"))
+        assert (tmp_path / manual["manuals"][0]).read_text().startswith("# Manual of the toy world")
+        command = ("test", "--env", "toy", "--library", built["run"], "--model", "openai:served", "--jobs", 2, "--json")
+        tested = result(planbook(tmp_path, server, *command))
+        calls = built["model_calls"] + 1 + tested["model_calls"]
+        assert len(server.requests) == calls
+        assert set(server.keys) == {"the-key"}
+        assert {request["model"] for request in server.requests} == {"served"}
+        usage = [each["reply"]["usage"] for each in asks(run)]
+        assert not any(each["estimated"] for each in usage)
+    assert {path.name for path in tmp_path.iterdir()} == {"runs"}
+    local = here("build", "--env", "toy", "--model", scripted(), *SMALL, "--json", "--out", tmp_path / "local").result
+    assert solved(built) == solved(local)
+
+
+def solved(summary: Any) -> dict[str, Any]:
+    return {name: value for name, value in table(summary).items() if "token" not in name and name != "money"}
+
+
+@pytest.mark.parametrize("kind", ["builder/", "automanual/task"])
+def test_ctrl_c_while_a_model_is_asked_stops_and_the_run_goes_on_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    def slowly(messages: Any) -> str:
+        text = said(messages)
+        if marks[kind] in messages[-1]["content"] and len(server.requests) > 3 and not hung:
+            hung.append(len(server.requests))
+            processes[0].send_signal(signal.SIGINT)
+            time.sleep(1.0)
+        return text
+
+    marks = {"builder/": "# What is asked now", "automanual/task": "# The task"}
+    hung: list[int] = []
+    processes: list[subprocess.Popen[str]] = []
+    with serving(slowly) as server:
+        for name, value in (("OPENAI_BASE_URL", server.url), ("OPENAI_API_KEY", "the-key"), ("PYTHONPATH", str(ROOT))):
+            monkeypatch.setenv(name, value)
+        command = [
+            sys.executable,
+            "-m",
+            "planbook",
+            "build",
+            "--env",
+            "toy",
+            "--model",
+            "openai:served",
+            *SMALL,
+            "--json",
+        ]
+        with subprocess.Popen(
+            [*command, "--out", tmp_path / "run"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            processes.append(process)
+            told, errors = process.communicate(timeout=60)
+        assert hung
+        assert process.returncode == 130, errors
+        summary = json.loads(told.splitlines()[-1])
+        assert summary["tasks"] == 4
+        assert summary["failures"]["not_run"] > 0
+        assert "Go on with: planbook run --resume" in errors
+        assert here("run", "--resume", tmp_path / "run").returncode == 0
+        assert len(server.requests) <= len(asks(tmp_path / "run")) + 1

@@ -1,0 +1,51 @@
+"""Earlier episodes, as the Consolidator asks for them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from envs import Selection
+from planbook.learning import told_episodes
+from planbook.run import Config, Run
+from planbook.runner import DIVERGED, run_tasks
+from planner import Ending, NoMemory, Outcome
+
+CONFIG = Config(
+    planner="code",
+    planner_options={"code": "print(agent.open('box_1'))"},
+    env="toy",
+    actions=9,
+    selection=Selection(ids=("fetch/0", "fetch/1")),
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """Two episodes played; the first diverged from its record once, and was started over."""
+    opened = Run.create(tmp_path / "run", CONFIG, CONFIG.world.tasks(CONFIG.selection))
+    diverged = Ending(outcome=Outcome.BROKEN, cause=DIVERGED)
+    opened.store.put("task/0", "outcome", 0, diverged.model_dump(mode="json"))
+    opened.sit_down(None, None)
+    assert run_tasks(opened, NoMemory(), lambda entry, ending: None)
+    yield opened
+    opened.close()
+
+
+def test_several_are_told_at_once_in_the_order_they_were_asked_for(run: Run) -> None:
+    told = told_episodes(run, ["task/1", "task/0"])
+    assert told.index("# The episode task/1") < told.index("# The episode task/0")
+    assert told.count("You open box_1") >= 2
+
+
+def test_an_episode_that_was_started_over_is_found_by_either_name(run: Run) -> None:
+    """Logs name it as the Builder saw it."""
+    again, plain = (told_episodes(run, [id]) for id in ("task/0/restart/1", "task/0"))
+    assert again.splitlines()[0] == "# The episode task/0/restart/1"
+    assert again.splitlines()[1:] == plain.splitlines()[1:]
+
+
+@pytest.mark.parametrize("id", ["task/2", "fetch/0", "task/9/restart/1", ""])
+def test_an_id_that_is_none_is_told_with_those_that_may_be(run: Run, id: str) -> None:
+    with pytest.raises(LookupError, match=f"there is no episode {id}; ids read task/0, task/1 and so on"):
+        told_episodes(run, ["task/1", id])

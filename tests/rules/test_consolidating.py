@@ -1,0 +1,127 @@
+"""The Consolidator: it always ends, sees what it asked for, and never deletes what tasks are solved with."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pytest
+
+from rules import Change, RuleBook, consolidate
+from rules.consolidator import ROUNDS
+from sandbox import Sandbox
+from tests.rules.given import BOOK
+from tests.rules.replies import Replies
+from tests.rules.told import TERMS, asking, edits, last, roles
+
+STOP = "stop_generating()"
+PAST = {"task/1": "The first\nepisode.", "task/2": "The second\nepisode."}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as shared:
+        yield shared
+
+
+def trajectories(ids: list[str]) -> str:
+    return "\n\n".join(PAST[id] for id in ids)
+
+
+def consolidated(
+    sandbox: Sandbox, *texts: str, evidence: Mapping[str, str] | None = None
+) -> tuple[RuleBook, Sequence[Change], Replies]:
+    scope, model = asking(*texts)
+    book, changes = consolidate(scope, sandbox, BOOK, evidence or {}, trajectories, TERMS)
+    return book, changes, model
+
+
+def test_a_merge_is_an_update_and_a_deletion(sandbox: Sandbox) -> None:
+    merged = edits(
+        'update_rule("rule_2", example="# [Step 1] find; box_9 cannot be taken from", log="took rule_3 up")',
+        'delete_rule("rule_3")',
+        STOP,
+    )
+    book, changes, model = consolidated(sandbox, merged)
+    assert book.ids == ("rule_0", "rule_1", "rule_2")
+    assert "box_9 cannot be taken from" in book.rule("rule_2").example
+    (change,) = changes
+    assert (change.batch.who, [each.id for each in change.touched]) == ("consolidator", ["rule_2", "rule_3"])
+    assert change.on(BOOK) == book
+    assert len(model.asked) == 1
+
+
+def test_a_model_that_never_stops_is_stopped(sandbox: Sandbox) -> None:
+    endless = [edits(f'update_rule("rule_0", log="round {number}")') for number in range(20)]
+    book, changes, model = consolidated(sandbox, *endless)
+    assert len(model.asked) == len(changes) == ROUNDS
+    assert book.rule("rule_0").log == tuple(f"round {number}" for number in range(ROUNDS))
+    assert [f"You have {left} block" in last(model, ROUNDS - left) for left in range(1, ROUNDS + 1)] == [True] * ROUNDS
+    lengths = [len(asked) for asked in model.asked]
+    assert lengths == [2, 4, 6, 8]
+
+
+def test_a_model_whose_edits_are_always_refused_is_stopped_too(sandbox: Sandbox) -> None:
+    book, changes, model = consolidated(sandbox, *[edits('delete_rule("rule_1")')] * 20)
+    assert (book, changes, len(model.asked)) == (BOOK, (), 3)
+
+
+@pytest.mark.parametrize("id", ["rule_1", "rule_2"])
+def test_what_tasks_are_solved_with_is_never_deleted(sandbox: Sandbox, id: str) -> None:
+    tried = edits('update_rule("rule_0", log="merged")', f'delete_rule("{id}")', STOP)
+    book, changes, model = consolidated(sandbox, tried, edits(STOP))
+    assert "must not be deleted, or merged into another: keep it" in last(model, 1)
+    assert (book, changes) == (BOOK, ())
+
+
+@pytest.mark.parametrize("type", ["Special Phenomenon", "Corrected Error"])
+def test_nor_made_into_something_that_may_be_deleted(sandbox: Sandbox, type: str) -> None:
+    tried = edits(f'update_rule("rule_2", type="{type}")', STOP)
+    book, _, model = consolidated(sandbox, tried, edits(STOP))
+    assert "the type of a Success Process rule must not be changed" in last(model, 1)
+    assert book == BOOK
+
+
+def test_no_new_rule_is_written(sandbox: Sandbox) -> None:
+    _, changes, model = consolidated(sandbox, edits('write_rule("New.", type="Special Phenomenon")'), edits(STOP))
+    assert "has no action or attribute write_rule" in last(model, 1)
+    assert changes == ()
+
+
+def test_episodes_that_it_asks_for_are_in_the_next_prompt(sandbox: Sandbox) -> None:
+    book, changes, model = consolidated(sandbox, edits('get_trajectory(["task/2", "task/1"])'), edits(STOP))
+    assert "The second\nepisode.\n\nThe first\nepisode." in last(model, 1)
+    assert roles(model, 1) == ["system", "user", "assistant", "user"]
+    assert (book, changes) == (BOOK, ())
+
+
+def test_looking_and_editing_in_one_block(sandbox: Sandbox) -> None:
+    both = edits('update_rule("rule_0", log="looked at task/1")', 'get_trajectory(["task/1"])')
+    book, changes, model = consolidated(sandbox, both, edits('delete_rule("rule_3")', STOP))
+    assert "The first\nepisode." in last(model, 1)
+    assert "looked at task/1" in last(model, 1), "the rules are told as they stand now"
+    assert len(changes) == 2
+    assert book.ids == ("rule_0", "rule_1", "rule_2")
+
+
+def test_an_episode_that_is_none_is_told(sandbox: Sandbox) -> None:
+    _, _, model = consolidated(sandbox, edits('get_trajectory(["task/9"])'), edits(STOP))
+    assert "task/9" in last(model, 1)
+    assert "nothing was changed" in last(model, 1)
+
+
+def test_a_block_that_shows_nothing_is_told_so(sandbox: Sandbox) -> None:
+    _, _, model = consolidated(sandbox, edits('update_rule("rule_0", log="x")'), edits(STOP))
+    assert "Your last block was run. It printed nothing." in last(model, 1)
+
+
+def test_evidence_stands_with_its_rule(sandbox: Sandbox) -> None:
+    said = {"rule_0": "cited in 2 episodes, obeyed in 1, solved 1", "rule_7": "cited in 9 episodes"}
+    _, _, model = consolidated(sandbox, edits(STOP), evidence=said)
+    told = last(model, 0)
+    assert told.index("## rule_0") < told.index("cited in 2 episodes, obeyed in 1, solved 1") < told.index("## rule_1")
+    assert "cited in 9 episodes" not in told, "of a rule that is gone"
+    assert "Given by the user." in told
+    assert "# The rules now: 4, with room for 12" in told
+
+
+def test_what_was_done_before_an_unusable_reply_stays(sandbox: Sandbox) -> None:
+    book, changes, model = consolidated(sandbox, edits('delete_rule("rule_3")'), "Done.", "Done.", "Done.")
+    assert (book.ids, len(changes), len(model.asked)) == (("rule_0", "rule_1", "rule_2"), 1, 4)
