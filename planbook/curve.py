@@ -70,8 +70,8 @@ def play_curve(
 
 
 def _cost_of(config: Config, after: Sequence[int]) -> BuildingCost:
-    folder = Path(config.library)
-    if not config.library or not (folder / CONFIG_FILE).exists():
+    folder = config.library_folder
+    if not (folder / CONFIG_FILE).exists():
         raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
     with closing(Run.open(folder)) as run:
         cost, tasks = building_cost(run), len(run.entries())

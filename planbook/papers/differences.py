@@ -94,7 +94,7 @@ def _planning(played: Played, paper: Paper, setting: Setting) -> Facts:
 def _learning(played: Played, setting: Setting, split: str) -> Facts:
     config, building = played.config, played.building
     if building is None or building.learning is None:
-        origin = f"from {config.library}, no building run"
+        origin = f"the library {config.library}, whose building run is not at hand"
         yield "what was learnt", origin if played.learnt else "nothing", "from a building run"
         return
     if config.after is not None:

@@ -281,14 +281,14 @@ def test_a_planner_that_learnt_nothing_is_no_row_of_the_papers(tmp_path: Path) -
 
 
 def test_a_world_that_is_in_no_paper_is_told_in_a_line(tmp_path: Path) -> None:
-    finished = planbook("test", "--env", "toy", "--table", "--out", tmp_path / "run", "--json")
+    finished = planbook("test", "--env", "toy", "--library", "shipped", "--table", "--out", tmp_path / "run", "--json")
     assert finished.returncode == 0, finished.stderr
     assert result(finished)["table"] is None
     assert "The paper has no figures for toy; it has them for alfworld and miniwob." in finished.stderr
 
 
 def test_the_command_again_adds_the_table_and_plays_nothing(tmp_path: Path) -> None:
-    command = "test --env alfworld --split generated:6 --seeds 1000 --model none --json --out".split()
+    command = "test --env alfworld --split generated:6 --seeds 1000 --library shipped --model none --json --out".split()
     first = result(planbook(*command, tmp_path / "run"))
     assert "table" not in first
     with closing(Run.open(tmp_path / "run")) as run:
