@@ -10,8 +10,8 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from envs import Environment, Selection, load_world
 from manuals import usual_starts
+from planbook.config import LIBRARIES, RECORDINGS, SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
-from planbook.run import LIBRARIES, RECORDINGS, SHIPPED_LIBRARY, Config, Learning
 from planner import Budget, method
 from planner.asking import DEFAULT
 from planner.models import Sampling

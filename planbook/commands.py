@@ -13,6 +13,7 @@ from envs import Task
 from planbook import errors
 from planbook.ablations import check_ablations
 from planbook.arguments import Asked
+from planbook.config import Config
 from planbook.cost import building_cost, cost_line
 from planbook.covering import coverage_lines
 from planbook.divergence import Comparison, Sameness, replay_run
@@ -29,7 +30,7 @@ from planbook.printing import (
     spending_lines,
     summary_table,
 )
-from planbook.run import Config, Entry, Run, new_folder
+from planbook.run import Entry, Run, new_folder
 from planbook.runner import recorded_endings, run_tasks
 from planbook.spending import check_money
 from planbook.stages import build, building_tasks, export

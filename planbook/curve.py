@@ -8,10 +8,11 @@ from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 
 from planbook import errors
+from planbook.config import Config
 from planbook.cost import BuildingCost, Reached, building_cost, reached_after
 from planbook.papers import Comparison
 from planbook.printing import console
-from planbook.run import CONFIG_FILE, Config, Run
+from planbook.run import CONFIG_FILE, Run
 from planbook.statistics import wilson
 from planbook.summary import Summary
 

@@ -6,9 +6,10 @@ from typing import Any
 from planbook import building, errors
 from planbook.arguments import Asked
 from planbook.commands import RUNS, play
+from planbook.config import Learning
 from planbook.lanes import Hosting
 from planbook.printing import console
-from planbook.run import Learning, new_folder
+from planbook.run import new_folder
 from planbook.summary import Summary
 
 ALFWORLD_TASKS = Asked(env="alfworld", split="generated:60", seeds="0-9")

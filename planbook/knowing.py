@@ -7,7 +7,8 @@ from pathlib import Path
 from envs import Task
 from manuals import ProcedureLibrary, parse, read_knowledge, read_start, usual_starts, within
 from planbook.ablations import form_without
-from planbook.run import CONFIG_FILE, Config, Run
+from planbook.config import Config
+from planbook.run import CONFIG_FILE, Run
 from planbook.state import EVERYTHING, beginning, group_of, learnt_in, with_manual
 from planner import Memory, Recall
 from rules import Knowledge, LearntMemory, ablated

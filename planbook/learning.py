@@ -10,8 +10,9 @@ from typing import Any
 from envs import Task
 from planbook.ablations import form_without
 from planbook.anew import once
+from planbook.config import Config
 from planbook.lanes import Lane
-from planbook.run import Config, Entry, Run
+from planbook.run import Entry, Run
 from planbook.runner import last_path
 from planbook.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
 from planbook.store import Watch

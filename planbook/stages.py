@@ -11,10 +11,11 @@ from manuals import types_to_build_on, write_knowledge
 from manuals.knowledge import MANUAL
 from manuals.writing import replace_files
 from planbook.anew import once
+from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.lanes import Hosting, Lane, side_by_side
 from planbook.learning import Learner
-from planbook.run import Config, Entry, Run
+from planbook.run import Entry, Run
 from planbook.runner import play_out, run_tasks
 from planbook.state import EVERYTHING, formulating_path, learnt_in, with_manual
 from planbook.store import Watch

@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Callable
 
+from planbook.config import Config
 from planbook.errors import BadArgument
-from planbook.run import Config
 from planner import Roles, method
 from planner.asking import DEFAULT, no_model
 from planner.models import Model, load_model

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from envs import Action, Observation, Selection, Task
 from envs.toy import Toy
-from planbook.run import Config, Entry, Run
+from planbook.config import Config
+from planbook.run import Entry, Run
 from planner import (
     METHODS,
     AutoManualOptions,

@@ -17,7 +17,8 @@ import pytest
 
 from envs import Selection
 from envs.toy import Toy
-from planbook.run import Config, Run
+from planbook.config import Config
+from planbook.run import Run
 from planbook.runner import run_tasks
 from planner import METHODS, AutoManualOptions, Episode, FeedbackKind, MemoryJournal, NoMemory, Terms, play
 from planner.asking import Roles

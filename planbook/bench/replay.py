@@ -9,8 +9,9 @@ from envs import MissingRequirement, Task, load_world
 from manuals import ProcedureLibrary
 from planbook.arguments import Asked
 from planbook.bench import Row
+from planbook.config import Config
 from planbook.lanes import Hosting
-from planbook.run import Config, Run
+from planbook.run import Run
 from planbook.runner import run_tasks
 from planner import Ending
 

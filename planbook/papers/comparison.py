@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict
 
+from planbook.config import Config
 from planbook.papers.differences import Difference, differences
 from planbook.papers.figures import Figures, Paper, Row, automanual
 from planbook.papers.played import Played, played
-from planbook.run import Config
 from planbook.summary import Summary
 
 ABLATIONS = "ablations"

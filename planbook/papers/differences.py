@@ -5,9 +5,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from planbook.config import Config, Learning
 from planbook.papers.figures import Paper, Setting
 from planbook.papers.played import Played
-from planbook.run import Config, Learning
 from planner import Outcome
 from planner.asking import DEFAULT
 from planner.models import Sampling

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from manuals import read_knowledge, usual_starts
-from planbook.run import CONFIG_FILE, Config, Run
+from planbook.config import Config
+from planbook.run import CONFIG_FILE, Run
 from planbook.state import learnt_in, with_manual
 from planbook.summary import Summary
 from rules import Knowledge

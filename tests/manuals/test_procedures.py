@@ -7,8 +7,9 @@ import pytest
 
 from envs import MissingRequirement, Selection, load_world
 from manuals import ProcedureLibrary
+from planbook.config import Config
 from planbook.lanes import Hosting
-from planbook.run import Config, Run
+from planbook.run import Run
 from planbook.runner import recorded_endings, run_tasks
 from planner import read_procedure
 from tests.browser import need_browser

@@ -13,8 +13,9 @@ from envs import Selection
 from envs.miniwob import Miniwob, chromium
 from envs.miniwob.watchdog import processes_naming
 from manuals import ProcedureLibrary
+from planbook.config import Config
 from planbook.lanes import Hosting
-from planbook.run import Config, Entry, Run
+from planbook.run import Entry, Run
 from planbook.runner import recorded_endings, run_tasks
 from planbook.summary import summarise
 from planner import Body, Ending, EventKind, Outcome

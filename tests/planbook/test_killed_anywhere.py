@@ -21,7 +21,8 @@ from pathlib import Path
 from envs import Selection
 from envs.toy import Toy
 from planbook.errors import BadRun
-from planbook.run import Config, Run
+from planbook.config import Config
+from planbook.run import Run
 
 CONFIG = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=2))
 TASKS = Toy.tasks(CONFIG.selection)
@@ -87,7 +88,8 @@ from envs import Selection
 from envs.toy import Toy
 from manuals import ProcedureLibrary
 from planbook.lanes import Hosting
-from planbook.run import Config, Run
+from planbook.config import Config
+from planbook.run import Run
 from planbook.runner import run_tasks
 
 folder, left = Path(sys.argv[1]), int(sys.argv[2])

@@ -14,9 +14,10 @@ from rich.console import Console
 from envs import Selection, Task, load_world
 from envs.alfworld.task_types import TYPES
 from planbook.ablations import ABLATIONS
+from planbook.config import Config, Learning
 from planbook.papers import Comparison, compare, lines, tables
 from planbook.papers.figures import automanual
-from planbook.run import Config, Learning, Run
+from planbook.run import Run
 from planbook.runner import recorded_endings
 from planbook.state import EVERYTHING, fresh_beginning
 from planbook.summary import Summary, summarise

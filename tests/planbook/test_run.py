@@ -6,8 +6,9 @@ import pytest
 
 from envs import Selection
 from envs.toy import Toy
+from planbook.config import Config
 from planbook.errors import BadRun
-from planbook.run import Config, Run, new_folder
+from planbook.run import Run, new_folder
 
 CONFIG = Config(planner="procedures", env="toy", actions=30)
 TASKS = Toy.tasks(Selection())

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from envs import Selection
-from planbook.run import Config, Run
+from planbook.config import Config
+from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
 from planner import Budget, BudgetEnded, Meter, Spent

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from envs import Selection
+from planbook.config import Config
 from planbook.learning import told_episodes
-from planbook.run import Config, Run
+from planbook.run import Run
 from planbook.runner import DIVERGED, run_tasks
 from planner import Ending, NoMemory, Outcome
 

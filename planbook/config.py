@@ -1,0 +1,88 @@
+"""What a run is asked to do."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from envs import Environment, Selection, load_world
+from manuals import SHIPPED
+from planner.models import Sampling
+from sandbox import Limits
+
+SHIPPED_LIBRARY, LEARNT_LIBRARY = "shipped", "learnt"
+LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNT_LIBRARY: SHIPPED / "learnt"}
+"""The libraries that ship: procedures written by hand, and what a recorded building run has learnt."""
+RECORDINGS = SHIPPED / "recordings"
+"""The recordings that ship, for ``recorded:NAME``."""
+
+
+class Learning(BaseModel):
+    """How rules are built (AutoManual, appendix D)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: tuple[str, ...] = ()
+    """The examples to start from, with their rules."""
+    tasks_per_type: int = Field(default=6, ge=1)
+    solved_after: int = Field(default=3, ge=1)
+    """Successes in a row after which a type's other tasks are left out."""
+    max_rules: int = Field(default=12, ge=1)
+    per_type: bool = False
+    """Rules of each task type by themselves."""
+    libraries_only: bool = False
+    """Whether rules stay as they are: only skills, reflections and procedures are learnt (appendix D, all 53 types)."""
+    procedures: bool = True
+    """Whether successes are generalised into procedures."""
+    verify: str = ""
+    """SPLIT:N, tasks beside the building tasks that a procedure must solve: N of each type."""
+
+
+class Config(BaseModel):
+    """What a run was asked to do. Two configurations that are equal give the same episodes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    planner: str
+    planner_options: dict[str, JsonValue] = Field(default_factory=dict)
+    env: str
+    env_options: dict[str, JsonValue] = Field(default_factory=dict)
+    selection: Selection = Selection()
+    repeats: int = Field(default=1, ge=1)
+    actions: int = Field(ge=0)
+    """Actions that one episode may take."""
+    limits: Limits = Limits()
+    seed: int = 0
+    library: str = SHIPPED_LIBRARY
+    """What is known beforehand: the name of a library that ships, or a folder (a building run's too)."""
+    after: int | None = Field(default=None, ge=0)
+    """Of a building run as library: what it knew after so many episodes."""
+    rule_tokens: int | None = Field(default=None, ge=100)
+    """Tokens that the rules may have in a prompt: a manual is shortened, of a list the rules that fit are chosen."""
+    models: dict[str, str] = Field(default_factory=dict)
+    """Model by role; ``default`` stands for the roles that are not named."""
+    sampling: dict[str, Sampling] = Field(default_factory=dict)
+    """Sampling by role, likewise."""
+    without: tuple[str, ...] = ()
+    """What is left out (ablations)."""
+    learning: Learning | None = None
+    """How rules are built from the episodes; None if nothing is learnt."""
+
+    @property
+    def title(self) -> str:
+        """What plays, in a word: the planner, or the plan file that was given."""
+        return str(self.planner_options.get("source", self.planner))
+
+    @property
+    def library_folder(self) -> Path:
+        """Where the library is."""
+        return LIBRARIES.get(self.library) or Path(self.library)
+
+    @property
+    def world(self) -> type[Environment]:
+        """The world's class. Raises UnknownWorld."""
+        return load_world(self.env)
+
+    @property
+    def world_options(self) -> BaseModel:
+        """The world's options, in its own model."""
+        return self.world.Options.model_validate(self.env_options)
