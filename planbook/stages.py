@@ -22,8 +22,10 @@ from planbook.store import Watch
 from planbook.summary import TYPE_SOLVED
 from planbook.voices import voices
 from planner import Ending, Outcome, Scope
-from rules import Rule
+from rules import Rule, tell_world
 
+WORLD = "world.md"
+"""For readers of the manual: what the world is, and what code can use there. Planners are told it in their prompts."""
 SHORT_MANUAL = "manual.short.md"
 """Beside the manual: what is left of it in as many tokens as were asked for."""
 
@@ -136,6 +138,8 @@ def export(run: Run) -> list[Path]:
     for group, state in learnt_in(run).items():
         folder = library_folder(run, group)
         write_knowledge(folder, with_manual(run, group, state))
+        world = tell_world(run.config.world, run.config.world_options)
+        replace_files(folder / run.config.world.name, {WORLD: f"{world}\n"})
         written.append(folder)
     return written
 

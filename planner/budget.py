@@ -26,7 +26,7 @@ class Budget(Record):
 class Spent(Record):
     """What a run has spent. ``prompt`` and ``completion`` are tokens; ``money`` is None where a price is unknown.
 
-    Replies out of a recording are counted too, as what they would have cost; ``replayed`` is how many they were.
+    Replies out of a recording are counted with their tokens, and cost nothing; ``replayed`` is how many they were.
     """
 
     calls: int = 0

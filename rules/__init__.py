@@ -29,7 +29,7 @@ from rules.memory import LearntMemory
 from rules.naming import citations, read_type
 from rules.retrieval import most_similar, ranked, select_rules, tokens
 from rules.system import Edited, RuleSystem, run_edits
-from rules.telling import tell_manual, tell_rules
+from rules.telling import tell_manual, tell_rules, tell_world
 from rules.types import Knowledge, Learnt, Reflection, Rule, RuleType, Skill
 
 __all__ = [
@@ -99,6 +99,7 @@ __all__ = [
     "shown",
     "tell_manual",
     "tell_rules",
+    "tell_world",
     "tokens",
     "verified",
 ]

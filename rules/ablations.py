@@ -1,12 +1,16 @@
 """Knowledge with a part taken away, to see what that part was worth (AutoManual, tables 3, 6 and 7)."""
 
+import re
 from collections.abc import Collection
 from typing import Any
 
 from rules.types import Knowledge
 
-ABLATIONS = frozenset({"examples", "formulation", "helpers", "libraries", "rules", "types"})
+ABLATIONS = frozenset({"cooperation", "examples", "formulation", "helpers", "libraries", "rules", "types"})
 """What a memory can do without; other names are ablations of other parts."""
+
+RULES_NAMED = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
+"""The segment of a reply in which the starting example names rules."""
 
 
 def ablated(knowledge: Knowledge, without: Collection[str]) -> Knowledge:
@@ -22,4 +26,6 @@ def ablated(knowledge: Knowledge, without: Collection[str]) -> Knowledge:
         taken["manual"] = ""
     if "libraries" in without:
         taken |= {"skills": {}, "reflections": {}}
+    if {"rules", "cooperation"} & set(without):
+        taken["example"] = RULES_NAMED.sub("", knowledge.example)
     return knowledge.model_copy(update=taken)

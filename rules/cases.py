@@ -103,12 +103,14 @@ class Form(Learnt):
     def fitted(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
         """Rules given by hand, brought into this form: what it does not have is left out."""
         kept = [rule for rule in rules if rule.type is None or rule.type in self.offered]
+        ids = {rule.id for rule in kept}
         return tuple(
             rule.model_copy(
                 update={
                     "type": rule.type if self.types else None,
                     "example": rule.example if self.examples else "",
                     "log": rule.log if self.logs else (),
+                    "builds_on": tuple(id for id in rule.builds_on if id in ids),
                 }
             )
             for rule in kept

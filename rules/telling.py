@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterable
 
-from envs import Task
-from planner import Prompts
+from pydantic import BaseModel
+
+from envs import Environment, Task
+from planner import Prompts, surface
 from rules.naming import rule_number
 from rules.templates import FOLDER
 from rules.types import Knowledge, Reflection, Rule, Skill
@@ -37,6 +39,11 @@ def tell_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> 
 def tell_manual(knowledge: Knowledge) -> str:
     """The manual, or, where the rules have not been formulated, the rules as a list."""
     return knowledge.manual.strip() or tell_rules(knowledge.rules)
+
+
+def tell_world(world: type[Environment], options: BaseModel | None = None) -> str:
+    """What a world is and what plans can use there: what whoever reads rules has to know beside them."""
+    return PROMPTS["world"].render(about=world.about, surface=surface(world, options))
 
 
 def fence_around(*texts: str) -> str:

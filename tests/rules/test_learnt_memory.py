@@ -6,6 +6,7 @@ import pytest
 
 from envs import Selection
 from envs.toy import Toy
+from manuals import read_start
 from planner import METHODS, AutoManualOptions, Episode, MemoryJournal, Outcome, Terms, parse_procedure, play
 from planner.asking import Roles
 from rules import Knowledge, LearntMemory, Reflection, Rule, RuleType, Skill
@@ -210,3 +211,14 @@ def test_what_was_learnt_in_another_world_is_refused() -> None:
 def test_a_fence_closes_no_text_early() -> None:
     assert fence_around("a", "``b``") == "```"
     assert fence_around("```\nx\n```", "`````") == "``````"
+
+
+@pytest.mark.parametrize("left_out", ["rules", "cooperation"])
+def test_without_rules_to_name_the_example_names_none(left_out: str) -> None:
+    start = read_start("toy", ["fetch"])
+    knowledge = KNOWN.model_copy(update={"example": start.example})
+    told = LearntMemory(knowledge, Toy, without={left_out}).recall(FETCH).example
+    assert "### Rules" in start.example
+    assert "### Rules" not in told
+    assert "rule_" not in told
+    assert told.count("### ") == start.example.count("### ") - start.example.count("### Rules")

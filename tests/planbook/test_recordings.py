@@ -1,0 +1,105 @@
+"""The recordings that ship, played again: the same on every machine, and what they led to is what ships."""
+
+import json
+import os
+from filecmp import dircmp
+from pathlib import Path
+
+import pytest
+
+from envs import load_world
+from envs.alfworld import games
+from manuals import SHIPPED, parse, read_knowledge
+from planbook.config import LIBRARIES, RECORDINGS
+from tests.browser import need_browser
+from tests.flows import here
+
+LEARNT = LIBRARIES["learnt"]
+RECORDED = {
+    "alfworld-generated": "--env alfworld --split generated --tasks-per-type 1 --verify generated:10",
+    "alfworld-train": "--env alfworld --split train --tasks-per-type 2 --verify generated:20",
+    "miniwob-feedback": "--env miniwob --split feedback --tasks-per-type 1 --verify feedback:5",
+}
+"""As tools/record.sh makes them."""
+NO_GAMES = not (os.environ.get("ALFWORLD_DATA") and (games.data_root() / games.DATA_FOLDER / "train").is_dir())
+
+
+def played(name: str, folder: Path) -> None:
+    """Build and formulate with a recording alone."""
+    built = here("build", *RECORDED[name].split(), "--model", f"recorded:{name}", "--out", folder, "--json")
+    assert built.returncode == 0, built.told
+    assert built.result["replayed_calls"] == built.result["model_calls"] > 20
+    formulated = here("formulate", folder)
+    assert formulated.returncode == 0, formulated.told
+
+
+def assert_same(one: Path, other: Path) -> None:
+    """Both folders hold the same files with the same content."""
+    compared = dircmp(one, other)
+    assert compared.left_only + compared.right_only + compared.funny_files == []
+    assert [name for name in compared.common_files if (one / name).read_bytes() != (other / name).read_bytes()] == []
+    for name in compared.common_dirs:
+        assert_same(one / name, other / name)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_recording_says_where_it_comes_from_and_names_no_machine(name: str) -> None:
+    header, *entries = [json.loads(line) for line in (RECORDINGS / f"{name}.jsonl").read_text().splitlines()]
+    assert "exchange" in header["made_with"]
+    assert {entry["model"] for entry in entries} == {"exchange"}
+    assert all(len(entry["label"].split(": ")) == 2 for entry in entries)
+    assert "Chromium" in header["made_with"] or not name.startswith("miniwob")
+
+
+def test_every_recording_is_played_here() -> None:
+    assert {path.stem for path in RECORDINGS.glob("*")} == set(RECORDED)
+
+
+def test_six_generated_tasks_teach_procedures_for_scenes_nobody_saw(tmp_path: Path) -> None:
+    played("alfworld-generated", tmp_path / "built")
+    unseen = ("--split", "generated:120", "--seeds", "2000-2019")
+    tested = here("test", "--env", "alfworld", *unseen, "--library", tmp_path / "built", "--model", "none", "--out",
+                  tmp_path / "test", "--json").result  # fmt: skip
+    assert tested["tasks"] == 120
+    assert tested["solved"] >= 0.95 * 120
+    assert tested["model_calls"] == 0
+
+
+@pytest.mark.skipif(NO_GAMES, reason="ALFWORLD_DATA does not hold the split train")
+def test_what_ships_was_learnt_from_real_games(tmp_path: Path) -> None:
+    played("alfworld-train", tmp_path / "built")
+    assert_same(tmp_path / "built" / "learnt" / "alfworld", LEARNT / "alfworld")
+
+
+@pytest.mark.browser
+def test_what_ships_was_learnt_from_real_pages(tmp_path: Path) -> None:
+    need_browser()
+    played("miniwob-feedback", tmp_path / "built")
+    assert_same(tmp_path / "built" / "learnt" / "miniwob", LEARNT / "miniwob")
+
+
+@pytest.mark.parametrize("name", ["alfworld", "miniwob"])
+def test_the_manual_that_ships_reads_back_as_its_rules(name: str) -> None:
+    knowledge = read_knowledge(LEARNT, load_world(name))
+    _, rules = parse(knowledge.manual)
+    assert {rule.id: (rule.type, rule.content, rule.example) for rule in rules} == {
+        rule.id: (rule.type, rule.content, rule.example) for rule in knowledge.rules
+    }
+    assert knowledge.skills
+    assert knowledge.procedures
+
+
+def test_what_ships_as_learnt_solves_scenes_nobody_saw(tmp_path: Path) -> None:
+    unseen = ("--split", "generated:60", "--seeds", "3000-3009")
+    tested = here("test", "--env", "alfworld", *unseen, "--model", "none", "--out", tmp_path, "--json").result
+    assert (tested["tasks"], tested["model_calls"]) == (60, 0)
+    assert tested["solved"] >= 57
+
+
+def test_no_file_that_ships_names_a_machine() -> None:
+    files = [path for folder in (LEARNT, RECORDINGS) for path in folder.rglob("*") if path.is_file()]
+    assert len(files) > 15
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        assert str(SHIPPED.parent) not in text, path
+        assert "/tmp/" not in text, path
