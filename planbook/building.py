@@ -9,15 +9,15 @@ from planbook import errors
 from planbook.arguments import Asked, by_role
 from planbook.commands import RUNS, play
 from planbook.config import LEARNT_LIBRARY, Config, Learning
-from planbook.covering import coverage_lines
-from planbook.curve import Curve, play_curve
 from planbook.lanes import Hosting
+from planbook.learning.covering import coverage_lines
+from planbook.learning.curve import Curve, play_curve
+from planbook.learning.stages import export_manuals
+from planbook.learning.stages import formulate as formulate_rules
+from planbook.learning.state import learnt_in
 from planbook.papers import Comparison, compare, lines, tables
 from planbook.printing import console, spending
 from planbook.run import Run, new_folder
-from planbook.stages import export_manuals
-from planbook.stages import formulate as formulate_rules
-from planbook.state import learnt_in
 from planbook.summary import Summary
 from planbook.voices import check_voices
 from planner import BudgetEnded, method

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from planbook import __version__, bench, building, commands, errors, inspection, rulebook
 from planbook import demo as demonstration
 from planbook.arguments import Asked, budget_of, counts_of, learning_of
-from planbook.cost import show_cost
 from planbook.lanes import Hosting
+from planbook.learning.cost import show_cost
 from planbook.options import AFTER, ASKING, BUILDING, CURVE, JSON, LIBRARY, RUN, SPENDING, TASKS, TERMS, WORLD, options
 from planbook.printing import ERRORS
 from planbook.report import report_runs

@@ -11,14 +11,16 @@ from rich.console import Console
 
 from envs import Task
 from planbook import errors
-from planbook.ablations import check_ablations
 from planbook.arguments import Asked
 from planbook.config import Config
-from planbook.cost import building_cost, cost_line
-from planbook.covering import coverage_lines
 from planbook.divergence import Comparison, Sameness, replay_run
-from planbook.knowing import memory_of, remembering
 from planbook.lanes import Hosting
+from planbook.learning.ablations import check_ablations
+from planbook.learning.cost import building_cost, cost_line
+from planbook.learning.covering import coverage_lines
+from planbook.learning.knowing import memory_of, remembering
+from planbook.learning.stages import build, building_tasks, export
+from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
 from planbook.printing import (
     ERRORS,
     Live,
@@ -33,8 +35,6 @@ from planbook.printing import (
 from planbook.run import Entry, Run, new_folder
 from planbook.runner import recorded_endings, run_tasks
 from planbook.spending import check_money
-from planbook.stages import build, building_tasks, export
-from planbook.state import EVERYTHING, fresh_beginning, group_of, learnt_in
 from planbook.store import Watch
 from planbook.summary import Summary, summarise
 from planbook.voices import check_voices

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from manuals.coverage import coverage_table
-from planbook.covering import coverage_of
 from planbook.errors import BadArgument
+from planbook.learning.covering import coverage_of
+from planbook.learning.stages import export
+from planbook.learning.state import EVERYTHING, State, learnt_in
 from planbook.printing import console
 from planbook.run import Run
-from planbook.stages import export
-from planbook.state import EVERYTHING, State, learnt_in
 from rules import count, rule_text
 from rules.evidence import table
 

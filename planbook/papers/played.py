@@ -7,8 +7,8 @@ from typing import Any
 
 from manuals import read_knowledge, usual_starts
 from planbook.config import Config
+from planbook.learning.state import learnt_in, with_manual
 from planbook.run import CONFIG_FILE, Run
-from planbook.state import learnt_in, with_manual
 from planbook.summary import Summary
 from rules import Knowledge
 

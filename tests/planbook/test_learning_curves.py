@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from planbook.cost import Reached, building_cost, cost_line, reached_after
-from planbook.covering import coverage_lines
+from planbook.learning.cost import Reached, building_cost, cost_line, reached_after
+from planbook.learning.covering import coverage_lines
+from planbook.learning.state import EVERYTHING, learnt_in
 from planbook.report.curves import Chart, charts
 from planbook.report.reading import read_run
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
-from planbook.state import EVERYTHING, learnt_in
 from tests.command import planbook, result
 from tests.reported import Page
 

@@ -7,7 +7,7 @@ import pytest
 
 from envs import Selection
 from planbook.config import Config
-from planbook.learning import told_episodes
+from planbook.learning.learner import told_episodes
 from planbook.run import Run
 from planbook.runner import DIVERGED, run_tasks
 from planner import Ending, NoMemory, Outcome

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from manuals.coverage import Coverage, coverage, goals_of
+from planbook.learning.state import EVERYTHING, State, group_of
 from planbook.run import Run
-from planbook.state import EVERYTHING, State, group_of
 from rules import count
 
 

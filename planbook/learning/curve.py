@@ -9,7 +9,7 @@ from rich.table import Table
 
 from planbook import errors
 from planbook.config import Config
-from planbook.cost import BuildingCost, Reached, building_cost, reached_after
+from planbook.learning.cost import BuildingCost, Reached, building_cost, reached_after
 from planbook.papers import Comparison
 from planbook.printing import console
 from planbook.run import CONFIG_FILE, Run

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 
 from planbook.errors import BadArgument
+from planbook.learning.state import LEARNT, group_of
 from planbook.printing import console
 from planbook.run import Run
 from planbook.spending import Price, prices_from
-from planbook.state import LEARNT, group_of
 from planner import Spent
 from planner.budget import add
 

@@ -6,10 +6,10 @@ from contextlib import closing
 from typing import Any
 
 from manuals import Manual, read_knowledge, read_start, within
-from planbook.ablations import form_without
-from planbook.anew import SPOILT, already
 from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
+from planbook.learning.ablations import form_without
+from planbook.learning.once import SPOILT, already
 from planbook.run import CONFIG_FILE, Run
 from rules import Citation, History, Knowledge, Learnt, RuleBook, count
 

@@ -10,14 +10,14 @@ from manuals import formulate as ask_formulator
 from manuals import types_to_build_on, write_knowledge
 from manuals.knowledge import MANUAL
 from manuals.writing import replace_files
-from planbook.anew import once
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.lanes import Hosting, Lane, side_by_side
-from planbook.learning import Learner
+from planbook.learning.learner import Learner
+from planbook.learning.once import once
+from planbook.learning.state import EVERYTHING, formulating_path, learnt_in, with_manual
 from planbook.run import Entry, Run
 from planbook.runner import play_out, run_tasks
-from planbook.state import EVERYTHING, formulating_path, learnt_in, with_manual
 from planbook.store import Watch
 from planbook.summary import TYPE_SOLVED
 from planbook.voices import voices

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from envs import Task
 from manuals import ProcedureLibrary, parse, read_knowledge, read_start, usual_starts, within
-from planbook.ablations import form_without
 from planbook.config import Config
+from planbook.learning.ablations import form_without
+from planbook.learning.state import EVERYTHING, beginning, group_of, learnt_in, with_manual
 from planbook.run import CONFIG_FILE, Run
-from planbook.state import EVERYTHING, beginning, group_of, learnt_in, with_manual
 from planner import Memory, Recall
 from rules import Knowledge, LearntMemory, ablated
 

@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from envs import Task
-from planbook.ablations import form_without
-from planbook.anew import once
 from planbook.config import Config
 from planbook.lanes import Lane
+from planbook.learning.ablations import form_without
+from planbook.learning.once import once
+from planbook.learning.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
+from planbook.learning.verification import verifier
 from planbook.run import Entry, Run
 from planbook.runner import last_path
-from planbook.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
 from planbook.store import Watch
-from planbook.verification import verifier
 from planner import Body, Ending, Outcome, Recall, Scope, Trajectory, conclude, read_trajectory, tell_trajectory
 from rules import (
     Citation,
