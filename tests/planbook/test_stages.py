@@ -54,7 +54,8 @@ def test_what_was_learnt_is_written_beside_the_run(built: Built) -> None:
     home = folder / "learnt" / "toy"
     written = set(files(home))
     assert written == {
-        "example.md", "manual.md", "world.md", "rules.json", "skills.json", "procedures/fetch.py", "procedures/fetch_two.py",
+        "example.md", "manual.md", "world.md", "rules.json", "skills.json",
+        "procedures/fetch.py", "procedures/fetch_two.py",
     }  # fmt: skip
     shown = here("rules", folder, "show", "--json").result
     assert [rule["id"] for rule in shown["rules"]] == ["rule_0", "rule_1", "rule_2", "rule_3"]
