@@ -10,7 +10,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from envs import Environment, Selection, load_world
 from manuals import usual_starts
-from planbook.config import LIBRARIES, RECORDINGS, SHIPPED_LIBRARY, Config, Learning
+from planbook.config import LIBRARIES, SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
 from planner import Budget, method
 from planner.asking import DEFAULT
@@ -162,14 +162,7 @@ def by_role(texts: Iterable[str]) -> dict[str, str]:
         if role in named:
             raise BadArgument(f"--model {text}: {role} has the model {named[role]} already; name each role once")
         named[role] = model
-    return {role: _recording(model) for role, model in named.items() if model != NO_MODEL}
-
-
-def _recording(model: str) -> str:
-    """A recording that ships is named without its folder."""
-    kind, _, name = model.partition(":")
-    path = RECORDINGS / f"{name}.jsonl"
-    return f"{kind}:{path}" if kind == "recorded" and path.is_file() else model
+    return {role: model for role, model in named.items() if model != NO_MODEL}
 
 
 def counts_of(text: str) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from planbook.config import Config
+from planbook.config import RECORDINGS, Config
 from planbook.errors import BadArgument
 from planner import Roles, method
 from planner.asking import DEFAULT, no_model
@@ -20,10 +20,19 @@ def voices(config: Config, before_call: Callable[[], None], stopped: Callable[[]
             return no_model(role)
         with lock:
             if spec not in models:
-                models[spec] = load_model(spec, stopped=stopped)
+                models[spec] = opened(spec, stopped)
             return models[spec]
 
     return Roles(load, config.sampling, guard=before_call, seed=config.seed)
+
+
+def opened(spec: str, stopped: Callable[[], bool] = lambda: False) -> Model:
+    """A model by its name, which it keeps; a recording that ships is named without its folder. Raises ModelError."""
+    kind, _, name = spec.partition(":")
+    shipped = RECORDINGS / f"{name}.jsonl"
+    model = load_model(f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec, stopped=stopped)
+    model.name = spec
+    return model
 
 
 def check_voices(config: Config, more: tuple[str, ...] = ()) -> None:
@@ -36,4 +45,4 @@ def check_voices(config: Config, more: tuple[str, ...] = ()) -> None:
             "--model openai:NAME (with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or recorded:FILE"
         )
     for role in roles:
-        load_model(config.models.get(role) or config.models[DEFAULT])
+        opened(config.models.get(role) or config.models[DEFAULT])

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from planbook.printing import harmless
 from planbook.report import tables
 from planbook.report.curves import HEIGHT, WIDTH, charts
+from planbook.report.learnt import learnt_texts
 from planbook.report.reading import Played, RunRead
 from planbook.report.scopes import Place, told
 
@@ -71,6 +72,7 @@ def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
         "settings": list(tables.settings(run.run.config.model_dump(mode="json"))),
         "choice": choice,
         "read": read,
+        "learnt": learnt_texts(run.run),
         "outside": told("", run.outside, f"{anchor}-outside"),
     }
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from envs import Task
+from planbook.report.learnt import step_text
 from planbook.store import Event
 from planner import Cell, Ending, Step
 from planner.surface import AGENT
@@ -184,6 +185,11 @@ class _Teller:
         parts = {name: _as_text(value) for name, value in event.body.items() if value}
         self._at(event.scope).insert(0, Noted(event.kind, event.n, parts))
 
+    def learnt(self, event: Event) -> None:
+        """What a step of learning changed; all that was known then stands in the store."""
+        text = step_text(event.scope, event.body)
+        self._at(event.scope).append(Noted(event.kind, event.n, {"": _as_text(event.body) if text is None else text}))
+
     def note(self, event: Event) -> None:
         self._at(event.scope).append(Noted(event.kind, event.n, {"": _as_text(event.body)}))
 
@@ -210,6 +216,7 @@ TELL: Mapping[str, Callable[[_Teller, Event], None]] = {
     "task": _Teller.task,
     "outcome": _Teller.outcome,
     "recall": _Teller.recall,
+    "learnt": _Teller.learnt,
 }
 
 
