@@ -10,7 +10,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from envs import Environment, Selection, load_world
 from manuals import usual_starts
-from planbook.config import LIBRARIES, SHIPPED_LIBRARY, Config, Learning
+from planbook.config import LIBRARIES, RECORDINGS, SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
 from planner import Budget, method
 from planner.asking import DEFAULT
@@ -132,7 +132,7 @@ class Asked(BaseModel):
             library=self._lasting_library(),
             after=self.after,
             rule_tokens=self.rule_tokens,
-            models=self.models_by_role(),
+            models={role: _lasting_model(model) for role, model in self.models_by_role().items()},
             sampling=self.sampling_by_role(),
             without=tuple(sorted(set(self.without))),
         )
@@ -146,6 +146,20 @@ def _seeds(text: str) -> Iterable[int]:
         if last and int(last) < int(first):
             raise BadArgument(f"--seeds {text}: {part} goes backwards; write {last}-{first}")
         yield from range(int(first), int(last or first) + 1)
+
+
+def _lasting_model(model: str) -> str:
+    """A model's name, good in any folder: its file or folder is named by its whole path."""
+    kind, _, rest = model.partition(":")
+    if kind == "exchange":
+        return f"exchange:{Path(rest).resolve()}"
+    if kind == "scripted":
+        path, _, name = rest.rpartition(":")
+        return f"scripted:{Path(path).resolve()}:{name}"
+    if kind != "recorded" or (RECORDINGS / f"{rest}.jsonl").is_file():
+        return model
+    path, plus, inner = rest.partition("+")
+    return f"recorded:{Path(path).resolve()}{plus}{_lasting_model(inner) if inner else ''}"
 
 
 def _of_role(text: str, mark: str) -> tuple[str, str]:

@@ -50,7 +50,8 @@ def build(planner: str, asked: Asked, learning: Learning, hosting: Hosting, *, a
     drawn = asked.drawn(BUILD_SEEDS, learning.tasks_per_type, ("train",))
     config = drawn.config(planner, ablated_options(planner, asked.without))
     config = config.model_copy(update={"learning": learning})
-    check_voices(config, ("planner",) if "rules" in asked.without else ("planner", *LEARNERS))
+    builds_rules = "rules" not in asked.without and not learning.libraries_only
+    check_voices(config, ("planner", *(LEARNERS if builds_rules else ())))
     return play(config, asked.out, hosting, as_json=as_json)
 
 

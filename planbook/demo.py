@@ -12,6 +12,7 @@ from planbook.printing import console
 from planbook.run import new_folder
 from planbook.summary import Summary
 
+STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 ALFWORLD_TASKS = Asked(env="alfworld", split="generated:60", seeds="0-9")
 MINIWOB_TASKS = Asked(
     env="miniwob",
@@ -45,7 +46,8 @@ class Demo:
         """Build rules from episodes, formulate the manual, and test what was learnt on other scenes."""
         built = self._folder(BUILDING, "build")
         self._took(*building.build("automanual", BUILDING.model_copy(update={"out": built}), LEARNING, **self._how))
-        self.screen.print()
+        if self.code in STOPPED:
+            return
         code, _ = building.formulate(built, (), None, self._hosting, as_json=self._as_json)
         self.code = max(self.code, code)
         self.screen.print()

@@ -105,7 +105,7 @@ class Run:
         if not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}")
         claim = _claim(folder) if to_play else None
-        return cls(folder, file, Store(folder / STORE_FILE), claim)
+        return cls(folder, file, Store(folder / STORE_FILE, to_write=to_play), claim)
 
     @classmethod
     def _same(cls, folder: Path, config: Config) -> Self:
@@ -196,9 +196,12 @@ def _claim(folder: Path) -> int:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    except BlockingIOError as error:
         os.close(descriptor)
         raise BadRun(f"{folder} is being played by another process; wait for it, or name another folder") from error
+    except OSError as error:
+        os.close(descriptor)
+        raise BadRun(f"{folder} cannot be locked: {error.strerror}; keep runs on a disk of this machine") from error
     return descriptor
 
 

@@ -51,9 +51,10 @@ def spent_so_far(events: Iterable[Event], price: Price) -> Spent:
     spent, seconds, last = Spent(), 0.0, 0.0
     begun: float | None = None  # the tasks are listed before anybody sits down
     for event in events:
-        if event.kind == "sitting" and "over" not in event.body:
-            seconds += last - begun if begun is not None else 0.0
-            begun = event.at
+        if event.kind == "sitting":
+            over = "over" in event.body
+            seconds += (event.at if over else last) - begun if begun is not None else 0.0
+            begun = None if over else event.at
         last = event.at
         spent = add(spent, event.kind, event.body, price)
     return spent.model_copy(update={"seconds": seconds + (last - begun if begun is not None else 0.0)})

@@ -6,11 +6,13 @@ a table of texts, whatever number of events holds them.
 
 import hashlib
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from pydantic import JsonValue
 from sqlalchemy import (
@@ -79,12 +81,13 @@ class Event(NamedTuple):
 class Store:
     """The events of one run, in a SQLite file. Several threads may write; each event is its own transaction."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, to_write: bool = True) -> None:
         self.path = path
-        self._engine = _sqlite(path)
+        self._engine = _sqlite(path, to_write=to_write)
         self._lock = threading.Lock()
         try:
-            METADATA.create_all(self._engine)
+            if to_write:
+                METADATA.create_all(self._engine)
             with self._engine.connect() as connection:
                 self._texts = {row.hash for row in connection.execute(select(TEXT.c.hash))}
         except DatabaseError as error:
@@ -125,6 +128,8 @@ class Store:
                 raise BadRun(
                     f"{self.path}: an event was written twice: {error.orig}; is the run open elsewhere?"
                 ) from error
+            except DatabaseError as error:
+                raise BadRun(f"{self.path} cannot be written: {error.orig}; nothing recorded so far is lost") from error
 
     def events(self, scope: str | None = None, kind: EventKind | None = None) -> Iterator[Event]:
         """Events in the order in which they were written: of a scope and those below it, of one kind, or all."""
@@ -194,12 +199,16 @@ class EpisodeJournal:
             self._watch(kind, body)
 
 
-def _sqlite(path: Path) -> Engine:
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30, "check_same_thread": False})
+def _sqlite(path: Path, *, to_write: bool) -> Engine:
+    """To read only, the file is opened so that a folder that cannot be written will do."""
+    mode = "rwc" if to_write else "ro"
+    fixed = "" if to_write or os.access(path.parent, os.W_OK) else "&immutable=1"
+    url = f"sqlite:///file:{quote(str(path))}?mode={mode}{fixed}&uri=true"
+    engine = create_engine(url, connect_args={"timeout": 30, "check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def _set_up(connection: Any, record: object) -> None:
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL"):
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL") if to_write else ():
             connection.execute(f"PRAGMA {pragma}")
 
     return engine

@@ -15,6 +15,8 @@ from sandbox.types import Fault
 
 REQUIRED = ("world", "type", "source")
 OPTIONAL = ("uses",)
+LEARNT = "learnt from "
+"""Begins the source of a procedure that a model wrote."""
 FORM = """a procedure begins with a docstring: its summary, an empty line, then the header lines
     world: WORLD
     type: TASK TYPE
@@ -32,6 +34,11 @@ class Procedure(Record):
     source: str
     code: str
     helpers: str = ""
+
+    @property
+    def is_learnt(self) -> bool:
+        """Whether a model wrote it for its own kind of tasks."""
+        return self.source.startswith(LEARNT)
 
 
 def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) -> Procedure:

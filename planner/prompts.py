@@ -1,10 +1,13 @@
 """Prompt templates: files beside the code that renders them, one question each."""
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, meta
+
+_FENCE = re.compile(r"`{3,}")
 
 
 class Prompt:
@@ -37,6 +40,7 @@ class Prompts:
             lstrip_blocks=True,
             autoescape=False,
         )
+        self._environment.filters["fenced"] = fenced
         self._prompts: dict[str, Prompt] = {}
 
     def __getitem__(self, name: str) -> Prompt:
@@ -48,6 +52,18 @@ class Prompts:
     def all(self) -> Mapping[str, Prompt]:
         """Every template of the folder."""
         return {name: self[name.removesuffix(".j2")] for name in self._environment.list_templates(extensions=["j2"])}
+
+
+def fence_around(*texts: str) -> str:
+    """A fence of backticks that closes none of the texts early."""
+    longest = max((len(run) for text in texts for run in _FENCE.findall(text)), default=2)
+    return "`" * (longest + 1)
+
+
+def fenced(text: str, info: str = "") -> str:
+    """A text in a fence that it cannot close: the filter ``fenced`` of templates."""
+    fence = fence_around(text)
+    return f"{fence}{info}\n{text}\n{fence}"
 
 
 def _used(environment: Environment, name: str) -> frozenset[str]:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from planner.asking import SILENT, Answer, Roles
-from planner.errors import JournalMismatch, UnusableReply
+from planner.errors import ContextExceeded, JournalMismatch, UnusableReply
 from planner.journal import Body, EventKind, Journal, record, write
 from planner.models.types import Message, Reply
 from planner.prompts import Prompt, Prompts
@@ -15,6 +15,8 @@ from planner.templates import FOLDER
 
 PROMPTS = Prompts(FOLDER)
 Read = TypeVar("Read")
+NO_ANSWER = "(no answer)"
+"""Stands for an empty reply in the conversation: some servers take no empty message."""
 
 
 class Scope:
@@ -66,7 +68,7 @@ class Scope:
         messages, problem = asked, ""
         for _ in range(1 + self.roles.repairs):
             reply = self._reply(role, prompt.name, messages, sample)
-            said = Message(role="assistant", content=reply.text)
+            said = Message(role="assistant", content=reply.text or NO_ANSWER)
             try:
                 return Answer(read(reply.text), reply, (*asked, said))
             except ValueError as error:
@@ -77,7 +79,10 @@ class Scope:
 
     def _reply(self, role: str, template: str, messages: Sequence[Message], sample: int) -> Reply:
         """The next reply: out of the journal if it answers this very request. Raises JournalMismatch if another."""
-        fitted = self.roles.fit(role, messages)
+        try:
+            fitted = self.roles.fit(role, messages)
+        except ContextExceeded as exceeded:
+            raise UnusableReply(f"the {role} was not asked {template}: {exceeded}") from exceeded
         request: dict[str, JsonValue] = {
             "role": role,
             "template": template,

@@ -8,7 +8,7 @@ from planner.types import Plan, Thought
 from sandbox.reading import parse, read_reply
 from sandbox.types import Fault
 
-RULE_ID = re.compile(r"\brule_\d+\b", re.ASCII)
+RULE_ID = re.compile(r"\brule_\d+\b", re.ASCII | re.IGNORECASE)
 SEGMENTS = {
     "understanding": "understanding",
     "mistake": "mistakes",
@@ -39,7 +39,7 @@ def read_thought(text: str) -> Thought:
     found: dict[str, str] = {}
     for segment, body in _segments(text):
         found[segment] = f"{found.get(segment, '')}\n{body}".strip()
-    rule_ids = tuple(dict.fromkeys(RULE_ID.findall(found.get("rules", ""))))
+    rule_ids = tuple(dict.fromkeys(map(str.lower, RULE_ID.findall(found.get("rules", "")))))
     return Thought(
         text=_without_last_heading(text),
         understanding=found.get("understanding", ""),

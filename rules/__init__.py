@@ -27,7 +27,7 @@ from rules.history import Applied, Entry, History, Undone, replay
 from rules.libraries import admit, learn, shown
 from rules.memory import LearntMemory
 from rules.naming import citations, read_type
-from rules.retrieval import most_similar, ranked, select_rules, tokens
+from rules.retrieval import most_similar, ranked, select_rules
 from rules.system import Edited, RuleSystem, run_edits
 from rules.telling import tell_manual, tell_rules, tell_world
 from rules.types import Knowledge, Learnt, Reflection, Rule, RuleType, Skill
@@ -100,6 +100,5 @@ __all__ = [
     "tell_manual",
     "tell_rules",
     "tell_world",
-    "tokens",
     "verified",
 ]

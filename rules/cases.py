@@ -151,8 +151,8 @@ UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
 
 
 def _builder(when: str, writes: frozenset[RuleType], updates: frozenset[RuleType] = ALL) -> Permissions:
-    """A type given by an update counts as a rule of that type written."""
-    return Permissions(when=when, writes=writes, updates=updates, becomes=writes, leaves=updates)
+    """A type given by an update counts as a rule of that type written; what solves tasks keeps its type for good."""
+    return Permissions(when=when, writes=writes, updates=updates, becomes=writes, leaves=updates - SUCCESS)
 
 
 BUILDER: Mapping[Case, Permissions] = {

@@ -9,7 +9,8 @@ from pydantic import BaseModel, JsonValue
 from envs import Environment
 from planner import Procedure, Scope, Trajectory, UnusableReply, about_the_world
 from planner.models import Message, Reply
-from rules.telling import PROMPTS, fence_around, shortened, tell_manual
+from planner.prompts import fence_around
+from rules.telling import PROMPTS, shortened, tell_manual
 from rules.types import Knowledge, Learnt, Skill
 from rules.written import learnt_procedure, params_told, procedure_reader
 

@@ -1,10 +1,10 @@
 """Which rules, and which earlier task, fit the task at hand: by words, with BM25."""
 
-import math
 import re
 from collections.abc import Sequence
 
 from envs import Task
+from planner.models.tokens import estimate_tokens
 from rules.book import RuleBook, cites
 from rules.types import Rule
 
@@ -14,14 +14,8 @@ _FUNCTION_WORDS = frozenset(
     "then there these they this those to up was when which will with you your".split()
 )
 """Words that say nothing of what a text is about."""
-_CHARS_PER_TOKEN = 3.5
 _DIGITS = 6
 """Scores that agree in so many places are a tie, which the order of the texts decides."""
-
-
-def tokens(text: str) -> int:
-    """About how many tokens a model counts in a text: English and Python run at 3.5 characters a token or more."""
-    return math.ceil(len(text) / _CHARS_PER_TOKEN)
 
 
 def words(text: str) -> list[str]:
@@ -54,9 +48,9 @@ def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> t
     it names or builds on, and left out if they do not fit the budget with it.
     """
     texts = [_shown(rule) for rule in book.active]
-    if sum(map(tokens, texts)) <= token_budget:
+    if sum(map(estimate_tokens, texts)) <= token_budget:
         return book.active
-    cost = {rule.id: tokens(text) for rule, text in zip(book.active, texts, strict=True)}
+    cost = {rule.id: estimate_tokens(text) for rule, text in zip(book.active, texts, strict=True)}
     chosen: set[str] = set()
     left = token_budget
     for position in ranked(_asked(task), texts, then=scene):

@@ -1,18 +1,17 @@
 """How what was learnt is put into words for a prompt."""
 
-import re
 from collections.abc import Iterable
 
 from pydantic import BaseModel
 
 from envs import Environment, Task
 from planner import Prompts, surface
+from planner.prompts import fence_around
 from rules.naming import rule_number
 from rules.templates import FOLDER
 from rules.types import Knowledge, Reflection, Rule, Skill
 
 PROMPTS = Prompts(FOLDER)
-_FENCE = re.compile(r"`{3,}")
 
 
 def tell_rules(rules: Iterable[Rule]) -> str:
@@ -44,12 +43,6 @@ def tell_manual(knowledge: Knowledge) -> str:
 def tell_world(world: type[Environment], options: BaseModel | None = None) -> str:
     """What a world is and what plans can use there: what whoever reads rules has to know beside them."""
     return PROMPTS["world"].render(about=world.about, surface=surface(world, options))
-
-
-def fence_around(*texts: str) -> str:
-    """A fence of backticks that closes none of the texts early."""
-    longest = max((len(run) for text in texts for run in _FENCE.findall(text)), default=2)
-    return "`" * (longest + 1)
 
 
 def shortened(text: str, limit: int) -> str:

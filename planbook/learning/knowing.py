@@ -7,23 +7,25 @@ from pathlib import Path
 from envs import Task
 from manuals import ProcedureLibrary, parse, read_knowledge, read_start, usual_starts, within
 from planbook.config import Config
+from planbook.errors import BadArgument
 from planbook.learning.ablations import form_without
-from planbook.learning.state import EVERYTHING, beginning, group_of, learnt_in, with_manual
+from planbook.learning.state import group_of, learnt_in, with_manual
 from planbook.run import CONFIG_FILE, Run
 from planner import Memory, Recall
 from rules import Knowledge, LearntMemory, ablated
 
 
 class GroupedMemory:
-    """Answers each task from what is known in its group."""
+    """Answers each task from what is known in its group; of a group that was not built on nothing is known."""
 
-    def __init__(self, run: Config, by_group: Mapping[str, Memory], otherwise: Memory) -> None:
-        self._learning, self._by_group, self._otherwise = run.learning, by_group, otherwise
+    def __init__(self, run: Config, by_group: Mapping[str, Memory]) -> None:
+        self._learning, self._by_group = run.learning, by_group
 
     def recall(self, task: Task) -> Recall:
         """What is known about tasks like this one."""
         assert self._learning is not None
-        return self._by_group.get(group_of(self._learning, task.type), self._otherwise).recall(task)
+        memory = self._by_group.get(group_of(self._learning, task.type))
+        return memory.recall(task) if memory else Recall()
 
 
 def memory_of(config: Config) -> Memory:
@@ -31,6 +33,8 @@ def memory_of(config: Config) -> Memory:
     folder = config.library_folder
     if (folder / CONFIG_FILE).exists():
         return _of_run(config, folder)
+    if config.after is not None:
+        raise BadArgument(f"--after counts the tasks of a building run, and {folder} is none; name one with --library")
     if config.planner == "procedures":
         return ProcedureLibrary(config.world, folder, config.world_options)
     knowledge = read_knowledge(folder, config.world, config.world_options)
@@ -57,7 +61,7 @@ def _of_run(config: Config, folder: Path) -> Memory:
             group: remembering(config, with_manual(run, group, state, config.rule_tokens))
             for group, state in learnt_in(run, config.after).items()
         }
-        return GroupedMemory(run.config, by_group, remembering(config, beginning(run, EVERYTHING).knowledge))
+        return GroupedMemory(run.config, by_group)
 
 
 def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:

@@ -11,16 +11,28 @@ from envs import Task
 from planbook.config import Config
 from planbook.lanes import Lane
 from planbook.learning.ablations import form_without
+from planbook.learning.knowing import remembering
 from planbook.learning.once import once
 from planbook.learning.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
-from planbook.learning.verification import verifier
+from planbook.learning.verification import set_aside, verifier
 from planbook.run import Entry, Run
 from planbook.runner import last_path
 from planbook.store import Watch
-from planner import Body, Ending, Outcome, Recall, Scope, Trajectory, conclude, read_trajectory, tell_trajectory
+from planner import (
+    Body,
+    Conclusion,
+    Ending,
+    Outcome,
+    Recall,
+    Scope,
+    Trajectory,
+    conclude,
+    read_trajectory,
+    tell_trajectory,
+)
 from rules import (
+    Blame,
     Citation,
-    LearntMemory,
     Terms,
     admit,
     build_rules,
@@ -39,24 +51,18 @@ class Learner:
         """Begin with what the run began with; ``watch`` is told of each new event of learning."""
         assert run.config.learning is not None
         self._run, self._config, self.learning = run, run.config, run.config.learning
-        self._states: dict[str, State] = {}
         self._undone, self._watch = undone(run), watch
         self._entries = run.entries()
+        groups = {group_of(self.learning, entry.task.type) for entry in self._entries}
+        self._states = {group: self._begun(group) for group in sorted(groups)}
 
     def state(self, task_type: str) -> State:
         """What is known for tasks of a type."""
-        group = group_of(self.learning, task_type)
-        if group not in self._states:
-            scope = Scope(self._run.journal(beginning_path(group)), beginning_path(group))
-            begun = scope.once("learnt", lambda: fresh_beginning(self._config, group).model_dump(mode="json"))
-            self._states[group] = State.model_validate(begun)
-        return self._states[group]
+        return self._states[group_of(self.learning, task_type)]
 
     def recall(self, task: Task) -> Recall:
         """What is known about tasks like this one."""
-        config = self._config
-        knowledge = self.state(task.type).knowledge
-        return LearntMemory(knowledge, config.world, config.world_options, without=config.without).recall(task)
+        return remembering(self._config, self.state(task.type).knowledge).recall(task)
 
     def leaves_out(self, entry: Entry) -> bool:
         """Whether the episode is left out, because its type was solved often enough in a row."""
@@ -73,45 +79,46 @@ class Learner:
         recorded = once(self._run, learning_path(entry), lane.roles.seeded(self._config.seed), learnt, self._watch)
         self._states[group] = with_undone(State.model_validate(recorded), group, self._undone)
 
+    def _begun(self, group: str) -> State:
+        """What a group began with, recorded: the library that it came from may change afterwards."""
+        path = beginning_path(group)
+        scope = Scope(self._run.journal(path), path)
+        begun = scope.once("learnt", lambda: fresh_beginning(self._config, group).model_dump(mode="json"))
+        return State.model_validate(begun)
+
     def _learn(self, scope: Scope, state: State, entry: Entry, ending: Ending, lane: Lane) -> State:
-        kind = entry.task.type
         if ending.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
             return state
+        kind, config = entry.task.type, self._config
         trajectory = read_trajectory(*episode_events(self._run, entry))
-        config, left_out = self._config, set(self._config.without)
         conclusion = conclude(scope.child("conclusion"), trajectory, config.world, config.world_options)
         knowledge = learn(state.knowledge, trajectory, conclusion)
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
-        elsewhere = ""
-        if self.learning.procedures and kind in knowledge.skills and ending.outcome.solved:
-            state, elsewhere = self._with_procedure(scope, state, entry, lane)
-        blamed: frozenset[str] = frozenset()
-        if "rules" not in left_out and not self.learning.libraries_only:
-            terms = terms_of(config)
-            built = build_rules(
-                scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, terms, elsewhere
-            )
-            blamed = frozenset(citations(built.analysis)) if built.blame == "Imperfect Agent" else frozenset()
-            history = state.history.record(built.change) if built.change else state.history
-            notes = (*state.notes, f"{entry.path}: {built.note}") if built.note else state.notes
-            state = state.with_history(history).model_copy(update={"notes": notes})
-        state = state.model_copy(update={"citations": (*state.citations, _citation(trajectory, blamed))})
-        return self._consolidated(scope, state, lane)
+        state, elsewhere = self._with_procedure(scope, state, entry, ending, lane)
+        return self._with_rules(scope, state, trajectory, conclusion, elsewhere, lane)
 
-    def _with_procedure(self, scope: Scope, state: State, entry: Entry, lane: Lane) -> tuple[State, str]:
-        """Generalise the newest skill, unless its type has a verified procedure; and how that failed on the way."""
-        kind, config = entry.task.type, self._config
-        if kind in state.knowledge.procedures:
+    def _with_procedure(
+        self, scope: Scope, state: State, entry: Entry, ending: Ending, lane: Lane
+    ) -> tuple[State, str]:
+        """See that the type has a procedure that holds on every task played so far; and how one failed on the way.
+
+        One that is there is tried on the new task only; where it fails, the newest skill is generalised anew.
+        """
+        kind, config, child = entry.task.type, self._config, scope.child("procedure")
+        if not (self.learning.procedures and ending.outcome.solved and kind in state.knowledge.skills):
             return state, ""
-        tasks = [each.task for each in self._entries if each.task.type == kind]
-        child = scope.child("procedure")
+        played = self._played(entry)
+        there = state.knowledge.procedures.get(kind)
+        if there is not None and all(each.solved for each in verifier(self._run, child, lane, [entry.task])(there)):
+            return state, ""
+        tasks = [each.task for each in played]
         generalised = generalise(
             child,
             state.knowledge,
             kind,
-            self._played(entry),
-            verifier(self._run, child, lane, kind, tasks),
+            played,
+            verifier(self._run, child, lane, [*tasks, *set_aside(self._run, kind)]),
             world=config.world,
             options=config.world_options,
             actions=config.actions,
@@ -120,25 +127,44 @@ class Learner:
         return state.model_copy(update={"knowledge": knowledge}), generalised.elsewhere
 
     def _played(self, last: Entry) -> list[Trajectory]:
-        """The episodes of an entry's type, up to that entry."""
+        """The episodes of an entry's type, up to that entry, that had begun."""
         entries = [each for each in self._entries[: last.index + 1] if each.task.type == last.task.type]
-        played = [read_trajectory(*episode_events(self._run, each)) for each in entries if self._has_begun(each)]
-        return [trajectory for trajectory in played if trajectory.rounds]
+        told = [(path, list(events)) for path, events in (episode_events(self._run, each) for each in entries)]
+        return [read_trajectory(path, events) for path, events in told if any(row.kind == "task" for row in events)]
 
-    def _has_begun(self, entry: Entry) -> bool:
-        return any(row.scope != entry.path for row in self._run.store.events(entry.path))
+    def _with_rules(
+        self,
+        scope: Scope,
+        state: State,
+        trajectory: Trajectory,
+        conclusion: Conclusion,
+        elsewhere: str,
+        lane: Lane,
+    ) -> State:
+        """Let the Builder and, where there are too many rules, the Consolidator look at an episode."""
+        if "rules" in self._config.without or self.learning.libraries_only:
+            return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
+        terms = terms_of(self._config)
+        built = build_rules(
+            scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, terms, elsewhere
+        )
+        blamed = frozenset(citations(built.analysis)) if built.blame is Blame.IMPERFECT_AGENT else frozenset()
+        notes = (*state.notes, f"{trajectory.path}: {built.note}") if built.note else state.notes
+        citation = _citation(trajectory, blamed)
+        state = state.model_copy(update={"notes": notes, "citations": (*state.citations, citation)})
+        if built.change is None:
+            return state
+        state = state.with_history(state.history.record(built.change))
+        return self._consolidated(scope, state, lane) if len(built.book.active) > terms.max_rules else state
 
     def _consolidated(self, scope: Scope, state: State, lane: Lane) -> State:
-        terms = terms_of(self._config)
-        if len(state.history.book.active) <= terms.max_rules:
-            return state
         _, changes = consolidate(
             scope.child("consolidator"),
             lane.sandbox,
             state.history.book,
             {id: str(evidence) for id, evidence in count(state.citations).items()},
             lambda ids: told_episodes(self._run, ids),
-            terms,
+            terms_of(self._config),
         )
         history = state.history
         for change in changes:
@@ -181,8 +207,14 @@ def told_episodes(run: Run, ids: list[str]) -> str:
     named = {id: entries.get(id.partition("/restart/")[0]) for id in ids}
     if unknown := [id for id, entry in named.items() if entry is None]:
         raise LookupError(f"there is no episode {', '.join(unknown)}; ids read task/0, task/1 and so on")
-    told = [(id, tell_trajectory(read_trajectory(*episode_events(run, entry)))) for id, entry in named.items() if entry]
-    return "\n\n".join(f"# The episode {id}\n\n{text}" for id, text in told)
+    return "\n\n".join(f"# The episode {id}\n\n{_told(run, id, entry)}" for id, entry in named.items() if entry)
+
+
+def _told(run: Run, id: str, entry: Entry) -> str:
+    try:
+        return tell_trajectory(read_trajectory(*episode_events(run, entry)))
+    except LookupError as error:
+        raise LookupError(f"{id} has not been played yet") from error
 
 
 def _citation(trajectory: Trajectory, blamed: frozenset[str]) -> Citation:

@@ -68,7 +68,7 @@ def build(
     """Play the building tasks one after the other and learn from each. Returns False if Ctrl-C stopped it.
 
     A run that was stopped or killed is taken up again by calling this once more. Without ``online``, all episodes are
-    played before anything is learnt.
+    played before anything is learnt, and none is left out.
     """
     learner, config = Learner(run, watch), run.config
     offline = "online" in config.without
@@ -76,7 +76,8 @@ def build(
         return False
 
     def play_one(entry: Entry, lane: Lane) -> Ending:
-        ending = _leave_out(run, entry) if learner.leaves_out(entry) else play_out(run, learner, entry, lane, watch)
+        left_out = not offline and learner.leaves_out(entry)
+        ending = _leave_out(run, entry) if left_out else play_out(run, learner, entry, lane, watch)
         if ending.outcome is Outcome.BROKEN:
             lane.drop_world()
         learner.learn(entry, ending, lane)

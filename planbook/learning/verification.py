@@ -3,23 +3,24 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from envs import Selection, Task
+from envs import Selection, Task, WorldBroken
 from planbook.lanes import Lane
 from planbook.run import Run
-from planner import Ending, Episode, Outcome, Procedure, Scope, Terms, code_of, play, read_trajectory
+from planner import Ending, Episode, JournalMismatch, Outcome, Procedure, Scope, Terms, code_of, play, read_trajectory
 from planner.strategies.code import given_code
 from rules import Verification, verified
 
+REPEATS = 2
+"""How often a task is tried again where the first time said nothing of the procedure."""
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
-def verifier(run: Run, scope: Scope, lane: Lane, kind: str, tasks: Sequence[Task]) -> Verify:
-    """Plays a procedure on the given tasks, and on those of its type that the run keeps aside (``Learning.verify``)."""
-    all_tasks = [*tasks, *set_aside(run, kind)]
+def verifier(run: Run, scope: Scope, lane: Lane, tasks: Sequence[Task]) -> Verify:
+    """Plays a procedure on the given tasks; each time is a scope of its own."""
 
     def verify(procedure: Procedure) -> list[Verification]:
         attempt = scope.child("verification")
-        return [_verified(run, attempt.child("task"), lane, procedure, task) for task in all_tasks]
+        return [_verified(run, attempt.child("task"), lane, procedure, task) for task in tasks]
 
     return verify
 
@@ -37,12 +38,25 @@ def set_aside(run: Run, kind: str) -> list[Task]:
 
 
 def _verified(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Task) -> Verification:
-    """How the procedure does on a task. A world that broke says nothing of it: once more then, with another world."""
-    for place in (scope, scope.child("again")):
-        ending = _ending(run, place, lane, procedure, task)
+    """How the procedure does on a task.
+
+    A world that broke says nothing of it, nor does a recorded part that the world does not repeat: once more then.
+    """
+    message = ""
+    for place in (scope, *(scope.child("again") for _ in range(REPEATS))):
+        try:
+            ending = _ending(run, place, lane, procedure, task)
+        except JournalMismatch as mismatch:
+            message = str(mismatch)
+            continue
+        except WorldBroken as broken:
+            lane.drop_world()
+            message = str(broken)
+            continue
         if ending.outcome is not Outcome.BROKEN:
             return verified(read_trajectory(place.path, run.store.events(place.path)))
-    return Verification(task_id=task.id, solved=False, feedback=ending.message)
+        message = ending.message
+    return Verification(task_id=task.id, solved=False, feedback=message)
 
 
 def _ending(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Task) -> Ending:

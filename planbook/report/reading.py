@@ -14,6 +14,7 @@ from typing import Any
 from envs import Task
 from planbook.run import Entry, Run
 from planbook.runner import DIVERGED
+from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
 from planbook.summary import NOT_PLAYED, Summary, summarise
 from planner import Ending, Outcome
@@ -135,10 +136,11 @@ class RunRead:
         return total([*(played.cost for played in self.episodes.values()), self.outside_cost])
 
     def summary(self) -> Summary:
-        """What `planbook run` would print of the run as it stood."""
+        """What `planbook run` would print of the run as it stood, by the price table that ships."""
         endings = {index: self.episodes[index].ending for index in self.order}
         entries = [played.entry for played in self.episodes.values()]
-        return summarise(entries, endings, self.seconds, str(self.run.folder))
+        spent = spent_so_far(self.run.store.events(), prices_from(None))
+        return summarise(entries, endings, self.seconds, str(self.run.folder), spent)
 
     def events(self, played: Played) -> Iterator[Event]:
         """An episode's events, as many as there were when the run was read."""

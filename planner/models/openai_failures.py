@@ -11,6 +11,7 @@ from planner.errors import ContextExceeded, ModelRefused, ModelUnavailable
 
 LONGEST_WAIT = 120.0
 """Seconds that a server may ask us to wait; more is cut to this."""
+SHORTEST_KEY = 8
 LONGEST_SAID = 400
 """Characters of a server's own words that are passed on."""
 NEVER_BY_ITSELF = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -104,8 +105,13 @@ def said(error: Failure, key: str) -> str:
         text = f"{text.rstrip('.')} ({type(error.__cause__).__name__}: {error.__cause__})"
     elif isinstance(error, openai.APIStatusError) and text == f"Error code: {error.status_code}" and error.body:
         text = f"{text} - {error.body}"  # not in OpenAI's form
-    text = " ".join(text.replace(key, "[key]").split())
+    text = " ".join(_without(text, key).split())
     return text if len(text) <= LONGEST_SAID else f"{text[:LONGEST_SAID]} ..."
+
+
+def _without(text: str, key: str) -> str:
+    """Placeholders that stand for no key are words like any other."""
+    return text.replace(key, "[key]") if len(key) >= SHORTEST_KEY else text
 
 
 def _status(error: Failure) -> int | None:

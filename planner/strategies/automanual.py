@@ -76,10 +76,16 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
 
 
 def _procedure_first(episode: Episode, recall: Recall) -> str:
-    """Run the stored procedure, if there is one; what came of it if the task is not done."""
+    """Run the stored procedure, if there is one; what came of it if the task is not done.
+
+    What a procedure did that knows more of the task than a model may be told is not told.
+    """
     if recall.procedure is None:
         return ""
     given_code(episode, code_of(recall.procedure))
+    task = episode.task
+    if not recall.procedure.is_learnt and dict(episode.world.told_params(task)) != dict(task.params):
+        return f"It did not do the task. {episode.world.state()}".strip()
     return episode.feedbacks[-1].text
 
 

@@ -8,17 +8,22 @@ from planner.strategies.base import Options
 
 
 class GivenCode(Options):
-    """One plan for every task. ``helpers`` is defined before it; ``source`` is what its faults are reported under."""
+    """One plan for every task. ``helpers`` is defined before it; ``source`` is what its faults are reported under.
+
+    ``told_params`` lets the plan see only those params of the task that may be told to a model.
+    """
 
     code: str
     helpers: str = ""
     source: str = "plan"
+    told_params: bool = False
 
 
 def given_code(episode: Episode, options: BaseModel) -> None:
     """Run the given plan once, as one cell."""
     given = GivenCode.model_validate(options)
-    with episode.frame("plan", helpers=given.helpers):
+    params = episode.world.told_params(episode.task) if given.told_params else None
+    with episode.frame("plan", helpers=given.helpers, params=params):
         episode.run(given.code, source=given.source)
 
 
@@ -30,6 +35,6 @@ def procedures(episode: Episode, options: BaseModel) -> None:
 
 
 def code_of(procedure: Procedure) -> GivenCode:
-    """A procedure as one plan: its file, and then the call."""
+    """A procedure as one plan: its file, and then the call. What a model wrote sees no more than a model may."""
     code = f"{procedure.code.rstrip()}\n\n\nsolve(agent, task)\n"
-    return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name)
+    return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name, told_params=procedure.is_learnt)

@@ -9,8 +9,8 @@ from envs.toy import Toy
 from manuals import read_start
 from planner import METHODS, AutoManualOptions, Episode, MemoryJournal, Outcome, Terms, parse_procedure, play
 from planner.asking import Roles
+from planner.prompts import fence_around
 from rules import Knowledge, LearntMemory, Reflection, Rule, RuleType, Skill
-from rules.telling import fence_around
 from sandbox import Sandbox
 from tests.rules.replies import Replies
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs import Task
-from rules import Rule, RuleBook, RuleType, most_similar, ranked, select_rules, tokens
+from planner.models.tokens import estimate_tokens
+from rules import Rule, RuleBook, RuleType, most_similar, ranked, select_rules
 from rules.retrieval import scores, words
 
 
@@ -37,7 +38,7 @@ def test_words_are_taken_out_of_names() -> None:
 
 
 def test_tokens_are_rounded_up() -> None:
-    assert [tokens("x" * n) for n in (0, 1, 7, 8)] == [0, 1, 2, 3]
+    assert [estimate_tokens("x" * n) for n in (0, 1, 7, 8)] == [0, 1, 2, 3]
 
 
 def test_all_rules_are_kept_where_they_fit() -> None:
@@ -71,7 +72,7 @@ def test_the_scene_decides_between_rules_that_fit_the_goal_alike() -> None:
 def test_the_budget_holds_and_every_named_rule_comes_along(budget: int, goal: str) -> None:
     chosen = select_rules(BOOK, task("any", goal), goal, budget)
     shown = ["\n".join(filter(None, (r.id, r.type, r.content, r.example))) for r in chosen]
-    assert sum(map(tokens, shown)) <= budget
+    assert sum(map(estimate_tokens, shown)) <= budget
     ids = [rule.id for rule in chosen]
     assert ids == sorted(ids)
     assert all(set(rule.builds_on) <= set(ids) for rule in chosen)

@@ -34,7 +34,11 @@ def test_what_is_forbidden_raises_despite_a_default_and_says_what_to_do() -> Non
     assert read(len, "nothing", 5) == 5
 
 
-@pytest.mark.parametrize("target", [int, Place(), partial(print), copy, len], ids=str)
+@pytest.mark.parametrize(
+    "target",
+    [int, Place(), partial(print), copy, len],
+    ids=["a class", "an object", "a partial", "a module", "a builtin"],
+)
 def test_write_refuses_what_is_not_the_plans(target: object) -> None:
     guards_raise = (AttributeError, TypeError)
     with pytest.raises(guards_raise):
