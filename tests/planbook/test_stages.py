@@ -1,5 +1,6 @@
 """build, formulate and test, as a user runs them one after the other."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -337,3 +338,42 @@ def test_a_world_that_dies_while_a_procedure_is_verified_is_made_anew(
     assert [e.body["outcome"] for e in first].count("broken") == len(dies)
     asked = asks(tmp_path / "run", "planner", "generalise_again")
     assert len(asked) == (0 if procedures else 1), "a world that broke once is not the procedure's fault"
+
+
+def test_offline_building_side_by_side_begins_once(tmp_path: Path) -> None:
+    built = here(*BUILD, "--without", "online", "--jobs", "4", "--no-procedures", "--json", "--out", tmp_path / "run")
+    assert built.returncode == 0, built.told
+    assert built.result["left_out"] == 0
+    assert [event.scope for event in events(tmp_path / "run", "learnt", "beginning")] == ["beginning/all"]
+
+
+def test_only_libraries_asks_nobody_to_manage_rules(tmp_path: Path) -> None:
+    planner = ("--model", "none", "--model", f"planner={scripted()}")
+    command = ("build", "--env", "toy", *planner, "--libraries-only", "--max-rules", "1", "--out", tmp_path / "run")
+    assert here(*command, "--no-procedures").returncode == 0
+    assert {event.body["role"] for event in events(tmp_path / "run", "ask")} == {"planner"}
+
+
+def test_a_building_run_is_read_in_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--no-procedures", "--out", folder).returncode == 0
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    for path in (*folder.rglob("*"), folder):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        if os.access(folder, os.W_OK):
+            pytest.skip("whoever runs this may write anywhere")
+        assert "rule_0" in here("rules", folder, "show").stdout
+        assert here("cost", folder).returncode == 0
+        assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+    finally:
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o755)
+
+
+def test_a_procedure_is_tried_on_each_new_task_of_its_type(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    here(*BUILD, "--types", "fetch", "--solved-after", 9, "--json", "--out", folder)
+    tried = {event.body["task"]["id"] for event in events(folder, "task", "learn")}
+    solved = [event.scope for event in events(folder, "outcome", "task") if "success" in event.body["outcome"]]  # type: ignore[operator]
+    assert len(tried) == len(solved) == 6

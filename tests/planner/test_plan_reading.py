@@ -105,7 +105,9 @@ def test_segments_come_in_any_order_and_may_be_missing_or_come_twice() -> None:
 
 def test_only_the_rules_segment_names_rules() -> None:
     assert read_thought("### Understanding\nrule_1 says so.\n### Plan\nfollow rule_2").rule_ids == ()
-    assert read_thought("Rules: rule_4, RULE_5, rule_x, myrule_6, **rule_7**, rule_٣").rule_ids == ("rule_4", "rule_7")
+    assert read_thought("Rules: rule_4, RULE_5, rule_x, myrule_6, **rule_7**, rule_٣").rule_ids == (
+        "rule_4", "rule_5", "rule_7",
+    )  # fmt: skip
 
 
 def test_other_languages_are_kept_under_their_headings() -> None:

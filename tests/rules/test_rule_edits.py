@@ -263,7 +263,7 @@ def test_rules_of_another_form_refuse_what_they_do_not_have() -> None:
 def test_given_rules_are_brought_into_a_form() -> None:
     fitted = Form(types=False, logs=False, helper_methods=False).fitted(BOOK.active)
     assert [rule.id for rule in fitted] == ["rule_0", "rule_2", "rule_3"]
-    assert fitted[1] == SUCCESS.model_copy(update={"type": None, "log": ()})
+    assert fitted[1] == SUCCESS.model_copy(update={"type": None, "log": (), "builds_on": ()})
     assert Form().fitted(BOOK.active) == BOOK.active
     assert {rule.example for rule in Form(examples=False).fitted(BOOK.active)} == {""}
 

@@ -37,10 +37,6 @@ def test_words_are_taken_out_of_names() -> None:
     assert words("pick_heat_then_place: mug_12, a Fridge-1") == ["pick", "heat", "place", "mug", "fridge"]
 
 
-def test_tokens_are_rounded_up() -> None:
-    assert [estimate_tokens("x" * n) for n in (0, 1, 7, 8)] == [0, 1, 2, 3]
-
-
 def test_all_rules_are_kept_where_they_fit() -> None:
     assert select_rules(BOOK, HEAT, "", 10_000) == BOOK.active
 
