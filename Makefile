@@ -10,7 +10,7 @@ demo: .venv/.ready
 	$(BIN)/planbook demo
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: .venv/.ready
 	$(BIN)/ruff check

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planbook import errors
 from planbook.arguments import Asked, by_role
 from planbook.commands import RUNS, play
-from planbook.config import LEARNT_LIBRARY, Config, Learning
+from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
 from planbook.lanes import Hosting
 from planbook.learning.covering import coverage_lines
 from planbook.learning.curve import Curve, play_curve
@@ -80,7 +80,8 @@ def test(
 def test_config(planner: str | None, asked: Asked) -> Config:
     """A test run: without a model it plays the procedures, without a library what ships as learnt."""
     planner = planner or ("automanual" if asked.models_by_role() else "procedures")
-    asked = asked if asked.library else asked.model_copy(update={"library": LEARNT_LIBRARY})
+    if asked.library is None and (LIBRARIES[LEARNT_LIBRARY] / asked.world().name).is_dir():
+        asked = asked.model_copy(update={"library": LEARNT_LIBRARY})
     drawn = asked.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
     return drawn.config(planner, ablated_options(planner, asked.without))
 

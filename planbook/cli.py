@@ -1,6 +1,7 @@
 """The command line: it parses, calls, and turns errors into one line and an exit code."""
 
 import json
+import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,8 @@ def _only_with_a_run(what: str, parameter: str) -> None:
 
 def main() -> None:
     """Entry point. Errors of ours are told in one line; anything else keeps its traceback."""
+    logging.basicConfig(stream=sys.stderr, format="%(message)s")
+    logging.getLogger("planner").setLevel(logging.INFO)
     try:
         code = planbook.main(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):

@@ -25,6 +25,7 @@ from planbook.printing import (
     ERRORS,
     Live,
     console,
+    counted,
     episode_line,
     failure_lines,
     progress,
@@ -54,6 +55,8 @@ from planner import (
 
 RUNS = Path("runs")
 BY_HAND = "Stopped."
+NOTE = 160
+"""Characters of a note that are printed."""
 
 
 class Replayed(BaseModel):
@@ -123,14 +126,16 @@ def _show_learnt(run: Run, out: Console) -> None:
     for group, state in learnt_in(run).items():
         kept, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
         out.print(
-            f"{title}{len(kept.rules)} rules after {len(state.history.entries)} changes, {len(kept.skills)} skills, "
-            f"{len(kept.reflections)} reflections, {len(kept.procedures)} procedures.",
+            f"{title}{counted(len(kept.rules), 'rule')} after {counted(len(state.history.entries), 'change')}, "
+            f"{counted(len(kept.skills), 'skill')}, {counted(len(kept.reflections), 'reflection')}, "
+            f"{counted(len(kept.procedures), 'procedure')}.",
             soft_wrap=True,
         )
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:
-            out.print(f"Not learnt: {note}", style="yellow", soft_wrap=True)
+            told = note.splitlines()[0][:NOTE]
+            out.print(f"Not learnt: {told}; the report has it all", style="yellow", soft_wrap=True)
     if line := cost_line(building_cost(run)):
         out.print(line, soft_wrap=True)
     out.print(f"What was learnt is in {', '.join(map(str, folders))}", soft_wrap=True)

@@ -92,7 +92,7 @@ LIBRARY = (
         "--library",
         default=None,
         metavar="NAME|FOLDER",
-        help="What is known beforehand: shipped (the default), learnt, a building run, or a folder.",
+        help="What is known beforehand: shipped (the default; of `test`, learnt), a building run, or a folder.",
     ),
     click.option(
         "--rule-tokens",

@@ -148,6 +148,11 @@ class Live:
             self._out.print(f"  printed: {harmless(text[:SHOWN_CHARS].rstrip())}{cut}", soft_wrap=True)
 
 
+def counted(number: int, thing: str) -> str:
+    """A count of things: 1 action, 2 actions."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def harmless(text: str) -> str:
     """The text without what would steer a terminal: control characters are shown as they are written."""
     return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)

@@ -5,9 +5,15 @@ from collections.abc import Callable
 
 from planbook.config import RECORDINGS, Config
 from planbook.errors import BadArgument
-from planner import Roles, method
+from planner import METHODS, Roles, method
 from planner.asking import DEFAULT, no_model
 from planner.models import Model, load_model
+
+ROLES = ("builder", "consolidator", "formulator")
+"""Those who learn; the others play."""
+
+
+KNOWN_ROLES = {DEFAULT, *ROLES, *(role for each in METHODS.values() for role in each.roles)}
 
 
 def voices(config: Config, before_call: Callable[[], None], stopped: Callable[[], bool]) -> Roles:
@@ -38,6 +44,8 @@ def opened(spec: str, stopped: Callable[[], bool] = lambda: False) -> Model:
 def check_voices(config: Config, more: tuple[str, ...] = ()) -> None:
     """See that every role that will be asked has a model, before anything begins. Raises BadArgument, ModelError."""
     roles = {*method(config.planner).roles, *more}
+    if unknown := sorted({*config.models, *config.sampling} - KNOWN_ROLES):
+        raise BadArgument(f"nobody plays the role {unknown[0]!r}; the roles are {', '.join(sorted(KNOWN_ROLES))}")
     missing = sorted(role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT)))
     if missing:
         raise BadArgument(

@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 
 from planbook.errors import BadArgument
+from planbook.learning.once import SPOILT
 from planbook.learning.state import LEARNT, group_of
-from planbook.printing import console
+from planbook.printing import console, counted
 from planbook.run import Run
 from planbook.spending import Price, prices_from
 from planner import Spent
@@ -89,8 +90,8 @@ def cost_line(cost: BuildingCost) -> str:
         return ""
     at = next(each for each in cost.after if each.procedures == most)
     return (
-        f"Procedures for {most} of {cost.task_types} task types after {at.tasks} tasks: {at.calls:,} calls, "
-        f"{at.tokens:,} tokens and {at.actions:,} actions until then."
+        f"Procedures for {most} of {counted(cost.task_types, 'task type')} after {counted(at.tasks, 'task')}: "
+        f"{at.calls:,} calls, {at.tokens:,} tokens and {at.actions:,} actions until then."
     )
 
 
@@ -103,7 +104,7 @@ def _steps(run: Run, price: Price) -> Iterator[Reached]:
             continue
         spent = add(spent, event.kind, event.body, price)
         match = LEARNT.fullmatch(event.scope)
-        if match and event.kind == "learnt":
+        if match and event.kind == "learnt" and SPOILT not in event.body:
             index, knowledge = int(match[1]), _knowledge(event.body)
             known[group_of(run.config.learning, kinds[index])] = (len(knowledge["rules"]), len(knowledge["procedures"]))
             yield Reached(

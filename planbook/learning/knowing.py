@@ -9,7 +9,7 @@ from manuals import ProcedureLibrary, parse, read_knowledge, read_start, usual_s
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.learning.ablations import form_without
-from planbook.learning.state import group_of, learnt_in, with_manual
+from planbook.learning.state import check_world, group_of, learnt_in, with_manual
 from planbook.run import CONFIG_FILE, Run
 from planner import Memory, Recall
 from rules import Knowledge, LearntMemory, ablated
@@ -57,6 +57,7 @@ def remembering(config: Config, knowledge: Knowledge) -> LearntMemory:
 
 def _of_run(config: Config, folder: Path) -> Memory:
     with closing(Run.open(folder)) as run:
+        check_world(config, run)
         by_group = {
             group: remembering(config, with_manual(run, group, state, config.rule_tokens))
             for group, state in learnt_in(run, config.after).items()

@@ -78,10 +78,19 @@ def _of_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
         knowledge = read_knowledge(folder, config.world, config.world_options)
         return knowledge, RuleBook.of(knowledge.rules)
     with closing(Run.open(folder)) as run:
+        check_world(config, run)
         states = learnt_in(run)
         if (state := states.get(group) or states.get(EVERYTHING)) is None:
             raise BadArgument(f"{folder} knows nothing of {group}; it knows {', '.join(sorted(states))}")
         return state.knowledge, state.history.book
+
+
+def check_world(config: Config, library: Run) -> None:
+    """See that a run can be a library for another. Raises BadArgument."""
+    if library.config.learning is None:
+        raise BadArgument(f"{library.folder} is no building run, and learnt nothing; name one with --library")
+    if library.config.world.name != config.world.name:
+        raise BadArgument(f"{library.folder} learnt of {library.config.world.name}, not of {config.world.name}")
 
 
 def learnt_in(run: Run, after: int | None = None) -> dict[str, State]:

@@ -66,8 +66,8 @@ def charts(runs: Sequence[RunRead]) -> list[Chart]:
     """Success, calls and tokens so far, over the episodes in the order in which they ended."""
     drawn = [_chart("Solved, of the episodes that had ended", runs, _solved_so_far, QUARTERS, "{:.1%}".format)]
     if any(run.cost.calls for run in runs):
-        drawn.append(_chart("Model calls so far", runs, _so_far(lambda each: each.cost.calls)))
-        drawn.append(_chart("Tokens so far", runs, _so_far(lambda each: each.cost.tokens)))
+        drawn.append(_chart("Model calls within episodes so far", runs, _so_far(lambda each: each.cost.calls)))
+        drawn.append(_chart("Tokens within episodes so far", runs, _so_far(lambda each: each.cost.tokens)))
     return drawn + learning_curves(runs)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from planbook.printing import harmless
+from planbook.printing import counted, harmless
 from planbook.report import tables
 from planbook.report.curves import HEIGHT, WIDTH, charts
 from planbook.report.learnt import learnt_texts
@@ -118,11 +118,6 @@ def decimal(number: float | None) -> str:
 def whole(number: float) -> str:
     """A count, with its thousands set apart."""
     return f"{number:,.0f}"
-
-
-def counted(number: int, thing: str) -> str:
-    """A count of things: 1 action, 2 actions."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -1,5 +1,6 @@
 """Answers from people and scripts, through files."""
 
+import logging
 import os
 import re
 import threading
@@ -14,6 +15,7 @@ from planner.models.tokens import estimated_usage
 from planner.models.types import Message, OnText, Reply, Sampling
 from planner.models.waiting import Stopped, never, pause
 
+LOG = logging.getLogger(__name__)
 KIND = "exchange"
 """Replies give this as their model: the folder belongs to one machine."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
@@ -72,6 +74,8 @@ class ExchangeModel:
 
     def _wait(self, answer: Path) -> str:
         """The text of an answer as soon as it is there and stands still."""
+        if not answer.exists():
+            LOG.info("waiting for %s", answer)
         seen, looks = (0, 0), 0
         while True:
             now = _look(answer)

@@ -94,17 +94,6 @@ def test_offline_nothing_is_built_before_the_last_episode(tmp_path: Path, whole:
     assert asks(run.folder, "builder")
 
 
-@pytest.mark.slow
-def test_offline_too_a_type_teaches_nothing_more_after_three_successes_in_a_row(tmp_path: Path) -> None:
-    """All ten episodes are played; what follows three successes in a row is not learnt from, as it is not online."""
-    run = Ablated(tmp_path, "online", tasks=5)
-    outcomes = {e.scope: e.body["outcome"] for e in events(run.folder, "outcome", "task")}
-    learnt = {e.scope.split("/")[1] for e in events(run.folder, "ask", "learn") if "/conclusion/" in e.scope}
-    assert len(outcomes) == 10
-    assert "not_run" not in outcomes.values()
-    assert 6 <= len(learnt) < 10
-
-
 def test_without_cases_every_episode_has_the_same_instructions(tmp_path: Path) -> None:
     run = Ablated(tmp_path, "cases")
     managed = run.prompts("builder")

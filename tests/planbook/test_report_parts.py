@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs import Task
+from planbook.printing import counted
 from planbook.report.curves import MOST_POINTS, _thinned, round_numbers, short
-from planbook.report.page import counted, duration, interval, moment, percent
+from planbook.report.page import duration, interval, moment, percent
 from planbook.report.scopes import Asked, Noted, Place, Ran, Rewound, told
 from planbook.report.tables import settings
 from planbook.store import Event

@@ -28,7 +28,7 @@ def test_building_counts_its_tasks_by_type_its_calls_and_its_errors(built: Built
     assert summary["by_type"] == {"fetch": [3, 3], "fetch_two": [3, 3]}
     assert (summary["tasks"], summary["solved"], summary["failures"]) == (6, 6, {})
     asked = [each for each in asks(folder) if each["role"] != "formulator"]
-    assert summary["model_calls"] == len(asked) == 27
+    assert summary["model_calls"] == len(asked) == 26
     assert summary["tokens"] == summary["prompt_tokens"] + summary["completion_tokens"] > 0
     errors = [event.body["error_steps"] for event in events(folder, "outcome", "task") if event.body["cause"] == ""]
     assert summary["mean_error_steps"] == round(sum(map(int, map(str, errors))) / 6, 2) == 0.5
@@ -324,11 +324,11 @@ class Fragile(Toy):
 """
 
 
-@pytest.mark.parametrize(("dies", "procedures"), [((3,), 1), ((3, 4), 0)])
+@pytest.mark.parametrize(("dies", "procedures"), [((2,), 1), ((2, 3, 4), 0)])
 def test_a_world_that_dies_while_a_procedure_is_verified_is_made_anew(
     tmp_path: Path, dies: tuple[int, ...], procedures: int
 ) -> None:
-    """Reset 1 is the first episode; 2, 3 and so on are verifications, each repeated once in a new world."""
+    """Reset 1 is the first episode; 2, 3 and so on are its verification, repeated twice at most in a new world."""
     (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
     command = ("build", "--env", f"{tmp_path / 'fragile.py'}:Fragile", "--model", scripted(), "--types", "fetch")
     finished = here(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
@@ -374,6 +374,6 @@ def test_a_building_run_is_read_in_a_folder_that_cannot_be_written(tmp_path: Pat
 def test_a_procedure_is_tried_on_each_new_task_of_its_type(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     here(*BUILD, "--types", "fetch", "--solved-after", 9, "--json", "--out", folder)
-    tried = {event.body["task"]["id"] for event in events(folder, "task", "learn")}
+    tried = {event.body["task"]["id"] for event in events(folder, "task", "learn")}  # type: ignore[index, call-overload]
     solved = [event.scope for event in events(folder, "outcome", "task") if "success" in event.body["outcome"]]  # type: ignore[operator]
     assert len(tried) == len(solved) == 6
