@@ -251,7 +251,7 @@ def ours(name):
     frame = sys._getframe(2)
     while frame.f_code.co_filename in ways:
         frame = frame.f_back
-    if frame.f_code.co_filename.startswith(root):
+    if frame.f_code.co_filename.startswith(root) and "site-packages" not in frame.f_code.co_filename:
         reads.append(f"{frame.f_code.co_filename}:{frame.f_lineno} reads {name}")
 
 

@@ -112,9 +112,9 @@ def test_a_test_run_stops_at_its_budget_too(tmp_path: Path, whole: Path) -> None
 
 def test_seconds_are_counted_over_all_sittings(tmp_path: Path, whole: Path) -> None:
     folder = tmp_path / "run"
-    stopped = here(*SMALL, "--budget", "seconds=0.4", "--out", folder)
+    stopped = here(*SMALL, "--budget", "seconds=0.02", "--out", folder)
     assert stopped.returncode == 4
-    assert "the budget of 0.4 seconds is used up" in stopped.told
+    assert "the budget of 0.02 seconds is used up" in stopped.told
     before = history(folder)
     assert here("run", "--resume", folder).returncode == 4
     assert history(folder) == before

@@ -43,7 +43,10 @@ def settles(look: Callable[[], object], expected: object, seconds: float = 30.0)
 
 
 def alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists() and "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def nest(sandbox: Sandbox, depth: int, bottom: Callable[[], object]) -> object:
