@@ -19,7 +19,7 @@ from planbook.learning.ablations import check_ablations
 from planbook.learning.cost import building_cost, cost_line
 from planbook.learning.covering import coverage_lines
 from planbook.learning.knowing import memory_of, remembering
-from planbook.learning.stages import build, building_tasks, export
+from planbook.learning.stages import build, building_tasks, export, playing_memory
 from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
 from planbook.printing import (
     ERRORS,
@@ -146,7 +146,7 @@ def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
     if config.learning is None:
         return memory_of(config)
     group = group_of(config.learning, tasks[0].type)
-    return remembering(config, fresh_beginning(config, group).knowledge)
+    return playing_memory(config, remembering(config, fresh_beginning(config, group).knowledge))
 
 
 def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:

@@ -203,7 +203,7 @@ REPLIES = {
     "the rules had not prepared the agent for what went wrong": write_corrected,
     "the rules had not prepared the agent for what happened": write_failed,
     "Decide from the whole episode which rules to write": without_case,
-    "def solve(agent, task)": generalised,
+    "a function\n\n    def solve(agent, task):": generalised,
     "procedure takes for granted": generalised_again,
     "room for": consolidated,
     "Rules:": manual,

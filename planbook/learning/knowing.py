@@ -14,6 +14,9 @@ from planbook.run import CONFIG_FILE, Run
 from planner import Memory, Recall
 from rules import Knowledge, LearntMemory, ablated
 
+PROCEDURES = "procedures"
+"""The planner that plays stored procedures and asks no model."""
+
 
 class GroupedMemory:
     """Answers each task from what is known in its group; of a group that was not built on nothing is known."""
@@ -35,7 +38,7 @@ def memory_of(config: Config) -> Memory:
         return _of_run(config, folder)
     if config.after is not None:
         raise BadArgument(f"--after counts the tasks of a building run, and {folder} is none; name one with --library")
-    if config.planner == "procedures":
+    if config.planner == PROCEDURES:
         return ProcedureLibrary(config.world, folder, config.world_options)
     knowledge = read_knowledge(folder, config.world, config.world_options)
     if not knowledge.example:

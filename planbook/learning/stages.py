@@ -13,6 +13,7 @@ from manuals.writing import replace_files
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.lanes import Hosting, Lane, side_by_side
+from planbook.learning.knowing import PROCEDURES, memory_of
 from planbook.learning.learner import Learner
 from planbook.learning.once import once
 from planbook.learning.state import EVERYTHING, formulating_path, learnt_in, with_manual
@@ -21,7 +22,7 @@ from planbook.runner import play_out, run_tasks
 from planbook.store import Watch
 from planbook.summary import TYPE_SOLVED
 from planbook.voices import voices
-from planner import Ending, Outcome, Scope
+from planner import Ending, Memory, Outcome, Scope
 from rules import Rule, tell_world
 
 WORLD = "world.md"
@@ -71,13 +72,14 @@ def build(
     played before anything is learnt, and none is left out.
     """
     learner, config = Learner(run, watch), run.config
+    memory = playing_memory(config, learner)
     offline = "online" in config.without
-    if offline and not run_tasks(run, learner, on_ending, hosting=hosting, watch=watch):
+    if offline and not run_tasks(run, memory, on_ending, hosting=hosting, watch=watch):
         return False
 
     def play_one(entry: Entry, lane: Lane) -> Ending:
         left_out = not offline and learner.leaves_out(entry)
-        ending = _leave_out(run, entry) if left_out else play_out(run, learner, entry, lane, watch)
+        ending = _leave_out(run, entry) if left_out else play_out(run, memory, entry, lane, watch)
         if ending.outcome is Outcome.BROKEN:
             lane.drop_world()
         learner.learn(entry, ending, lane)
@@ -96,6 +98,11 @@ def build(
         run.meter.before_action,
         lambda stopped: voices(config, run.meter.before_call, stopped),
     )
+
+
+def playing_memory(config: Config, learnt: Memory) -> Memory:
+    """What the planner of a building run is told: what was learnt so far; stored procedures come from the library."""
+    return memory_of(config) if config.planner == PROCEDURES else learnt
 
 
 def _leave_out(run: Run, entry: Entry) -> Ending:

@@ -377,3 +377,13 @@ def test_a_procedure_is_tried_on_each_new_task_of_its_type(tmp_path: Path) -> No
     tried = {event.body["task"]["id"] for event in events(folder, "task", "learn")}  # type: ignore[index, call-overload]
     solved = [event.scope for event in events(folder, "outcome", "task") if "success" in event.body["outcome"]]  # type: ignore[operator]
     assert len(tried) == len(solved) == 6
+
+
+def test_rules_are_built_from_whatever_plays(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    built = here(*BUILD, "--planner", "procedures", "--tasks-per-type", 2, "--no-procedures", "--json", "--out", folder)
+    assert built.returncode == 0, built.told
+    assert built.result["solved"] == built.result["tasks"] == 4
+    assert {event.scope.split("/")[0] for event in events(folder, "ask")} == {"learn"}
+    assert '"fetch_two"' in (folder / "learnt" / "toy" / "skills.json").read_text()
+    assert here("rules", folder, "log").stdout.count("builder at learn/") == 4
