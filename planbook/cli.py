@@ -216,8 +216,9 @@ def _only_with_a_run(what: str, parameter: str) -> None:
 
 def main() -> None:
     """Entry point. Errors of ours are told in one line; anything else keeps its traceback."""
-    logging.basicConfig(stream=sys.stderr, format="%(message)s")
-    logging.getLogger("planner").setLevel(logging.INFO)
+    ours = logging.getLogger("planner")
+    ours.addHandler(logging.StreamHandler(sys.stderr))
+    ours.setLevel(logging.INFO)
     try:
         code = planbook.main(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):

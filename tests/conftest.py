@@ -1,8 +1,14 @@
 """Settings for all tests."""
 
+import signal
+
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "planbook", deadline=None, max_examples=60, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("planbook")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # What a shell runs in the background begins deaf to Ctrl-C, and so would the processes that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
