@@ -28,7 +28,7 @@ def scores(query: str, texts: Sequence[str]) -> list[float]:
     corpus, asked = [words(text) for text in texts], sorted(set(words(query)))
     if not asked or not any(corpus):
         return [0.0] * len(texts)
-    import bm25s  # type: ignore[import-untyped]  # here, for it takes longer to import than all else of ours
+    import bm25s  # here, for it takes longer to import than all else of ours
 
     index = bm25s.BM25()
     index.index(corpus, show_progress=False)

@@ -1,6 +1,7 @@
 """Steps of learning that are done once: answered from the record, or, where that no longer fits, done anew."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -22,7 +23,7 @@ def once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch
     for place in _places(path):
         scope = Scope(run.journal(place, watch), place, roles)
         try:
-            learnt = scope.once("learnt", lambda: make(scope))  # noqa: B023 - called before the loop goes on
+            learnt = scope.once("learnt", partial(make, scope))
         except JournalMismatch as mismatch:
             scope.journal.put(place, "learnt", 0, {SPOILT: str(mismatch)})
         except UnusableReply as unusable:

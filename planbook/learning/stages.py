@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +126,9 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
     roles = voices(config, run.meter.before_call, lambda: False)
     for group, state in states.items():
-        rules = state.knowledge.rules
-        if rules:
-            once(
-                run,
-                formulating_path(group, state),
-                roles,
-                lambda scope: _manual(scope, rules, config, tokens),  # noqa: B023 - called before the loop goes on
-            )
+        if rules := state.knowledge.rules:
+            ask = partial(_manual, rules=rules, config=config, tokens=tokens)
+            once(run, formulating_path(group, state), roles, ask)
 
 
 def _manual(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int | None) -> dict[str, Any]:
