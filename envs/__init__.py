@@ -11,6 +11,7 @@ from envs.errors import (
     UnknownWorld,
     WorldBroken,
 )
+from envs.goals import Features, Goals
 from envs.registry import known_worlds, load_world
 from envs.types import Action, ActionSpec, Observation, Offered, Requirement, Selection, Snapshot, Task, Verdict
 
@@ -22,6 +23,8 @@ __all__ = [
     "Environment",
     "EnvsError",
     "EpisodeEnded",
+    "Features",
+    "Goals",
     "MissingRequirement",
     "NoOptions",
     "Observation",

@@ -7,11 +7,12 @@ single source of the prompt text, the static check, the wire schema and the docu
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import ClassVar, Concatenate, Literal, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from envs.errors import BadSelection, Diverged, EpisodeEnded, UnknownAction
+from envs.goals import Goals
 from envs.selection import chosen_split, chosen_types, find_task
 from envs.types import Action, ActionSpec, Observation, Offered, Requirement, Selection, Snapshot, Task, Verdict
 
@@ -86,6 +87,8 @@ class Environment(ABC):
     """How many actions a replay allows unless the run says otherwise."""
     pauses: ClassVar[bool] = False
     """Whether plans do well to stop in between and look (a page that shows its results only after an action)."""
+    hands_on: ClassVar[Literal["last action", "state"]] = "last action"
+    """What the executor of a sub-task is told of those done before it (ADaPT, appendix A)."""
     parallel: ClassVar[bool] = True
     """Whether instances may work side by side in threads."""
     Options: ClassVar[type[BaseModel]] = NoOptions
@@ -105,7 +108,7 @@ class Environment(ABC):
         self.offer = self.offered(self.options)
         self.history: list[tuple[Action, Observation]] = []
         self.task: Task | None = None
-        self._last = Observation("")
+        self._first = self._last = Observation("")
 
     @classmethod
     @abstractmethod
@@ -164,6 +167,15 @@ class Environment(ABC):
         """One line for prompts: where things stand now."""
         return ""
 
+    def scene(self) -> str:
+        """The first observation without the goal: for whoever works on a part of the task. By default all of it."""
+        return self._first.text
+
+    @property
+    def goals(self) -> Goals:
+        """What a selector may ask about goals."""
+        return Goals(self)
+
     def brief(self, observation: Observation, before: Observation) -> str:
         """An observation as feedback lists it, after the one before; the last is told in full where this is less."""
         return observation.text
@@ -193,7 +205,7 @@ class Environment(ABC):
     def reset(self, task: Task) -> Observation:
         """Begin the task from scratch; the history starts anew."""
         self.history, self.task = [], task
-        self._last = self.begin(task)
+        self._first = self._last = self.begin(task)
         return self._last
 
     @property
