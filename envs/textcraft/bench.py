@@ -60,8 +60,7 @@ class Bench:
 
 def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:
     """Raises Refused, naming everything that there is not enough of."""
-    short = [
-        f"{need} (carried: {carried.get(need.name, 0)})" for need in needs if carried.get(need.name, 0) < need.count
-    ]
+    short = [need for need in needs if carried.get(need.name, 0) < need.count]
     if short:
-        raise Refused(f"not enough: this takes {', '.join(short)}")
+        told = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in short)
+        raise Refused(f"not enough, this takes {told}")

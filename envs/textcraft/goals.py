@@ -56,7 +56,7 @@ class TextcraftGoals(Goals):
         return (goal, *(other for other in dict.fromkeys(others) if other != own))
 
     def _ways(self, recipe: Recipe) -> list[Action]:
-        """A recipe's commands: where it asks for a kind, one for each member that is carried or that a command makes."""
+        """A recipe as commands: where it asks for a kind, one for each member that can be had."""
         carried = self._textcraft.carried
         choices = [
             [f"{need.count} {item}" for item in self._bench.book.choices(need.name) if self._can_be_had(item, carried)]

