@@ -20,7 +20,7 @@ class Bench:
         wanted = counted(cleaned(text, "get"))
         self._check_item(wanted.name)
         if self.book.is_craftable(wanted.name):
-            raise Refused(f"{wanted.name} cannot be got, it has to be crafted{self._told(wanted.name)}")
+            raise Refused(f"{wanted.name} cannot be got, it has to be crafted{self._told(': ', wanted.name)}")
         return wanted
 
     def crafting(self, item: str, using: str) -> tuple[Recipe, tuple[Ingredient, ...]]:
@@ -34,7 +34,7 @@ class Bench:
         recipe = self.book.fitting(command.makes, command.needs)
         if recipe is None:
             given = ", ".join(map(str, command.needs))
-            raise Refused(f"no recipe makes {command.makes} from exactly {given}{self._told(command.makes)}")
+            raise Refused(f"no recipe makes {command.makes} from exactly {given}{self._told('; one reads: ', command.makes)}")
         return recipe, command.needs
 
     def making(self, item: str) -> list[Recipe]:
@@ -53,9 +53,9 @@ class Bench:
         named = sorted(members, key=lambda item: item not in shown)[:_NAMED]
         return f", such as {', '.join(named)}" if named else ""
 
-    def _told(self, item: str) -> str:
+    def _told(self, lead: str, item: str) -> str:
         commands = self.making(item)
-        return f": {'; or '.join(map(str, commands))}" if commands else ""
+        return f"{lead}{', or '.join(map(str, commands))}" if commands else ""
 
 
 def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:
