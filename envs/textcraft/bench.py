@@ -6,7 +6,7 @@ from envs.textcraft.book import Book, Ingredient, Recipe
 from envs.textcraft.wording import Refused, cleaned, counted, read_command
 
 _NAMED = 4
-"""How many members of a kind a reason names at most."""
+"""How many members of a kind an example names at most."""
 
 
 class Bench:
@@ -34,7 +34,8 @@ class Bench:
         recipe = self.book.fitting(command.makes, command.needs)
         if recipe is None:
             given = ", ".join(map(str, command.needs))
-            raise Refused(f"no recipe makes {command.makes} from exactly {given}{self._told('; one reads: ', command.makes)}")
+            told = self._told("; one reads: ", command.makes) + self._kinds_told(command.makes)
+            raise Refused(f"no recipe makes {command.makes} from exactly {given}{told}")
         return recipe, command.needs
 
     def making(self, item: str) -> list[Recipe]:
@@ -56,6 +57,12 @@ class Bench:
     def _told(self, lead: str, item: str) -> str:
         commands = self.making(item)
         return f"{lead}{', or '.join(map(str, commands))}" if commands else ""
+
+    def _kinds_told(self, item: str) -> str:
+        """All members of the kinds that the item's commands ask for: not every wool is of the kind wool."""
+        names = dict.fromkeys(need.name for recipe in self.making(item) for need in recipe.needs)
+        kinds = [name for name in names if name in self.book.kinds]
+        return "".join(f"; {kind} is any of: {', '.join(self.book.kinds[kind])}" for kind in kinds)
 
 
 def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:

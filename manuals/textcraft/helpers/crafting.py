@@ -3,8 +3,9 @@
 import copy
 import re
 
-# Words in commands that stand for any one item of a kind; the items are called "oak planks", "red wool".
-KINDS = "planks wool".split()
+# Words in commands that stand for any one item of a kind: the items are called "oak planks", "red wool". With each, the
+# items that are called so and yet are not taken: white wool is what the others are dyed from.
+KINDS = {"planks": [], "wool": ["white wool"]}
 
 
 def counted(text):
@@ -25,7 +26,8 @@ def commands_in(observation):
 def ways_to(commands, name):
     """The commands that make an item, or any item of a kind."""
     if name in KINDS:
-        return [command for command in commands if command["item"].endswith(" " + name)]
+        named_so = [command for command in commands if command["item"].endswith(" " + name)]
+        return [command for command in named_so if command["item"] not in KINDS[name]]
     return [command for command in commands if command["item"] == name]
 
 
