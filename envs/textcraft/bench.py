@@ -23,7 +23,7 @@ class Bench:
             raise Refused(f"{wanted.name} cannot be got, it has to be crafted{self._told(': ', wanted.name)}")
         return wanted
 
-    def crafting(self, item: str, using: str) -> tuple[Recipe, tuple[Ingredient, ...]]:
+    def crafting(self, item: str, using: str = "") -> tuple[Recipe, tuple[Ingredient, ...]]:
         """The recipe that a command means, and what it takes. Raises Refused unless all counts are the recipe's."""
         command = read_command(item, using)
         self._check_item(command.makes)
