@@ -4,7 +4,7 @@ import re
 
 from envs.textcraft.book import Ingredient, Recipe
 
-_COUNTED = re.compile(r"(?:([0-9]{1,6}) )?(.+)")
+_COUNTED = re.compile(r"(?:([0-9]{1,6}) )?([a-z].*)")
 _USING = " using "
 
 
@@ -22,7 +22,7 @@ def counted(text: str, default: int | None = None) -> Ingredient:
     """``4 oak planks`` taken apart. Raises Refused where the count is missing, unless there is a default."""
     match = _COUNTED.fullmatch(text)
     if match is None:
-        raise Refused("an item is missing: name one with its count, such as '2 oak logs'")
+        raise Refused(f"{text!r} is no count and item, such as '2 oak logs'")
     count = int(match[1]) if match[1] else default
     if count is None:
         raise Refused(f"say how many {match[2]}, such as '2 {match[2]}'")
