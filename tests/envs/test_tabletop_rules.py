@@ -21,18 +21,17 @@ def begun(task_id: str) -> Tabletop:
     return world
 
 
-def play(world: Tabletop, moves: list[Move]) -> list[bool]:
-    """Make the moves; whether each was accepted."""
-    things, names = list(world.layout.on), list(world.layout.things)
-    accepted = []
+def play(world: Tabletop, moves: list[Move]) -> None:
+    """Make the moves, as long as the episode lasts."""
+    things = list(world.layout.on)
+    names = [name for name in world.layout.things if not name.startswith("spot_1")]  # more moves onto each other
     for thing, target, beside in moves:
         where = names[target % len(names)]
         if beside % 2:  # lying across is rare among all names, so every second move tries it with blocks
             blocks = [each for each in things if world.layout.things[each].kind == "block"] or names
             where = f"{blocks[target % len(blocks)]} and {blocks[beside % len(blocks)]}"
         if not world.ended:
-            accepted.append(world.act(Action("pick_place", (things[thing % len(things)], where))).accepted)
-    return accepted
+            world.act(Action("pick_place", (things[thing % len(things)], where)))
 
 
 def broken_laws(layout: Layout) -> list[str]:
@@ -68,7 +67,7 @@ def broken_laws(layout: Layout) -> list[str]:
 @given(
     kind=st.sampled_from(Tabletop.types),
     seed=st.integers(0, 200),
-    moves=st.lists(st.tuples(*[st.integers(0, 99)] * 3), max_size=80),
+    moves=st.lists(st.tuples(*[st.integers(0, 99)] * 3), min_size=30, max_size=60),
 )
 def test_no_moves_lose_a_thing_or_break_a_law(kind: str, seed: int, moves: list[Move]) -> None:
     world = begun(f"{kind}/{seed}")
@@ -95,8 +94,7 @@ def test_a_refused_move_changes_nothing_and_is_what_the_goals_foretold(kind: str
         assert done.accepted or (done.text == f"Nothing happens: {foretold}." and world.state() == text)
 
 
-def test_random_moves_do_build_towers_and_pyramids() -> None:
-    """The laws are tested on scenes in which things really lie upon each other."""
+def test_a_block_lies_across_two_neighbours_whichever_is_named_first() -> None:
     world = begun("stack_block_pyramid/0")
     for target in ("left_base", "middle_base", "right_base"):
         world.act(Action("pick_place", (free_block(world), target)))
