@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from envs.alfworld import games, generated, selecting, wheel
+from envs.alfworld.commands import as_action
 from envs.alfworld.direct import Direct
 from envs.alfworld.engine import NOTHING, Engine, Game, Reply
 from envs.alfworld.named import NAMED
@@ -115,6 +116,12 @@ class Alfworld(Environment):
     def scene(self) -> str:
         """The room: the first observation without its last line, which gives the task."""
         return self._first.text.rpartition("\n")[0]
+
+    def possible_actions(self) -> list[Action]:
+        """What the game admits now; with the option "open", going to what else stands here as well."""
+        admitted = [taken for command in self._engine.admissible() if (taken := as_action(command))]
+        beside = [each.args for each in admitted if each.name == "examine" and self._opens_up(str(each.args[0]))]
+        return admitted + [Action("go_to", things) for things in beside]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Where the agent is and what it holds."""
