@@ -1,0 +1,133 @@
+"""A world by its seed: regions of biomes on a plane, and the sites where each thing is."""
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import sqrt
+
+from envs.minecraft.nature import ANIMALS, BIOMES, SOURCES
+
+HALF = 180
+"""The plane reaches this far from the spawn in each direction."""
+REGIONS = 18
+FOREVER = 10**9
+ORES: Mapping[str, int] = {
+    "coal_ore": 60,
+    "iron_ore": 55,
+    "quartz_ore": 40,
+    "lapis_ore": 14,
+    "gold_ore": 18,
+    "redstone_ore": 24,
+    "diamond_ore": 20,
+    "obsidian": 16,
+}
+"""Veins under the plane, whatever the biome."""
+CERTAIN: Mapping[str, int] = {
+    "oak_tree": 14,
+    "sheep": 8,
+    "cow": 10,
+    "pig": 6,
+    "chicken": 6,
+    "spider": 6,
+    "sand": 8,
+    "reeds": 6,
+    "pumpkin": 4,
+}
+"""One site of these lies within reach of the spawn and stays, and so many are there: no task depends on luck alone."""
+REACH = (45, 95)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where some of a source are. Herds wander off in one direction, and are gone after a while."""
+
+    number: int
+    source: str
+    x: float
+    y: float
+    depth: int
+    amount: int
+    dx: float = 0.0
+    dy: float = 0.0
+    gone_at: int = FOREVER
+
+    def at(self, tick: float) -> tuple[float, float]:
+        """Where it is at a time; a herd comes to rest after ``WANDERING`` ticks."""
+        moved = min(tick, WANDERING)
+        return self.x + self.dx * moved, self.y + self.dy * moved
+
+
+WANDERING = 3000
+PACE = 0.025
+"""How far a herd moves in a tick, at most, in each direction."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A world as it is at the start. What was taken from it is the player's record."""
+
+    regions: tuple[tuple[float, float, str], ...]
+    by_source: Mapping[str, tuple[Site, ...]]
+    surface: tuple[Site, ...]
+    veins: tuple[Site, ...]
+
+    def biome(self, x: float, y: float) -> str:
+        """The biome of a place: that of the nearest region."""
+        return min(self.regions, key=lambda region: (region[0] - x) ** 2 + (region[1] - y) ** 2)[2]
+
+    def soil(self, x: float, y: float) -> int:
+        """How deep the soil is at a place."""
+        return BIOMES[self.biome(x, y)].soil
+
+
+@lru_cache(maxsize=128)
+def layout_of(seed: int) -> Layout:
+    """The world of a seed, always the same."""
+    dice = random.Random(f"minecraft/{seed}")
+    names, weights = list(BIOMES), [biome.weight for biome in BIOMES.values()]
+    regions = tuple(
+        (dice.uniform(-HALF, HALF), dice.uniform(-HALF, HALF), dice.choices(names, weights)[0]) for _ in range(REGIONS)
+    )
+    sites = [_site(number, *each, dice) for number, each in enumerate(_places(regions, dice))]
+    sites += [_lasting(len(sites) + number, source, dice) for number, source in enumerate(CERTAIN)]
+    by_source = {name: tuple(site for site in sites if site.source == name) for name in SOURCES}
+    surface = tuple(site for site in sites if site.depth == 0)
+    return Layout(regions, by_source, surface, tuple(site for site in sites if site.depth > 0))
+
+
+def _places(regions: tuple[tuple[float, float, str], ...], dice: random.Random) -> Iterator[tuple[str, float, float]]:
+    for x, y, name in regions:
+        for source, count in BIOMES[name].sites.items():
+            for _ in range(count):
+                yield source, *_near(x, y, regions, dice)
+    for source, count in ORES.items():
+        for _ in range(count):
+            yield source, dice.uniform(-HALF, HALF), dice.uniform(-HALF, HALF)
+
+
+def _near(
+    x: float, y: float, regions: tuple[tuple[float, float, str], ...], dice: random.Random
+) -> tuple[float, float]:
+    """A place of the region around a point; after some tries, one near the point whosever it is."""
+    for _ in range(4):
+        px, py = x + dice.uniform(-60, 60), y + dice.uniform(-60, 60)
+        nearest = min(regions, key=lambda region: (region[0] - px) ** 2 + (region[1] - py) ** 2)
+        if nearest[:2] == (x, y):
+            return px, py
+    return x + dice.uniform(-20, 20), y + dice.uniform(-20, 20)
+
+
+def _site(number: int, source: str, x: float, y: float, dice: random.Random) -> Site:
+    kind = SOURCES[source]
+    depth, amount = dice.randint(*kind.depth), dice.randint(*kind.amount)
+    if source not in ANIMALS:
+        return Site(number, source, x, y, depth, amount)
+    drift = dice.uniform(-PACE, PACE), dice.uniform(-PACE, PACE)
+    return Site(number, source, x, y, depth, amount, *drift, gone_at=dice.randint(300, 5000))
+
+
+def _lasting(number: int, source: str, dice: random.Random) -> Site:
+    x, y = dice.uniform(-1, 1), dice.uniform(-1, 1)
+    stretch = dice.uniform(*REACH) / max(sqrt(x * x + y * y), 0.01)
+    return Site(number, source, x * stretch, y * stretch, 0, CERTAIN[source])
