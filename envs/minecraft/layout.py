@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import sqrt
 
@@ -10,7 +10,7 @@ from envs.minecraft.nature import ANIMALS, BIOMES, SOURCES
 
 HALF = 180
 """The plane reaches this far from the spawn in each direction."""
-REGIONS = 18
+REGIONS = 10
 FOREVER = 10**9
 ORES: Mapping[str, int] = {
     "coal_ore": 60,
@@ -35,7 +35,12 @@ CERTAIN: Mapping[str, int] = {
     "pumpkin": 4,
 }
 """One site of these lies within reach of the spawn and stays, and so many are there: no task depends on luck alone."""
-REACH = (45, 95)
+MEADOWS, REACH, SPREAD = 3, (90, 140), 8
+"""What is certain lies about so many places, so far from the spawn, and so close to each."""
+NEARBY, CLOSE, SOON = 0.6, (5, 20), (200, 600)
+"""How likely some of what is certain are also close to the spawn, how close, and when such a herd is gone."""
+LATER = (300, 3000)
+"""When the other herds are gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,10 @@ def layout_of(seed: int) -> Layout:
         (dice.uniform(-HALF, HALF), dice.uniform(-HALF, HALF), dice.choices(names, weights)[0]) for _ in range(REGIONS)
     )
     sites = [_site(number, *each, dice) for number, each in enumerate(_places(regions, dice))]
-    sites += [_lasting(len(sites) + number, source, dice) for number, source in enumerate(CERTAIN)]
+    sites += [_early(len(sites) + number, source, dice) for number, source in enumerate(CERTAIN) if dice.random() < NEARBY]
+    meadows = [_around(dice, *REACH) for _ in range(MEADOWS)]
+    sites += [_lasting(len(sites) + number, source, *dice.choice(meadows), dice) for number, source in enumerate(CERTAIN)]
+    sites = [replace(site, number=number) for number, site in enumerate(sites)]
     by_source = {name: tuple(site for site in sites if site.source == name) for name in SOURCES}
     surface = tuple(site for site in sites if site.depth == 0)
     return Layout(regions, by_source, surface, tuple(site for site in sites if site.depth > 0))
@@ -123,11 +131,28 @@ def _site(number: int, source: str, x: float, y: float, dice: random.Random) -> 
     depth, amount = dice.randint(*kind.depth), dice.randint(*kind.amount)
     if source not in ANIMALS:
         return Site(number, source, x, y, depth, amount)
-    drift = dice.uniform(-PACE, PACE), dice.uniform(-PACE, PACE)
-    return Site(number, source, x, y, depth, amount, *drift, gone_at=dice.randint(300, 5000))
+    return Site(number, source, x, y, depth, amount, *_drift(dice), gone_at=dice.randint(*LATER))
 
 
-def _lasting(number: int, source: str, dice: random.Random) -> Site:
+def _early(number: int, source: str, dice: random.Random) -> Site:
+    x, y = _around(dice, *CLOSE)
+    amount = CERTAIN[source] // 2
+    if source not in ANIMALS:
+        return Site(number, source, x, y, 0, amount)
+    return Site(number, source, x, y, 0, amount, *_drift(dice), gone_at=dice.randint(*SOON))
+
+
+def _lasting(number: int, source: str, x: float, y: float, dice: random.Random) -> Site:
+    near = dice.uniform(-SPREAD, SPREAD), dice.uniform(-SPREAD, SPREAD)
+    return Site(number, source, x + near[0], y + near[1], 0, CERTAIN[source])
+
+
+def _drift(dice: random.Random) -> tuple[float, float]:
+    return dice.uniform(-PACE, PACE), dice.uniform(-PACE, PACE)
+
+
+def _around(dice: random.Random, least: float, most: float) -> tuple[float, float]:
+    """A place that far from the spawn, in any direction."""
     x, y = dice.uniform(-1, 1), dice.uniform(-1, 1)
-    stretch = dice.uniform(*REACH) / max(sqrt(x * x + y * y), 0.01)
-    return Site(number, source, x * stretch, y * stretch, 0, CERTAIN[source])
+    stretch = dice.uniform(least, most) / max(sqrt(x * x + y * y), 0.01)
+    return x * stretch, y * stretch

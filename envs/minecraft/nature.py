@@ -142,18 +142,14 @@ def _biome(weight: int, soil: int, sites: str) -> Biome:
 
 
 BIOMES: Mapping[str, Biome] = {
-    "plains": _biome(
-        4, 3, "oak_tree:1 sheep:3 cow:3 pig:2 chicken:2 yellow_flower:2 red_flower:2 wheat_seeds:5 reeds:1 pumpkin:1"
-    ),
-    "forest": _biome(
-        4, 3, "oak_tree:7 birch_tree:1 pig:2 chicken:2 spider:2 red_flower:2 brown_mushroom:2 red_mushroom:1 leaves:4"
-    ),
-    "birch_forest": _biome(2, 3, "birch_tree:7 sheep:1 chicken:2 rabbit:1 spider:1 yellow_flower:2 leaves:4"),
-    "roofed_forest": _biome(1, 3, "dark_oak_tree:7 spider:3 creeper:2 brown_mushroom:4 red_mushroom:4 leaves:4 pig:1"),
-    "taiga": _biome(2, 3, "spruce_tree:6 sheep:2 rabbit:2 brown_mushroom:2 pumpkin:1 leaves:2 clay_ball:1"),
-    "savanna": _biome(2, 4, "acacia_tree:4 cow:3 sheep:2 wheat_seeds:4 pumpkin:1 skeleton:1"),
-    "jungle": _biome(1, 4, "jungle_tree:7 chicken:2 pig:2 vine:4 leaves:5 reeds:1 spider:1"),
-    "desert": _biome(2, 5, "sand:6 cactus:4 rabbit:2 skeleton:2 reeds:2 creeper:1"),
-    "swamp": _biome(1, 4, "oak_tree:3 reeds:4 clay_ball:3 sand:1 spider:2 vine:2 red_mushroom:2 creeper:1"),
-    "mountains": _biome(2, 0, "spruce_tree:1 oak_tree:1 sheep:2 gravel:3 flint:2 skeleton:1"),
+    "plains": _biome(4, 3, "oak_tree:1 sheep:1 cow:1 pig:1 yellow_flower:2 red_flower:2 wheat_seeds:5"),
+    "forest": _biome(4, 3, "oak_tree:5 birch_tree:1 pig:1 spider:1 red_flower:2 brown_mushroom:2 leaves:4"),
+    "birch_forest": _biome(2, 3, "birch_tree:5 chicken:1 rabbit:1 spider:1 yellow_flower:2 leaves:4"),
+    "roofed_forest": _biome(1, 3, "dark_oak_tree:5 spider:1 creeper:2 brown_mushroom:4 red_mushroom:4 leaves:4"),
+    "taiga": _biome(2, 3, "spruce_tree:5 sheep:1 rabbit:2 brown_mushroom:2 pumpkin:1 leaves:2 clay_ball:1"),
+    "savanna": _biome(2, 4, "acacia_tree:4 cow:1 sheep:1 wheat_seeds:4 skeleton:1"),
+    "jungle": _biome(1, 4, "jungle_tree:5 chicken:1 pig:1 vine:4 leaves:5 reeds:1"),
+    "desert": _biome(2, 5, "sand:4 cactus:4 rabbit:2 skeleton:2 reeds:1 creeper:1"),
+    "swamp": _biome(1, 4, "oak_tree:3 reeds:2 clay_ball:3 spider:1 vine:2 red_mushroom:2 creeper:1"),
+    "mountains": _biome(2, 0, "spruce_tree:1 oak_tree:1 sheep:1 gravel:3 flint:2 skeleton:1"),
 }
