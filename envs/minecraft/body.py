@@ -22,13 +22,14 @@ class Body:
     """What was taken from each site, by number."""
     uses: dict[str, int] = field(default_factory=dict)
     """Blocks that the tool in use has dug."""
-    sight: Sight = field(default_factory=dict)
     memory: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    """By source: when one was last in sight, and where."""
+    """By source: when one was last in sight where a goal ended that led somewhere, and where it was."""
     first: dict[str, float] = field(default_factory=dict)
     """When each item was first held."""
     tries: int = 0
     """How many goals were begun."""
+    _seen: tuple[Spot, Sight] | None = None
+    """What was in sight when it was last asked for: it follows from the spot, which has the time."""
 
     def copy(self) -> "Body":
         """A copy that shares nothing that changes."""
@@ -37,7 +38,6 @@ class Body:
             inventory=dict(self.inventory),
             gone=dict(self.gone),
             uses=dict(self.uses),
-            sight=dict(self.sight),
             memory=dict(self.memory),
             first=dict(self.first),
         )
@@ -56,10 +56,15 @@ class Body:
             self.inventory[item] = self.held(item) + count
             self.first.setdefault(item, self.spot.tick)
 
+    def sight(self, layout: Layout) -> Sight:
+        """What is in sight now."""
+        if self._seen is None or self._seen[0] != self.spot:
+            self._seen = self.spot, visible(layout, self.spot, self.gone)
+        return self._seen[1]
+
     def look(self, layout: Layout) -> None:
-        """See what is around, and remember it."""
-        self.sight = visible(layout, self.spot, self.gone)
-        for source, (_, x, y) in self.sight.items():
+        """Remember what is in sight."""
+        for source, (_, x, y) in self.sight(layout).items():
             self.memory[source] = self.spot.tick, x, y
 
     def wear_out(self, tool: str, blocks: int) -> bool:

@@ -1,9 +1,10 @@
 """A world by its seed: regions of biomes on a plane, and the sites where each thing is."""
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from math import sqrt
 
 from envs.minecraft.nature import ANIMALS, BIOMES, SOURCES
@@ -47,7 +48,6 @@ LATER = (300, 3000)
 class Site:
     """Where some of a source are. Herds wander off in one direction, and are gone after a while."""
 
-    number: int
     source: str
     x: float
     y: float
@@ -56,6 +56,9 @@ class Site:
     dx: float = 0.0
     dy: float = 0.0
     gone_at: int = FOREVER
+    number: int = 0
+    soil: int = 0
+    """Blocks of soil above a vein, to be dug by hand."""
 
     def at(self, tick: float) -> tuple[float, float]:
         """Where it is at a time; a herd comes to rest after ``WANDERING`` ticks."""
@@ -68,18 +71,34 @@ PACE = 0.025
 """How far a herd moves in a tick, at most, in each direction."""
 
 
+Regions = tuple[tuple[float, float, str], ...]
+"""Where the middle of each region is, and its biome."""
+Cell = tuple[int, int]
+CELL = 32
+"""Blocks along a side of the squares that the plane is divided into, to find quickly what is close."""
+SIGHT, VEIN_SIGHT = 48, 7
+"""Blocks that can be overlooked on the surface, and in a tunnel."""
+
+
+def cell_of(x: float, y: float) -> Cell:
+    """The square that a place lies in."""
+    return int(x // CELL), int(y // CELL)
+
+
 @dataclass(frozen=True)
 class Layout:
     """A world as it is at the start. What was taken from it is the player's record."""
 
-    regions: tuple[tuple[float, float, str], ...]
+    regions: Regions
     by_source: Mapping[str, tuple[Site, ...]]
-    surface: tuple[Site, ...]
-    veins: tuple[Site, ...]
+    herds: tuple[Site, ...]
+    surface: Mapping[Cell, tuple[Site, ...]]
+    veins: Mapping[Cell, tuple[Site, ...]]
+    """What stays where it is and may be in sight from a cell of the plane, above and under the ground."""
 
     def biome(self, x: float, y: float) -> str:
         """The biome of a place: that of the nearest region."""
-        return min(self.regions, key=lambda region: (region[0] - x) ** 2 + (region[1] - y) ** 2)[2]
+        return _region(x, y, self.regions)[2]
 
     def soil(self, x: float, y: float) -> int:
         """How deep the soil is at a place."""
@@ -94,17 +113,42 @@ def layout_of(seed: int) -> Layout:
     regions = tuple(
         (dice.uniform(-HALF, HALF), dice.uniform(-HALF, HALF), dice.choices(names, weights)[0]) for _ in range(REGIONS)
     )
-    sites = [_site(number, *each, dice) for number, each in enumerate(_places(regions, dice))]
-    sites += [_early(len(sites) + number, source, dice) for number, source in enumerate(CERTAIN) if dice.random() < NEARBY]
+    sites = [_site(*each, dice) for each in _places(regions, dice)]
+    sites += [_early(source, dice) for source in CERTAIN if dice.random() < NEARBY]
     meadows = [_around(dice, *REACH) for _ in range(MEADOWS)]
-    sites += [_lasting(len(sites) + number, source, *dice.choice(meadows), dice) for number, source in enumerate(CERTAIN)]
-    sites = [replace(site, number=number) for number, site in enumerate(sites)]
-    by_source = {name: tuple(site for site in sites if site.source == name) for name in SOURCES}
-    surface = tuple(site for site in sites if site.depth == 0)
-    return Layout(regions, by_source, surface, tuple(site for site in sites if site.depth > 0))
+    sites += [_lasting(source, *dice.choice(meadows), dice) for source in CERTAIN]
+    sites = [_numbered(site, number, regions) for number, site in enumerate(sites)]
+    still = [site for site in sites if site.gone_at == FOREVER]
+    return Layout(
+        regions,
+        {name: tuple(site for site in sites if site.source == name) for name in SOURCES},
+        tuple(site for site in sites if site.gone_at != FOREVER),
+        _by_cell([site for site in still if not site.depth], SIGHT),
+        _by_cell([site for site in still if site.depth], VEIN_SIGHT),
+    )
 
 
-def _places(regions: tuple[tuple[float, float, str], ...], dice: random.Random) -> Iterator[tuple[str, float, float]]:
+def _numbered(site: Site, number: int, regions: Regions) -> Site:
+    soil = BIOMES[_region(site.x, site.y, regions)[2]].soil if site.depth else 0
+    return replace(site, number=number, soil=min(soil, site.depth))
+
+
+def _by_cell(sites: Sequence[Site], reach: int) -> dict[Cell, tuple[Site, ...]]:
+    """For each cell, the sites that lie within reach of some place of it."""
+    found: dict[Cell, list[Site]] = {}
+    for site in sites:
+        (left, top), (right, bottom) = cell_of(site.x - reach, site.y - reach), cell_of(site.x + reach, site.y + reach)
+        for cell in product(range(left, right + 1), range(top, bottom + 1)):
+            found.setdefault(cell, []).append(site)
+    return {cell: tuple(there) for cell, there in found.items()}
+
+
+def _region(x: float, y: float, regions: Regions) -> tuple[float, float, str]:
+    """The region of a place: that whose middle is nearest."""
+    return min(regions, key=lambda region: (region[0] - x) ** 2 + (region[1] - y) ** 2)
+
+
+def _places(regions: Regions, dice: random.Random) -> Iterator[tuple[str, float, float]]:
     for x, y, name in regions:
         for source, count in BIOMES[name].sites.items():
             for _ in range(count):
@@ -114,37 +158,34 @@ def _places(regions: tuple[tuple[float, float, str], ...], dice: random.Random) 
             yield source, dice.uniform(-HALF, HALF), dice.uniform(-HALF, HALF)
 
 
-def _near(
-    x: float, y: float, regions: tuple[tuple[float, float, str], ...], dice: random.Random
-) -> tuple[float, float]:
+def _near(x: float, y: float, regions: Regions, dice: random.Random) -> tuple[float, float]:
     """A place of the region around a point; after some tries, one near the point whosever it is."""
     for _ in range(4):
         px, py = x + dice.uniform(-60, 60), y + dice.uniform(-60, 60)
-        nearest = min(regions, key=lambda region: (region[0] - px) ** 2 + (region[1] - py) ** 2)
-        if nearest[:2] == (x, y):
+        if _region(px, py, regions)[:2] == (x, y):
             return px, py
     return x + dice.uniform(-20, 20), y + dice.uniform(-20, 20)
 
 
-def _site(number: int, source: str, x: float, y: float, dice: random.Random) -> Site:
+def _site(source: str, x: float, y: float, dice: random.Random) -> Site:
     kind = SOURCES[source]
     depth, amount = dice.randint(*kind.depth), dice.randint(*kind.amount)
     if source not in ANIMALS:
-        return Site(number, source, x, y, depth, amount)
-    return Site(number, source, x, y, depth, amount, *_drift(dice), gone_at=dice.randint(*LATER))
+        return Site(source, x, y, depth, amount)
+    return Site(source, x, y, depth, amount, *_drift(dice), gone_at=dice.randint(*LATER))
 
 
-def _early(number: int, source: str, dice: random.Random) -> Site:
+def _early(source: str, dice: random.Random) -> Site:
     x, y = _around(dice, *CLOSE)
     amount = CERTAIN[source] // 2
     if source not in ANIMALS:
-        return Site(number, source, x, y, 0, amount)
-    return Site(number, source, x, y, 0, amount, *_drift(dice), gone_at=dice.randint(*SOON))
+        return Site(source, x, y, 0, amount)
+    return Site(source, x, y, 0, amount, *_drift(dice), gone_at=dice.randint(*SOON))
 
 
-def _lasting(number: int, source: str, x: float, y: float, dice: random.Random) -> Site:
+def _lasting(source: str, x: float, y: float, dice: random.Random) -> Site:
     near = dice.uniform(-SPREAD, SPREAD), dice.uniform(-SPREAD, SPREAD)
-    return Site(number, source, x + near[0], y + near[1], 0, CERTAIN[source])
+    return Site(source, x + near[0], y + near[1], 0, CERTAIN[source])
 
 
 def _drift(dice: random.Random) -> tuple[float, float]:

@@ -9,7 +9,7 @@ class MinecraftOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     ticks: int | None = Field(default=None, ge=1)
-    """Length of an episode; by default that of the task's group (table 1), and 1000 for parallel goals."""
+    """Length of an episode; by default that of the task's group (table 1), and 3000 for parallel goals."""
     time_limits: bool = False
     """Whether each goal has a time limit of its own (table 18): 600 ticks, ores 3000, diamonds 12000."""
     chances: bool = False

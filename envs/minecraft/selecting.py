@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from envs.goals import Features, Goals
-from envs.minecraft.body import Body
 from envs.minecraft.deeds import Refused, amounts, one_kind, recipe_for, reckon
 from envs.minecraft.nature import PICKAXES, Source, source_of, sources_giving
 from envs.minecraft.recipes import RECIPES, Recipe
@@ -63,7 +62,7 @@ class MinecraftGoals(Goals):
         body, item, count = self.world.body, *_named(goal)
         source = source_of(item) if goal.name in GATHERING else None
         tool = goal.args[-1] if goal.name in GATHERING else None
-        seen, since, remembered = _sighting(body, source)
+        seen, since, remembered = _sighting(self.world, source)
         return {
             "action": goal.name,
             "item": item,
@@ -111,12 +110,13 @@ def _named(goal: Action) -> tuple[str, int]:
         return "none", 0
 
 
-def _sighting(body: Body, source: Source | None) -> tuple[str, float, float]:
+def _sighting(world: "Minecraft", source: Source | None) -> tuple[str, float, float]:
     """How far the source is in a word, how long ago it was seen, and how far from here that was."""
     if source is None:
         return "none", NEVER, NEVER
-    if source.name in body.sight:
-        return distance_word(body.sight[source.name][0]), 0.0, round(body.sight[source.name][0], -1)
+    body, sight = world.body, world.body.sight(world.layout)
+    if source.name in sight:
+        return distance_word(sight[source.name][0]), 0.0, round(sight[source.name][0], -1)
     if source.name not in body.memory:
         return "unseen", NEVER, NEVER
     when, x, y = body.memory[source.name]

@@ -1,13 +1,11 @@
 """What can be seen from where the agent stands, and how far it is in words."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from math import sqrt
 
-from envs.minecraft.layout import FOREVER, Layout, Site
+from envs.minecraft.layout import FOREVER, SIGHT, VEIN_SIGHT, Layout, cell_of
 from envs.minecraft.trips import Spot
 
-SIGHT, VEIN_SIGHT = 48, 7
-"""Blocks that can be overlooked on the surface, and in a tunnel."""
 WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
 """Up to how many blocks each word reaches."""
 Sight = dict[str, tuple[float, float, float]]
@@ -26,22 +24,15 @@ def distance_word(distance: float) -> str:
 
 def visible(layout: Layout, spot: Spot, gone: Mapping[int, int]) -> Sight:
     """The nearest site of each source in sight: distance and place. Underground, only veins close by are seen."""
-    sites, reach = (layout.veins, VEIN_SIGHT) if spot.depth else (layout.surface, SIGHT)
-    found: Sight = {}
-    for site, x, y in _close(sites, spot, reach):
-        distance = sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2 + (site.depth - spot.depth) ** 2)
-        known = found.get(site.source)
-        if distance <= reach and (known is None or distance < known[0]) and site.amount > gone.get(site.number, 0):
-            found[site.source] = distance, x, y
-    return found
-
-
-def _close(sites: Iterable[Site], spot: Spot, reach: int) -> Iterator[tuple[Site, float, float]]:
-    for site in sites:
-        x, y = site.x, site.y
-        if site.gone_at != FOREVER:
-            if spot.tick > site.gone_at:
-                continue
-            x, y = site.at(spot.tick)
-        if -reach <= x - spot.x <= reach and -reach <= y - spot.y <= reach:
-            yield site, x, y
+    x, y, depth, tick = spot
+    reach = VEIN_SIGHT if depth else SIGHT
+    squares: dict[str, tuple[float, float, float]] = {}
+    still = (layout.veins if depth else layout.surface).get(cell_of(x, y), ())
+    for site in (*still, *(() if depth else layout.herds)):
+        there = (site.x, site.y) if site.gone_at == FOREVER else site.at(tick)
+        square = (there[0] - x) ** 2 + (there[1] - y) ** 2 + (site.depth - depth) ** 2
+        if square > reach * reach or tick > site.gone_at or site.amount <= gone.get(site.number, 0):
+            continue
+        if site.source not in squares or square < squares[site.source][0]:
+            squares[site.source] = square, *there
+    return {source: (sqrt(square), there_x, there_y) for source, (square, there_x, there_y) in squares.items()}

@@ -1,6 +1,6 @@
 """Getting to things: how long the way to the nearest site takes, and from there to the next, until there is enough."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import NamedTuple
@@ -52,7 +52,7 @@ def trip(layout: Layout, start: Spot, gone: Mapping[int, int], source: Source, u
     wear = source.work if source.tool == "pickaxe" else 1
     done = Trip(start)
     while units > 0:
-        reached = min(_legs(layout, done, gone, source, dig), key=lambda way: way[0].spot.tick, default=None)
+        reached = _nearest(layout, done, gone, source, dig)
         if reached is None:
             return None
         leg, site, left = reached
@@ -69,22 +69,30 @@ NOWHERE = -1
 """Stands for the site of what is everywhere."""
 
 
-def _legs(
+def _nearest(
     layout: Layout, done: Trip, gone: Mapping[int, int], source: Source, dig: int
-) -> Iterator[tuple[Leg, int, int]]:
-    """The ways to the sites that have something left: way, number, how many are left."""
+) -> tuple[Leg, int, int] | None:
+    """The quickest way to a site that has something left: way, number, how many are left."""
     if source.name in EVERYWHERE:
-        yield _below(layout, done.spot, source, dig), NOWHERE, FOREVER
-        return
+        return _below(layout, done.spot, source), NOWHERE, FOREVER
+    best: tuple[Leg, int, int] | None = None
+    spot = done.spot
     for site in layout.by_source[source.name]:
         left = site.amount - gone.get(site.number, 0) - done.taken.get(site.number, 0)
-        if left > 0:
-            leg = way(layout, done.spot, site, dig)
-            if leg.spot.tick <= site.gone_at:
-                yield leg, site.number, left
+        if left <= 0 or (best and site.gone_at == FOREVER and _at_least(spot, site) >= best[0].spot.tick):
+            continue
+        leg = way(spot, site, dig)
+        if leg.spot.tick <= site.gone_at and (best is None or leg.spot.tick < best[0].spot.tick):
+            best = leg, site.number, left
+    return best
 
 
-def _below(layout: Layout, spot: Spot, source: Source, dig: int) -> Leg:
+def _at_least(spot: Spot, site: Site) -> float:
+    """The earliest tick at which a site could be reached, were there nothing to dig or climb."""
+    return spot.tick + sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2) * WALK
+
+
+def _below(layout: Layout, spot: Spot, source: Source) -> Leg:
     """To the first stone below (or the first soil: where the agent stands, or up at the surface)."""
     if source is STONE:
         depth = max(spot.depth, layout.soil(spot.x, spot.y))
@@ -92,9 +100,9 @@ def _below(layout: Layout, spot: Spot, source: Source, dig: int) -> Leg:
     return Leg(spot._replace(depth=0, tick=spot.tick + spot.depth * CLIMB), 0)
 
 
-def way(layout: Layout, spot: Spot, site: Site, dig: int) -> Leg:
+def way(spot: Spot, site: Site, dig: int) -> Leg:
     """The faster way to a site: over the surface, or through the stone where the agent is deep already."""
-    over = _over(layout, spot, site, dig)
+    over = _over(spot, site, dig)
     if not spot.depth or not site.depth or not dig:
         return over
     across = sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2)
@@ -104,7 +112,7 @@ def way(layout: Layout, spot: Spot, site: Site, dig: int) -> Leg:
     return min(over, Leg(Spot(site.x, site.y, site.depth, tick), dug), key=lambda leg: leg.spot.tick)
 
 
-def _over(layout: Layout, spot: Spot, site: Site, dig: int) -> Leg:
+def _over(spot: Spot, site: Site, dig: int) -> Leg:
     """Up to the surface, over it, and down. A herd is met where it will be by the time the agent gets there."""
     tick = spot.tick + spot.depth * CLIMB
     x, y = site.x, site.y
@@ -114,6 +122,5 @@ def _over(layout: Layout, spot: Spot, site: Site, dig: int) -> Leg:
     tick += sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK
     if not site.depth:
         return Leg(Spot(x, y, 0, tick), 0)
-    soil = min(layout.soil(x, y), site.depth)
-    dug = site.depth - soil
-    return Leg(Spot(x, y, site.depth, tick + soil * SOIL + dug * dig), dug)
+    dug = site.depth - site.soil
+    return Leg(Spot(x, y, site.depth, tick + site.soil * SOIL + dug * dig), dug)

@@ -97,7 +97,10 @@ class Minecraft(Environment):
         body = self._body
         worn = f" You wear {', '.join(body.worn)}." if body.worn else ""
         depth = f"{body.spot.depth} blocks under the ground" if body.spot.depth else "on the ground"
-        seen = ", ".join(f"{name} ({word})" for name, word in seen_words(body.sight).items()) or "nothing of use"
+        seen = (
+            ", ".join(f"{name} ({word})" for name, word in seen_words(body.sight(self._layout)).items())
+            or "nothing of use"
+        )
         used = int(body.spot.tick)
         return (
             f"Inventory: {listed(body.inventory)}.{worn} Biome: {self.biome()}, {depth}. In sight: {seen}. "
@@ -149,7 +152,7 @@ class Minecraft(Environment):
     @query('agent.sees() -> {"oak_tree": "near", "sheep": "far"}')
     def sees(self) -> dict[str, JsonValue]:
         """What is in sight, each with how far the nearest is: "next to you", "near" or "far"."""
-        return dict(seen_words(self._body.sight))
+        return dict(seen_words(self._body.sight(self._layout)))
 
     def _do(self, name: str, *args: Any) -> Observation:
         try:
@@ -190,7 +193,8 @@ class Minecraft(Environment):
             body.gone[number] = body.gone.get(number, 0) + count
         if deed.worn and deed.worn not in body.worn:
             body.worn = (*body.worn, deed.worn)
-        body.look(self._layout)
+        if deed.trip:
+            body.look(self._layout)
         if self._chosen.durability and deed.trip and body.wear_out(deed.tool, deed.trip.dug):
             return f" Your {deed.tool} broke."
         return ""
