@@ -69,8 +69,10 @@ class Body:
 
     def wear_out(self, tool: str, blocks: int) -> bool:
         """Use a tool; whether it broke. One that lasts into a goal lasts to its end."""
+        if tool not in DURABILITY:
+            return False
         used = self.uses.get(tool, 0) + blocks
-        broken = tool in DURABILITY and used >= DURABILITY[tool]
+        broken = used >= DURABILITY[tool]
         self.uses[tool] = 0 if broken else used
         if broken:
             self.exchange({tool: 1}, {})

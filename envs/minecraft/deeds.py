@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from envs.minecraft.body import Body
 from envs.minecraft.layout import Layout
-from envs.minecraft.nature import DIGGING, GIVEN_TOOL, PICKAXES, Source, source_of
+from envs.minecraft.nature import DIGGING, GIVEN_TOOL, PICKAXES, SOURCES, Source, source_of
 from envs.minecraft.recipes import ITEMS, RECIPES, TABLE, Recipe, wearable
 from envs.minecraft.trips import Trip, trip
 from envs.types import Action
@@ -56,7 +56,9 @@ def _gather(verb: str, layout: Layout, body: Body, obj: JsonValue, tool: JsonVal
     if done is None:
         raise Refused(f"there are not {count} {item} left to be found in this world")
     gains = {name: each * units for name, each in source.gives.items()}
-    told = f"{verb} {listed({given: gains[given]})}" + (f" from a {source.name}" if item not in source.gives else "")
+    told = f"mine {gains[given]} {given}" + ("" if item in source.gives else f" from a {source.name}")
+    if verb == "kill":
+        told = f"kill {units} {source.name}"
     return Deed(told, source.name, ceil(done.spot.tick - body.spot.tick), gains, {}, done, held)
 
 
@@ -126,6 +128,8 @@ def amounts(given: JsonValue, what: str) -> dict[str, int]:
 
 
 def _known(item: str) -> None:
+    if item not in ITEMS and item in SOURCES:
+        raise Refused(f"a {item} is no item: ask for what it gives, {' or '.join(SOURCES[item].gives)}")
     if item not in ITEMS:
         near = get_close_matches(item, sorted(ITEMS), 1)
         raise Refused(f"unknown item: there is no {item}" + (f"; there is {near[0]}" if near else ""))
@@ -136,6 +140,8 @@ def wanted_source(verb: str, item: str) -> Source:
     source = source_of(item)
     if source is not None and source.verb == verb:
         return source
+    if item in SOURCES and SOURCES[item].verb == verb:
+        raise Refused(f"{item} gives another item: ask for {' or '.join(SOURCES[item].gives)}")
     if source is not None:
         how = f"comes from killing a {source.name}" if source.verb == "kill" else "is mined"
     else:
@@ -149,7 +155,6 @@ _PAST = {"craft": "crafted", "smelt": "smelted"}
 
 def recipe_for(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
     """The recipe that the plan means: the one of exactly these materials. Raises Refused."""
-    _known(item)
     recipes = [recipe for recipe in RECIPES.get(item, ()) if recipe.verb == verb]
     if not recipes:
         ways = [f"is {_PAST[recipe.verb]}" for recipe in RECIPES.get(item, ())][:1]

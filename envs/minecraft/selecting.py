@@ -79,12 +79,12 @@ class MinecraftGoals(Goals):
         }
 
     def horizon(self, goal: Action) -> float:
-        """The ticks that the goal takes from here: what the action takes if the episode is long enough."""
+        """The ticks that the goal takes from here: what the action takes, without bad luck and if time allows."""
         try:
             deed = reckon(self.world.layout, self.world.body, goal)
         except Refused:
             return 0.0
-        return float(self.world.cost(deed)[0])
+        return float(self.world.ticks_for(deed))
 
 
 def _from(source: Source, item: str, count: int, goal: Action) -> Action:

@@ -10,6 +10,7 @@ from envs.goals import Goals
 from envs.minecraft import tasks
 from envs.minecraft.body import Body
 from envs.minecraft.deeds import Deed, Refused, listed, reckon
+from envs.minecraft.effects import carry_out, wait
 from envs.minecraft.layout import Layout, layout_of
 from envs.minecraft.luck import succeeds, time_limit
 from envs.minecraft.nature import GIVEN_TOOL
@@ -118,7 +119,7 @@ class Minecraft(Environment):
         take none. A bare log is an oak's; birch_log, acacia_log and so on name other trees, and all give log."""
         return self._do("mine", obj, tool)
 
-    @action('agent.kill({"wool": 1}) -> "You kill 1 wool. Inventory: 1 wool, 1 mutton."')
+    @action('agent.kill({"wool": 1}) -> "You kill 1 sheep. Inventory: 1 wool, 1 mutton."')
     def kill(self, obj: dict[str, int], tool: str | None = None) -> Observation:
         """Walk to the nearest animals that give a thing (meat, wool, leather, feathers, string) and kill so many that
         there is enough. No tool is needed."""
@@ -159,45 +160,28 @@ class Minecraft(Environment):
             deed = reckon(self._layout, self._body, Action(name, args))
         except Refused as why:
             return self._told(f"Nothing happens: {why}.", accepted=False)
-        ticks, failure = self.cost(deed)
+        ticks, failure = self._outcome(deed)
         self._body.tries += 1
         if self._body.spot.tick + ticks > self._limit:
-            self._wait(self._limit - int(self._body.spot.tick))
+            wait(self._layout, self._body, self._limit - int(self._body.spot.tick))
             return self._told(f"In vain: the time is over before you {deed.text}.", accepted=False)
         if failure:
-            self._wait(ticks)
+            wait(self._layout, self._body, ticks)
             return self._told(f"In vain: {failure}.", accepted=False)
-        return self._told(f"You {deed.text}.{self._done(deed)}")
+        return self._told(f"You {deed.text}.{carry_out(self._layout, self._body, deed, self._chosen.durability)}")
 
-    def cost(self, deed: Deed) -> tuple[int, str]:
-        """The ticks that a deed takes if it is tried now, and why it fails then; empty if it does not."""
+    def ticks_for(self, deed: Deed) -> int:
+        """The ticks that a deed takes, with or without success, unless luck is bad."""
+        return min(deed.ticks, time_limit(deed)) if self._chosen.time_limits else deed.ticks
+
+    def _outcome(self, deed: Deed) -> tuple[int, str]:
+        """The ticks that a deed takes now, and why it fails; empty if it does not."""
         limit = time_limit(deed)
         if self._chosen.time_limits and deed.ticks > limit:
             return limit, f"to {deed.text} takes longer than the {limit} ticks that such a goal may take"
         if self._chosen.chances and self.task and not succeeds(deed, self.task.id, self._body.tries):
             return limit, f"bad luck: you did not {deed.text} within {limit} ticks"
         return deed.ticks, ""
-
-    def _wait(self, ticks: int) -> None:
-        """Time passes and nothing comes of it."""
-        self._body.spot = self._body.spot._replace(tick=self._body.spot.tick + ticks)
-        self._body.look(self._layout)
-
-    def _done(self, deed: Deed) -> str:
-        """Let the deed happen; what else there is to tell."""
-        body = self._body
-        spot = deed.trip.spot if deed.trip else body.spot
-        body.spot = spot._replace(tick=body.spot.tick + deed.ticks)
-        body.exchange(deed.losses, deed.gains)
-        for number, count in deed.trip.taken.items() if deed.trip else ():
-            body.gone[number] = body.gone.get(number, 0) + count
-        if deed.worn and deed.worn not in body.worn:
-            body.worn = (*body.worn, deed.worn)
-        if deed.trip:
-            body.look(self._layout)
-        if self._chosen.durability and deed.trip and body.wear_out(deed.tool, deed.trip.dug):
-            return f" Your {deed.tool} broke."
-        return ""
 
     def _told(self, text: str, accepted: bool = True) -> Observation:
         solved = self._solved()
