@@ -56,7 +56,7 @@ def _gather(verb: str, layout: Layout, body: Body, obj: JsonValue, tool: JsonVal
     if done is None:
         raise Refused(f"there are not {count} {item} left to be found in this world")
     gains = {name: each * units for name, each in source.gives.items()}
-    told = f"mine {gains[given]} {given}" + ("" if item in source.gives else f" from a {source.name}")
+    told = f"mine {gains[given]} {given}" + ("" if item in source.gives else f" from {source.name}")
     if verb == "kill":
         told = f"kill {units} {source.name}"
     return Deed(told, source.name, ceil(done.spot.tick - body.spot.tick), gains, {}, done, held)
@@ -142,12 +142,16 @@ def wanted_source(verb: str, item: str) -> Source:
         return source
     if item in SOURCES and SOURCES[item].verb == verb:
         raise Refused(f"{item} gives another item: ask for {' or '.join(SOURCES[item].gives)}")
-    if source is not None:
-        how = f"comes from killing a {source.name}" if source.verb == "kill" else "is mined"
-    else:
-        how = " or ".join(dict.fromkeys(f"is {_PAST[each.verb]}" for each in RECIPES.get(item, ())))
     cannot = "mined" if verb == "mine" else "had by killing"
-    raise Refused(f"{item} cannot be {cannot}" + (f": it {how}" if how else ""))
+    raise Refused(f"{item} cannot be {cannot}{_other_way(item)}")
+
+
+def _other_way(item: str) -> str:
+    """How an item is had, for a goal that wants it otherwise."""
+    if source := source_of(item):
+        return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
+    ways = dict.fromkeys(_PAST[recipe.verb] for recipe in RECIPES.get(item, ()))
+    return f": it is {' or '.join(ways)}" if ways else ""
 
 
 _PAST = {"craft": "crafted", "smelt": "smelted"}
@@ -157,22 +161,15 @@ def recipe_for(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
     """The recipe that the plan means: the one of exactly these materials. Raises Refused."""
     recipes = [recipe for recipe in RECIPES.get(item, ()) if recipe.verb == verb]
     if not recipes:
-        ways = [f"is {_PAST[recipe.verb]}" for recipe in RECIPES.get(item, ())][:1]
-        if not ways and (source := source_of(item)):
-            ways = ["is mined" if source.verb == "mine" else f"comes from killing a {source.name}"]
-        raise Refused(f"{item} cannot be {_PAST[verb]}" + (f": it {ways[0]}" if ways else ""))
+        raise Refused(f"{item} cannot be {_PAST[verb]}{_other_way(item)}")
     for recipe in recipes:
         if set(recipe.ingredients) == set(stated):
             return recipe
-    first = recipes[0] if len(recipes) == 1 else _likest(recipes, stated)
+    first = max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(stated)))
     raise Refused(
         f"the recipe is another: {first.makes} {item} takes {listed(first.ingredients)}, "
         f"and the plan states {listed(stated)}"
     )
-
-
-def _likest(recipes: list[Recipe], stated: Mapping[str, int]) -> Recipe:
-    return max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(stated)))
 
 
 def _covers(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
@@ -205,8 +202,8 @@ def _suits(source: Source, held: str, item: str) -> None:
         return
     needed = source.tool_named + (" or better" if source.tier else "")
     if held:
-        raise Refused(f"wrong tool: to mine {item} takes a {needed}, and the plan uses {held}")
-    raise Refused(f"no tool: to mine {item} takes a {needed}, and the plan uses none")
+        raise Refused(f"wrong tool: to mine {item} takes {needed}, and the plan uses {held}")
+    raise Refused(f"no tool: to mine {item} takes {needed}, and the plan uses none")
 
 
 def _station(recipe: Recipe, body: Body, stated: str) -> None:
@@ -214,7 +211,7 @@ def _station(recipe: Recipe, body: Body, stated: str) -> None:
         return
     holding = "" if body.held(recipe.station) else f", and you hold no {recipe.station}"
     raise Refused(
-        f"no {recipe.station}: to {recipe.verb} {recipe.output} takes a {recipe.station} as tool; "
+        f"no {recipe.station}: to {recipe.verb} {recipe.output} takes {recipe.station} as tool; "
         f"the plan uses {stated or 'none'}{holding}"
     )
 
