@@ -14,7 +14,7 @@ from envs.minecraft.trips import WALK, Spot, trip, way
 
 SEEDS = range(30)
 PRINT = """
-from tests.envs.minecraft import TO_DIAMOND, begun, walk
+from tests.minecraft_plans import TO_DIAMOND, begun, walk
 world = begun()
 print(world.scene(), [each.text for each in walk(world, TO_DIAMOND)], world.state())
 """
