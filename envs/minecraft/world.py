@@ -58,7 +58,11 @@ class Minecraft(Environment):
     def versions(self) -> Mapping[str, str]:
         """Options, recipes, and where the world is not the game."""
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
-        return {**options, "recipes": f"Minecraft {VERSION}", "deviation": "quartz is minable in ordinary ground"}
+        return {
+            **options,
+            "recipes": f"Minecraft {VERSION}, from minedojo 0.1",
+            "deviation": "quartz is minable in ordinary ground",
+        }
 
     @property
     def goals(self) -> Goals:
