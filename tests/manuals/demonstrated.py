@@ -58,7 +58,8 @@ def examples(path: Path) -> Iterator[Example]:
         title, _, body = section.partition("\n")
         task, before = _TASK.search(body), _BEFORE.search(body)
         given = _GIVEN.fullmatch(_BEFORE.sub("", _TASK.sub("", body)))
-        assert task and given, f"{path}: the example {title!r} lacks its task or its piece of work"
+        assert task, f"{path}: the example {title!r} names no task"
+        assert given, f"{path}: the example {title!r} has no piece of work"
         turns = list(_TURN.finditer(given["rest"]))
         assert "".join(turn[0] for turn in turns).strip() == given["rest"].strip(), f"{path}: {title}"
         yield Example(
