@@ -91,11 +91,11 @@ class Minecraft(Environment):
             int(str(task.params["ticks"])) if parallel else tasks.GROUPS[task.type].ticks
         )
         self._body.look(self._layout)
-        return Observation(f"{self.scene()} Your task is to: {task.goal}.")
+        return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """The place and the inventory, without the goal."""
-        return f"You are in Minecraft, with an {GIVEN_TOOL} in hand. {self.state()}"
+        """Nothing but where one is: inventory and place change, and are told by ``state``."""
+        return f"You are in Minecraft, with an {GIVEN_TOOL} in hand."
 
     def state(self) -> str:
         """Inventory, what is worn, the place, what is in sight, and the time."""

@@ -1,4 +1,7 @@
-"""The tasks: the 200 that ADaPT was tested on, and all other items of the same depths for development."""
+"""The tasks: the 200 that ADaPT was tested on, and all other items of the same depths for development.
+
+Two of these are kept apart: demonstrations play them.
+"""
 
 import json
 import random
@@ -14,7 +17,8 @@ from envs.textcraft.wording import read_command
 from envs.types import Selection, Task
 
 PUBLISHED = Path(__file__).with_name("tasks.json")
-SPLITS = ("test", "dev")
+SPLITS = ("test", "dev", "example")
+EXAMPLES = ("respawn anchor", "wooden axe")
 TYPES = ("depth_2", "depth_3", "depth_4")
 DISTRACTORS = 10
 """How many commands that no way to the goal needs are shown at most (appendix E)."""
@@ -42,7 +46,10 @@ def _tasks(split: str) -> Sequence[Task]:
     if split not in SPLITS:
         raise BadSelection(f"textcraft has no split {split!r}; an id reads SPLIT/SEED, for example test/17")
     tested = {seed: item for seed, (item, _) in _published().items()}
-    seeds = tested if split == "test" else dict(enumerate(_untested(set(tested.values())), start=len(tested)))
+    others = dict(enumerate(_untested(set(tested.values())), start=len(tested)))
+    shown = {seed: item for seed, item in others.items() if item in EXAMPLES}
+    dev = {seed: item for seed, item in others.items() if item not in EXAMPLES}
+    seeds = {"test": tested, "dev": dev, "example": shown}[split]
     return tuple(_task(split, seed, item) for seed, item in seeds.items())
 
 

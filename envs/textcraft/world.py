@@ -19,7 +19,8 @@ class Textcraft(Environment):
     """One item to craft. A task's id is its split and seed (``test/17``), its type the least depth of the goal's tree.
 
     ``task.params`` has ``target``, the item. "test" are the 200 published tasks with exactly the commands that were
-    shown then; "dev" are the 197 other items of depth 2 or more (all of them of depth 2), commands drawn by seed.
+    shown then; "dev" are 195 other items of depth 2 or more (all of them of depth 2), commands drawn by seed;
+    "example" are two more, which demonstrations play.
     """
 
     name = "textcraft"
