@@ -1,0 +1,169 @@
+"""What ADaPT and the methods on its executor did, from the store: calls, depths, and claims held against verdicts."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import mean
+
+from pydantic import BaseModel, ConfigDict
+from rich.table import Table
+
+from planbook.deeds import Deeds
+from planbook.run import Entry
+from planner import Ending, Outcome
+
+EXECUTOR, PLANNER = "executor", "planner"
+TOP = 1
+"""The depth of the whole task."""
+Episodes = Sequence[tuple[Entry, Ending]]
+UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
+
+
+class Subtask(BaseModel):
+    """The body of an event of that kind: what somebody was given to do, and what was said of it in the end."""
+
+    model_config = ConfigDict(frozen=True)
+
+    by: str
+    text: str
+    depth: int
+    done: bool | None
+    """None where the episode ended first."""
+    note: str = ""
+    handed: str = ""
+    replies: int = 0
+
+
+class Claims(BaseModel):
+    """How often something was said to be done, to have failed, or nothing was said, as the episode ended first."""
+
+    done: int = 0
+    failed: int = 0
+    none: int = 0
+
+
+class Audit(BaseModel):
+    """Episodes by what was claimed of the whole task in the end (columns), and by the world's verdict (rows)."""
+
+    solved: Claims
+    not_solved: Claims
+    unplayed: int
+    """Episodes that were broken or not played; they are not solved, whatever was claimed."""
+
+
+class Decomposition(BaseModel):
+    """What ``--json`` has as ``subtasks``. Means are over the episodes that were played; rates over all tasks.
+
+    ``claimed_rate`` counts what was claimed to be done, and what the world ended as solved before anybody could claim
+    anything; ``judged_rate`` is the world's (figure 10 of ADaPT holds these two against each other). ``k_max`` is the
+    deepest depth at which an executor tried something, over the episodes that were solved; None if none was.
+    """
+
+    executor_calls: int
+    planner_calls: int
+    mean_executor_calls: float
+    mean_planner_calls: float
+    k_max: float | None
+    k_max_by_type: dict[str, float | None]
+    audit: Audit
+    claimed_rate: float
+    judged_rate: float
+    executor_claims: Claims
+    """Of everything that executors were given, whole tasks included."""
+    planner_claims: Claims
+    """Of everything that was taken apart: whether its parts were enough."""
+
+
+def decomposition(deeds: Deeds, episodes: Episodes) -> Decomposition | None:
+    """The figures of a run; None for one in which nobody was given a sub-task."""
+    given = [(entry, ending, subtasks_of(deeds, entry)) for entry, ending in episodes]
+    every = [subtask for _, _, subtasks in given for subtask in subtasks]
+    if not every:
+        return None
+    played = max(1, sum(ending.outcome not in UNPLAYED for _, ending in episodes))
+    deepest = {
+        kind: [
+            max((each.depth for each in subtasks if each.by == EXECUTOR), default=TOP)
+            for entry, ending, subtasks in given
+            if entry.task.type == kind and ending.outcome.solved
+        ]
+        for kind in sorted({entry.task.type for entry, _ in episodes})
+    }
+    calls = Counter(each.by for each in every)
+    audit = _audit([(subtasks, ending) for _, ending, subtasks in given])
+    judged = sum(audit.solved.model_dump().values())
+    return Decomposition(
+        executor_calls=calls[EXECUTOR],
+        planner_calls=calls[PLANNER],
+        mean_executor_calls=round(calls[EXECUTOR] / played, 2),
+        mean_planner_calls=round(calls[PLANNER] / played, 2),
+        k_max=_mean([depth for depths in deepest.values() for depth in depths]),
+        k_max_by_type={kind: _mean(depths) for kind, depths in deepest.items()},
+        audit=audit,
+        claimed_rate=(audit.solved.done + audit.not_solved.done + audit.solved.none) / len(episodes),
+        judged_rate=judged / len(episodes),
+        executor_claims=_claims(each.done for each in every if each.by == EXECUTOR),
+        planner_claims=_claims(each.done for each in every if each.by == PLANNER),
+    )
+
+
+def subtasks_of(deeds: Deeds, entry: Entry) -> list[Subtask]:
+    """What was recorded of an episode's sub-tasks, in the order in which they ended."""
+    return [Subtask.model_validate(event.body) for event in deeds.of(entry.path, "subtask")]
+
+
+def top_claim(subtasks: Sequence[Subtask]) -> bool | None:
+    """What was said of the whole task last: of several rounds the last one counts."""
+    return next((each.done for each in reversed(subtasks) if each.depth == TOP), None)
+
+
+def _audit(episodes: Iterable[tuple[Sequence[Subtask], Ending]]) -> Audit:
+    claims: dict[bool, list[bool | None]] = {True: [], False: []}
+    unplayed = 0
+    for subtasks, ending in episodes:
+        if ending.outcome in UNPLAYED:
+            unplayed += 1
+        else:
+            claims[ending.outcome.solved].append(top_claim(subtasks))
+    return Audit(solved=_claims(claims[True]), not_solved=_claims(claims[False]), unplayed=unplayed)
+
+
+def _claims(said: Iterable[bool | None]) -> Claims:
+    counts = Counter(said)
+    return Claims(done=counts[True], failed=counts[False], none=counts[None])
+
+
+def _mean(depths: Sequence[int]) -> float | None:
+    return round(mean(depths), 2) if depths else None
+
+
+def audit_table(figures: Decomposition) -> Table:
+    """What was claimed of whole tasks, against what the world says."""
+    table = Table(title="Whole tasks: what was claimed in the end, and the world's verdict", title_justify="left")
+    table.add_column("verdict", no_wrap=True)
+    for column in ("claimed done", "claimed failed", "no claim: the episode ended first"):
+        table.add_column(column, justify="right")
+    for name, claims in (("solved", figures.audit.solved), ("not solved", figures.audit.not_solved)):
+        table.add_row(name, str(claims.done), str(claims.failed), str(claims.none))
+    if figures.audit.unplayed:
+        table.add_row("broken or not played", "", "", str(figures.audit.unplayed))
+    return table
+
+
+def decomposition_lines(figures: Decomposition) -> Iterable[str]:
+    """Calls and depths, the two rates, and the claims of sub-tasks."""
+    by_type = ", ".join(f"{kind} {told(depth)}" for kind, depth in figures.k_max_by_type.items())
+    yield (
+        f"A task took {figures.mean_executor_calls:.1f} calls of the executor and {figures.mean_planner_calls:.1f} of "
+        f"the planner; deepest level of a solved one (k_max): {told(figures.k_max)}, by type {by_type}."
+    )
+    yield f"Solved as claimed {figures.claimed_rate:.1%}, as the world judges {figures.judged_rate:.1%}."
+    executor, planner = figures.executor_claims, figures.planner_claims
+    yield (
+        f"Executors said done {executor.done}, failed {executor.failed}, nothing {executor.none}; of what was taken "
+        f"apart, the parts were enough {planner.done}, not enough {planner.failed}, cut short {planner.none}."
+    )
+
+
+def told(depth: float | None) -> str:
+    """A mean depth; nothing for none."""
+    return "-" if depth is None else f"{depth:.1f}"
