@@ -23,15 +23,18 @@ class Goal(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     goal: str
+    """As the plan has it."""
+    chosen: str = ""
+    """As it was tried, which may be another way to the same thing."""
     done: bool
     reason: str = ""
-    """Why it failed."""
-    round: int = 0
-    """How often the planner had planned anew by then."""
+    """What was said of it, why it failed above all."""
+    round: int | None = None
+    """How often the planner had planned anew by then, where that was recorded."""
     selector: str = ""
     """What chose it among the goals that could be tried then."""
-    mapped: str = ""
-    """The line of the plan that was no valid call and was taken for this goal; empty for a valid one."""
+    said: str = ""
+    """What the plan says that was no valid call and was taken for this goal; empty for a valid one."""
 
     @property
     def thing(self) -> str:
@@ -68,7 +71,7 @@ def pursuit(deeds: Deeds, episodes: Episodes) -> Pursuit | None:
     if not begun:
         return None
     every = [goal for _, goals in begun for goal in goals]
-    last = [(max(goal.round for goal in goals), ending.outcome.solved) for ending, goals in begun]
+    last = [(rounds(goals), ending.outcome.solved) for ending, goals in begun]
     return Pursuit(
         mean_rounds=round(mean(number for number, _ in last), 2),
         most_rounds=max(number for number, _ in last),
@@ -77,11 +80,17 @@ def pursuit(deeds: Deeds, episodes: Episodes) -> Pursuit | None:
         tried=len(every),
         done=sum(goal.done for goal in every),
         failed=sum(not goal.done for goal in every),
-        mapped=sum(bool(goal.mapped) for goal in every),
+        mapped=sum(bool(goal.said) for goal in every),
         selectors=tuple(sorted({goal.selector for goal in every if goal.selector})),
         reasons=dict(Counter(goal.reason for goal in every if not goal.done).most_common()),
         milestones=_milestones([(entry.task, goals) for entry, _, goals in tried]),
     )
+
+
+def rounds(goals: Sequence[Goal]) -> int:
+    """How often it was planned anew: a failed goal ends a plan, so that whatever comes after it is of a new one."""
+    recorded = [goal.round for goal in goals if goal.round is not None]
+    return max(recorded, default=sum(not goal.done for goal in goals[:-1]))
 
 
 def goals_of(deeds: Deeds, entry: Entry) -> list[Goal]:

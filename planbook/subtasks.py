@@ -15,6 +15,7 @@ EXECUTOR, PLANNER = "executor", "planner"
 TOP = 1
 """The depth of the whole task."""
 Episodes = Sequence[tuple[Entry, Ending]]
+Played = Sequence[tuple[Ending, Sequence["Subtask"]]]
 UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
 
 
@@ -62,6 +63,8 @@ class Decomposition(BaseModel):
     planner_calls: int
     mean_executor_calls: float
     mean_planner_calls: float
+    mean_calls_by_type: dict[str, tuple[float, float]]
+    """Of the executor and of the planner."""
     k_max: float | None
     k_max_by_type: dict[str, float | None]
     audit: Audit
@@ -79,28 +82,25 @@ def decomposition(deeds: Deeds, episodes: Episodes) -> Decomposition | None:
     every = [subtask for _, _, subtasks in given for subtask in subtasks]
     if not every:
         return None
-    played = max(1, sum(ending.outcome not in UNPLAYED for _, ending in episodes))
-    deepest = {
-        kind: [
-            max((each.depth for each in subtasks if each.by == EXECUTOR), default=TOP)
-            for entry, ending, subtasks in given
-            if entry.task.type == kind and ending.outcome.solved
-        ]
+    of_type = {
+        kind: [(ending, subtasks) for entry, ending, subtasks in given if entry.task.type == kind]
         for kind in sorted({entry.task.type for entry, _ in episodes})
     }
+    all_played = [(ending, subtasks) for _, ending, subtasks in given]
     calls = Counter(each.by for each in every)
-    audit = _audit([(subtasks, ending) for _, ending, subtasks in given])
-    judged = sum(audit.solved.model_dump().values())
+    executor, planner = _calls(all_played)
+    audit = _audit(all_played)
     return Decomposition(
         executor_calls=calls[EXECUTOR],
         planner_calls=calls[PLANNER],
-        mean_executor_calls=round(calls[EXECUTOR] / played, 2),
-        mean_planner_calls=round(calls[PLANNER] / played, 2),
-        k_max=_mean([depth for depths in deepest.values() for depth in depths]),
-        k_max_by_type={kind: _mean(depths) for kind, depths in deepest.items()},
+        mean_executor_calls=executor,
+        mean_planner_calls=planner,
+        mean_calls_by_type={kind: _calls(played) for kind, played in of_type.items()},
+        k_max=_deepest(all_played),
+        k_max_by_type={kind: _deepest(played) for kind, played in of_type.items()},
         audit=audit,
         claimed_rate=(audit.solved.done + audit.not_solved.done + audit.solved.none) / len(episodes),
-        judged_rate=judged / len(episodes),
+        judged_rate=sum(audit.solved.model_dump().values()) / len(episodes),
         executor_claims=_claims(each.done for each in every if each.by == EXECUTOR),
         planner_claims=_claims(each.done for each in every if each.by == PLANNER),
     )
@@ -116,24 +116,34 @@ def top_claim(subtasks: Sequence[Subtask]) -> bool | None:
     return next((each.done for each in reversed(subtasks) if each.depth == TOP), None)
 
 
-def _audit(episodes: Iterable[tuple[Sequence[Subtask], Ending]]) -> Audit:
-    claims: dict[bool, list[bool | None]] = {True: [], False: []}
-    unplayed = 0
-    for subtasks, ending in episodes:
-        if ending.outcome in UNPLAYED:
-            unplayed += 1
-        else:
-            claims[ending.outcome.solved].append(top_claim(subtasks))
-    return Audit(solved=_claims(claims[True]), not_solved=_claims(claims[False]), unplayed=unplayed)
+def _calls(played: Played) -> tuple[float, float]:
+    """How often the executor and the planner were called, a mean over the episodes that were played."""
+    calls = Counter(each.by for _, subtasks in played for each in subtasks)
+    episodes = max(1, sum(ending.outcome not in UNPLAYED for ending, _ in played))
+    return round(calls[EXECUTOR] / episodes, 2), round(calls[PLANNER] / episodes, 2)
+
+
+def _deepest(played: Played) -> float | None:
+    depths = [
+        max((each.depth for each in subtasks if each.by == EXECUTOR), default=TOP)
+        for ending, subtasks in played
+        if ending.outcome.solved
+    ]
+    return round(mean(depths), 2) if depths else None
+
+
+def _audit(played: Played) -> Audit:
+    said: dict[bool, list[bool | None]] = {True: [], False: []}
+    for ending, subtasks in played:
+        if ending.outcome not in UNPLAYED:
+            said[ending.outcome.solved].append(top_claim(subtasks))
+    unplayed = len(played) - sum(map(len, said.values()))
+    return Audit(solved=_claims(said[True]), not_solved=_claims(said[False]), unplayed=unplayed)
 
 
 def _claims(said: Iterable[bool | None]) -> Claims:
     counts = Counter(said)
     return Claims(done=counts[True], failed=counts[False], none=counts[None])
-
-
-def _mean(depths: Sequence[int]) -> float | None:
-    return round(mean(depths), 2) if depths else None
 
 
 def audit_table(figures: Decomposition) -> Table:

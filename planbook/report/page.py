@@ -17,9 +17,10 @@ from markupsafe import Markup
 from planbook.printing import counted, harmless
 from planbook.report import tables
 from planbook.report.curves import HEIGHT, WIDTH, charts
+from planbook.report.items import Place
 from planbook.report.learnt import learnt_texts
 from planbook.report.reading import Played, RunRead
-from planbook.report.scopes import Place, told
+from planbook.report.scopes import told
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 PAGE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
