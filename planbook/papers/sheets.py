@@ -45,7 +45,7 @@ def _upright(compared: Beside, each: BesideTable) -> Table:
     """A row for each method, ours last; k_max in columns of its own where the paper has it."""
     table, columns = _titled(compared, each), each.table.columns
     deepest = tuple(dict.fromkeys(kind for row in each.table.rows for kind in row.k_max))
-    table.add_column("method")
+    table.add_column("method", no_wrap=True)
     for name in columns:
         table.add_column(compared.names.get(name, name), justify="right")
     for name in deepest:
