@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import Config
 from planbook.papers.differences import Difference
 from planbook.papers.played import models_asked
 from planbook.papers.published import ALL, Publication, Published, publication_of
-from planbook.papers.unlike import WITHOUT_A_MODEL, unlike
+from planbook.papers.unlike import WITHOUT_A_MODEL, chosen_options, unlike
 from planbook.run import Run
 from planbook.runner import recorded_endings
 from planbook.summary import Summary
@@ -38,7 +38,8 @@ class OurRow(BaseModel):
 class BesideTable(BaseModel):
     """A table, and our figures for its columns; of what the run did not play there are none.
 
-    ``partly`` says that the tasks are not all that the column ``all`` is over.
+    ``partly`` says that the tasks are not all that the column ``all`` is over; ``otherwise`` has those of our planner's
+    options that the table's row of the same method has otherwise.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -46,6 +47,7 @@ class BesideTable(BaseModel):
     table: Published
     ours: dict[str, float]
     partly: bool
+    otherwise: dict[str, JsonValue]
 
 
 class Beside(BaseModel):
@@ -89,7 +91,7 @@ def beside(config: Config, summary: Summary) -> Beside | None:
         ),
         differs=unlike(config, summary, models, paper),
         only_quoted=tuple(quoted),
-        tables=tuple(_held(table, summary, by_type, by_object) for table in fitting),
+        tables=tuple(_held(table, config, summary, by_type, by_object) for table in fitting),
     )
 
 
@@ -103,13 +105,23 @@ def _fits(table: Published, config: Config, paper: Publication) -> bool:
 
 
 def _held(
-    table: Published, summary: Summary, by_type: Mapping[str, float], by_object: Mapping[str, float]
+    table: Published, config: Config, summary: Summary, by_type: Mapping[str, float], by_object: Mapping[str, float]
 ) -> BesideTable:
     ours = by_type if table.by == "type" else by_object
     figures = {name: ours[name] for name in table.columns if name in ours}
     if ALL in table.columns:
         figures[ALL] = _percent(summary.by_type.values()) or 0.0
-    return BesideTable(table=table, ours=figures, partly=any(name not in figures for name in table.columns))
+    partly = any(name not in figures for name in table.columns)
+    return BesideTable(table=table, ours=figures, partly=partly, otherwise=_otherwise(table, config))
+
+
+def _otherwise(table: Published, config: Config) -> dict[str, JsonValue]:
+    """What the only row of our method has otherwise; a table of several is about what differs between them."""
+    rows = [row for row in table.rows if row.planner == config.planner]
+    if len(rows) != 1:
+        return {}
+    ours = chosen_options(config)
+    return {name: ours.get(name) for name, theirs in rows[0].options.items() if ours.get(name) != theirs}
 
 
 def _by_object(run: Run) -> dict[str, float]:

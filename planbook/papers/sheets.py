@@ -56,7 +56,8 @@ def _upright(compared: Beside, each: BesideTable) -> Table:
     table.add_section()
     ours = [_told(each.ours.get(name)) + ("*" if name == ALL and each.partly else "") for name in columns]
     k_max = [_told(compared.ours.k_max.get(name)) for name in deepest]
-    table.add_row(f"{OURS}: {compared.ours.planner}", *ours, *k_max, style="bold")
+    options = (f"{name} {value}" for name, value in each.otherwise.items())
+    table.add_row(", ".join((f"{OURS}: {compared.ours.planner}", *options)), *ours, *k_max, style="bold")
     if each.partly and ALL in columns:
         table.caption = "* not all of the table's task types were played"
     return table

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from pydantic import JsonValue
+
 from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.papers.differences import SAME_EITHER_WAY, Difference
 from planbook.papers.published import Publication, Setting
@@ -55,7 +57,7 @@ def _planning(config: Config, models: tuple[str, ...], paper: Publication, setti
         yield "planner", config.planner, "none of this paper's"
     if not models or not all(model.endswith(setting.models) for model in models):
         yield "model", ", ".join(models), " or ".join(setting.models)
-    ours = _options(config)
+    ours = chosen_options(config)
     for name, theirs in setting.options.items():
         if name in ours:
             yield name, ours[name], theirs
@@ -64,10 +66,10 @@ def _planning(config: Config, models: tuple[str, ...], paper: Publication, setti
     yield "prompts", "in words of our own; models answer with Python", setting.prompts
 
 
-def _options(config: Config) -> dict[str, object]:
+def chosen_options(config: Config) -> dict[str, JsonValue]:
     """The planner's options as they come out, those included that follow from the world."""
     options = method(config.planner).options.model_validate(config.planner_options)
-    found: dict[str, object] = options.model_dump(mode="json")
+    found: dict[str, JsonValue] = options.model_dump(mode="json")
     if isinstance(options, AdaptOptions):
         world = config.world.name
         found |= {"d_max": options.deepest(world), "iterations": options.replies(world)}
