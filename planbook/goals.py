@@ -1,46 +1,17 @@
 """What DEPS and its kin did, read from the store: rounds of planning, goals tried, and how far they came."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import mean
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from envs import Task
-from planbook.deeds import Deeds
+from planbook.deeds import Deeds, Goal
 from planbook.run import Entry
 from planner import Ending
 
 Episodes = Sequence[tuple[Entry, Ending]]
-THING = re.compile(r"(?:\w+\.)?(?:mine|craft|smelt|kill)\(\s*\{?\s*['\"](\w+)['\"]")
-"""The thing that a goal of getting something is about; of other goals the whole call is what is reached."""
-
-
-class Goal(BaseModel):
-    """The body of an event of that kind: a goal of a plan that was tried, as plan code calls it."""
-
-    model_config = ConfigDict(frozen=True)
-
-    goal: str
-    """As the plan has it."""
-    chosen: str = ""
-    """As it was tried, which may be another way to the same thing."""
-    done: bool
-    reason: str = ""
-    """What was said of it, why it failed above all."""
-    round: int | None = None
-    """How often the planner had planned anew by then, where that was recorded."""
-    selector: str = ""
-    """What chose it among the goals that could be tried then."""
-    said: str = ""
-    """What the plan says that was no valid call and was taken for this goal; empty for a valid one."""
-
-    @property
-    def thing(self) -> str:
-        """What is there once it is done."""
-        found = THING.match(self.goal)
-        return found[1] if found else self.goal
 
 
 class Pursuit(BaseModel):
@@ -66,7 +37,7 @@ class Pursuit(BaseModel):
 
 def pursuit(deeds: Deeds, episodes: Episodes) -> Pursuit | None:
     """The figures of a run; None for one in which no goal was tried."""
-    tried = [(entry, ending, goals_of(deeds, entry)) for entry, ending in episodes]
+    tried = [(entry, ending, deeds.goals(entry.path)) for entry, ending in episodes]
     begun = [(ending, goals) for _, ending, goals in tried if goals]
     if not begun:
         return None
@@ -91,11 +62,6 @@ def rounds(goals: Sequence[Goal]) -> int:
     """How often it was planned anew: a failed goal ends a plan, so that whatever comes after it is of a new one."""
     recorded = [goal.round for goal in goals if goal.round is not None]
     return max(recorded, default=sum(not goal.done for goal in goals[:-1]))
-
-
-def goals_of(deeds: Deeds, entry: Entry) -> list[Goal]:
-    """The goals that an episode tried, in order."""
-    return [Goal.model_validate(event.body) for event in deeds.of(entry.path, "goal")]
 
 
 def _milestones(tried: Sequence[tuple[Task, Sequence[Goal]]]) -> dict[str, dict[str, tuple[int, int]]]:

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import mean
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from rich.table import Table
 
-from planbook.deeds import Deeds
+from planbook.deeds import Deeds, Subtask
 from planbook.run import Entry
 from planner import Ending, Outcome
 
@@ -15,23 +15,8 @@ EXECUTOR, PLANNER = "executor", "planner"
 TOP = 1
 """The depth of the whole task."""
 Episodes = Sequence[tuple[Entry, Ending]]
-Played = Sequence[tuple[Ending, Sequence["Subtask"]]]
+Played = Sequence[tuple[Ending, Sequence[Subtask]]]
 UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
-
-
-class Subtask(BaseModel):
-    """The body of an event of that kind: what somebody was given to do, and what was said of it in the end."""
-
-    model_config = ConfigDict(frozen=True)
-
-    by: str
-    text: str
-    depth: int
-    done: bool | None
-    """None where the episode ended first."""
-    note: str = ""
-    handed: str = ""
-    replies: int = 0
 
 
 class Claims(BaseModel):
@@ -78,7 +63,7 @@ class Decomposition(BaseModel):
 
 def decomposition(deeds: Deeds, episodes: Episodes) -> Decomposition | None:
     """The figures of a run; None for one in which nobody was given a sub-task."""
-    given = [(entry, ending, subtasks_of(deeds, entry)) for entry, ending in episodes]
+    given = [(entry, ending, deeds.subtasks(entry.path)) for entry, ending in episodes]
     every = [subtask for _, _, subtasks in given for subtask in subtasks]
     if not every:
         return None
@@ -104,11 +89,6 @@ def decomposition(deeds: Deeds, episodes: Episodes) -> Decomposition | None:
         executor_claims=_claims(each.done for each in every if each.by == EXECUTOR),
         planner_claims=_claims(each.done for each in every if each.by == PLANNER),
     )
-
-
-def subtasks_of(deeds: Deeds, entry: Entry) -> list[Subtask]:
-    """What was recorded of an episode's sub-tasks, in the order in which they ended."""
-    return [Subtask.model_validate(event.body) for event in deeds.of(entry.path, "subtask")]
 
 
 def top_claim(subtasks: Sequence[Subtask]) -> bool | None:

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from envs import Task
-from planbook.goals import Goal
-from planbook.subtasks import Subtask
+from planbook.deeds import Goal, Subtask
 from planner import Cell, Ending, Step
 from planner.surface import AGENT
 

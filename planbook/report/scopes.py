@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from envs import Task
-from planbook.goals import Goal
+from planbook.deeds import Goal, Subtask
 from planbook.report.items import Asked, Began, Branch, Ended, Item, Noted, Place, Ran, Rewound, Said, Took, Tried
 from planbook.report.learnt import step_text
 from planbook.store import Event
-from planbook.subtasks import PLANNER, Subtask
+from planbook.subtasks import PLANNER
 from planner import Cell, Ending, Step
 
 REPLY = "assistant"

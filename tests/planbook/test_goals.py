@@ -6,8 +6,8 @@ from typing import Any
 
 from envs import Task
 from planbook.config import Config
-from planbook.deeds import deeds_in
-from planbook.goals import Goal, Pursuit, pursuit_lines, rounds
+from planbook.deeds import Goal, deeds_in
+from planbook.goals import Pursuit, pursuit_lines, rounds
 from planbook.run import Run
 from planbook.runner import recorded_endings
 from planbook.summary import summarise
