@@ -13,12 +13,11 @@ WIDEST = 10
 
 
 def sheets(compared: Beside) -> Iterator[Table | str]:
-    """The tables that fit, each with our row; then who ours is, and all that differs."""
+    """The tables that the run has a figure for, each with our row; then who ours is, and all that differs."""
     for each in compared.tables:
-        if len(each.table.columns) <= WIDEST:
-            yield _upright(compared, each)
-        elif each.ours:
-            yield _lying(compared, each)
+        if not each.ours:
+            continue
+        yield _upright(compared, each) if len(each.table.columns) <= WIDEST else _lying(compared, each)
         if each.table.note:
             yield f"{each.table.note}\n"
     yield f"Ours: {_who(compared.ours)}."
@@ -52,7 +51,7 @@ def _upright(compared: Beside, each: BesideTable) -> Table:
         table.add_column(f"k_max {name}", justify="right")
     for row in each.table.rows:
         k_max = [_told(row.k_max.get(name)) for name in deepest]
-        table.add_row(_method(row), *(_told(row.values.get(name)) for name in columns), *k_max)
+        table.add_row(_method(row, each), *(_told(row.values.get(name)) for name in columns), *k_max)
     table.add_section()
     ours = [_told(each.ours.get(name)) + ("*" if name == ALL and each.partly else "") for name in columns]
     k_max = [_told(compared.ours.k_max.get(name)) for name in deepest]
@@ -68,15 +67,18 @@ def _lying(compared: Beside, each: BesideTable) -> Table:
     table = _titled(compared, each)
     table.add_column("task", no_wrap=True)
     for row in each.table.rows:
-        table.add_column(_method(row), justify="right")
+        table.add_column(_method(row, each), justify="right")
     table.add_column(OURS, justify="right", style="bold")
     for name, figure in each.ours.items():
         table.add_row(name, *(_told(row.values.get(name)) for row in each.table.rows), _told(figure))
     return table
 
 
-def _method(row: Line) -> str:
-    return f"{row.method}, {row.variant}" if row.variant else row.method
+def _method(row: Line, each: BesideTable) -> str:
+    """The method; where a table has it more than once, what its rows vary, too."""
+    alike = [other for other in each.table.rows if other.method == row.method]
+    varied = row.variant or (row.model if len(alike) > 1 else "")
+    return f"{row.method}, {varied}" if varied else row.method
 
 
 def _told(figure: float | None) -> str:
