@@ -11,6 +11,8 @@ from planbook.deeds import Deeds, Goal
 from planbook.run import Entry
 from planner import Ending
 
+MOST_REASONS, LONGEST_REASON = 20, 200
+"""How many reasons are counted, and their characters."""
 Episodes = Sequence[tuple[Entry, Ending]]
 
 
@@ -30,7 +32,7 @@ class Pursuit(BaseModel):
     """Lines of plans that were no valid calls and were taken for the nearest known goal."""
     selectors: tuple[str, ...]
     reasons: dict[str, int]
-    """Why goals failed, the most frequent reason first."""
+    """Why goals failed, in the first sentence that was said of it: the most frequent ones, the first of them first."""
     milestones: dict[str, dict[str, tuple[int, int]]]
     """By a task type whose tasks all ask for the same: each thing reached, with [episodes, of how many]."""
 
@@ -53,9 +55,14 @@ def pursuit(deeds: Deeds, episodes: Episodes) -> Pursuit | None:
         failed=sum(not goal.done for goal in every),
         mapped=sum(bool(goal.said) for goal in every),
         selectors=tuple(sorted({goal.selector for goal in every if goal.selector})),
-        reasons=dict(Counter(goal.reason for goal in every if not goal.done).most_common()),
+        reasons=dict(Counter(_sentence(goal.reason) for goal in every if not goal.done).most_common(MOST_REASONS)),
         milestones=_milestones([(entry.task, goals) for entry, _, goals in tried]),
     )
+
+
+def _sentence(reason: str) -> str:
+    """What else was said there is about the moment, such as the inventory."""
+    return reason.partition(". ")[0].partition("\n")[0][:LONGEST_REASON]
 
 
 def rounds(goals: Sequence[Goal]) -> int:
