@@ -143,7 +143,7 @@ def test_goals_are_told_with_what_chose_them_and_why_they_failed(tmp_path: Path)
     page = Page(tmp_path / "run" / "report.html")
     first, second = page.all("p", class_="tried")
     assert first == (
-        "failed agent.mine('birch_log') chosen by horizon for agent.mine('log') for the line chop <b> no tree </pre>"
+        "failed agent.mine('birch_log') chosen by horizon for agent.mine('log') for the line chop <b>: no tree </pre>"
     )
     assert second.startswith("done ")
     (section,) = page.all("section", class_="goals")
