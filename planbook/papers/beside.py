@@ -10,7 +10,7 @@ from planbook.config import Config
 from planbook.papers.differences import Difference
 from planbook.papers.played import models_asked
 from planbook.papers.published import ALL, Publication, Published, publication_of
-from planbook.papers.unlike import WITHOUT_A_MODEL, chosen_options, unlike
+from planbook.papers.unlike import WITHOUT_A_MODEL, chosen_options, split_of, unlike
 from planbook.run import Run
 from planbook.runner import recorded_endings
 from planbook.summary import Summary
@@ -81,7 +81,7 @@ def beside(config: Config, summary: Summary) -> Beside | None:
         ours=OurRow(
             planner=config.title,
             models=models,
-            split=config.selection.split or "",
+            split=split_of(config),
             tasks=summary.tasks // summary.repeats,
             repeats=summary.repeats,
             overall=_percent(summary.by_type.values()) or 0.0,
@@ -99,7 +99,7 @@ def _fits(table: Published, config: Config, paper: Publication) -> bool:
     """Whether a table is about what the run is: its world, its split if the paper has that, and its method."""
     if table.env != config.world.name or table.by == "skill":
         return False
-    setting = paper.setting(config.world.name, config.selection.split or "")
+    setting = paper.setting(config.world.name, split_of(config))
     mine = any(row.planner == config.planner for row in table.rows)
     return table.split == setting.split and (mine or table.main)
 

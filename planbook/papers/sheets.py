@@ -17,6 +17,7 @@ def sheets(compared: Beside) -> Iterator[Table | str]:
     for each in compared.tables:
         if not each.ours:
             continue
+        yield _title(compared, each)
         yield _upright(compared, each) if len(each.table.columns) <= WIDEST else _lying(compared, each)
         if each.table.note:
             yield f"{each.table.note}\n"
@@ -34,15 +35,15 @@ def _who(ours: OurRow) -> str:
     return f"{ours.planner} with {models}, {ours.split or 'tasks'}: {ours.tasks} tasks, {times}{spread}"
 
 
-def _titled(compared: Beside, each: BesideTable) -> Table:
+def _title(compared: Beside, each: BesideTable) -> str:
+    """As a line of its own: a table would break it at its width."""
     published = each.table
-    title = f"{compared.paper}, table {published.table}: {published.title} ({published.unit})"
-    return Table(title=title, title_justify="left")
+    return f"{compared.paper}, table {published.table}: {published.title} ({published.unit})"
 
 
 def _upright(compared: Beside, each: BesideTable) -> Table:
     """A row for each method, ours last; k_max in columns of its own where the paper has it."""
-    table, columns = _titled(compared, each), each.table.columns
+    table, columns = Table(), each.table.columns
     deepest = tuple(dict.fromkeys(kind for row in each.table.rows for kind in row.k_max))
     table.add_column("method", no_wrap=True)
     for name in columns:
@@ -64,7 +65,7 @@ def _upright(compared: Beside, each: BesideTable) -> Table:
 
 def _lying(compared: Beside, each: BesideTable) -> Table:
     """A column for each method; only what the run played."""
-    table = _titled(compared, each)
+    table = Table()
     table.add_column("task", no_wrap=True)
     for row in each.table.rows:
         table.add_column(_method(row, each), justify="right")

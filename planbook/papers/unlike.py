@@ -21,7 +21,7 @@ WITHOUT_A_MODEL = ("procedures", "code")
 
 def unlike(config: Config, summary: Summary, models: tuple[str, ...], paper: Publication) -> tuple[Difference, ...]:
     """Everything that differs from how the paper's figures for the world and split were made."""
-    setting = paper.setting(config.world.name, config.selection.split or "")
+    setting = paper.setting(config.world.name, split_of(config))
     facts = [*_tasks(config, summary, setting), *_world(config, setting), *_planning(config, models, paper, setting)]
     return tuple(
         Difference(what=what, ours=_plain(ours), theirs=_plain(theirs))
@@ -30,12 +30,20 @@ def unlike(config: Config, summary: Summary, models: tuple[str, ...], paper: Pub
     )
 
 
+def split_of(config: Config) -> str:
+    """The split that was played: where none is named the world's first; empty for tasks that were chosen by id."""
+    if config.selection.split or config.selection.ids:
+        return config.selection.split or ""
+    return config.world.splits[0]
+
+
 def _tasks(config: Config, summary: Summary, setting: Setting) -> Facts:
     if setting.split is not None:
-        yield "split", config.selection.split or "tasks chosen by id", setting.split
-    yield "tasks", summary.tasks // summary.repeats, setting.tasks
+        yield "split", split_of(config) or "tasks chosen by id", setting.split
+    if summary.tasks != setting.tasks * setting.repeats:  # a task of another seed is as good as a repeat
+        yield "tasks", summary.tasks // summary.repeats, setting.tasks
+        yield "repeats", summary.repeats, setting.repeats
     yield "episodes that were not played", summary.failures.get(Outcome.NOT_RUN.value, 0), 0
-    yield "repeats", summary.repeats, setting.repeats
     if setting.actions is not None:
         yield "actions that an episode may take", config.actions, setting.actions
 

@@ -267,3 +267,19 @@ def test_a_run_prints_the_table_and_says_where_there_is_none(tmp_path: Path) -> 
     again = planbook("run", "--resume", tmp_path / "toy", "--table", "--json")
     assert again.returncode == 0, again.stderr
     assert result(again)["table"] is None
+
+
+def test_seeds_are_as_good_as_repeats_and_the_first_split_is_the_worlds_own(tmp_path: Path, worlds: str) -> None:
+    setting: dict[str, Any] = {
+        "env": f"{worlds}:Minecraft",
+        "selection": Selection(),
+        "planner": "react",
+        "actions": 30,
+    }
+    config = TESTING.model_copy(update=setting)
+    found = differs(held(*played(tmp_path / "run", config, {"MT4_dig_down": 69 * 30})))
+    assert not {"split", "tasks", "repeats"} & set(found)
+    by_id = config.model_copy(update={"selection": Selection(ids=("a/0",))})
+    found = differs(held(*played(tmp_path / "one", by_id, {"MT4_dig_down": 1})))
+    assert (found["split"], found["tasks"]) == (("tasks chosen by id", "table21"), ("1", "69"))
+    assert found["planner"] == ("react", "none of this paper's")
