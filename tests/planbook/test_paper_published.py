@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from envs import Selection, Task
-from envs.alfworld.task_types import TYPES
+from envs import Selection, Task, known_worlds, load_world
 from planbook.config import Config
 from planbook.deeds import deeds_in
 from planbook.papers import Beside, beside, publications, sheets
@@ -178,8 +177,10 @@ def test_the_data_speaks_in_our_words() -> None:
         for each in paper.tables:
             assert each.rows
             assert each.unit.startswith(("%", "score"))
-            if each.env == "alfworld":
-                assert set(each.columns) <= {*TYPES, ALL}
+            if each.by == "type" and each.env in known_worlds():
+                world = load_world(each.env)
+                assert set(each.columns) <= {*world.types, ALL}
+                assert each.split in (None, *world.splits)
 
 
 # A run beside them.
