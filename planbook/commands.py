@@ -112,10 +112,8 @@ def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None =
     summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), spent, deeds)
     out = console(as_json)
     out.print(summary_table(summary, title))
-    for part in method_parts(summary):
-        out.print(part, soft_wrap=isinstance(part, str))
-    for line in (*failure_lines(summary), *spending_lines(summary)):
-        out.print(line, markup=False, soft_wrap=True)
+    for part in (*method_parts(summary), *failure_lines(summary), *spending_lines(summary)):
+        out.print(part, markup=False, soft_wrap=isinstance(part, str))
     if run.config.learning:
         _show_learnt(run, out)
     out.print(f"{summary.seconds:.1f} s; everything is in {summary.run}", soft_wrap=True)
