@@ -4,6 +4,7 @@ from pydantic import BaseModel, Field
 
 from planner.episode import Episode
 from planner.errors import CellOver, EpisodeOver, UnusableReply
+from planner.frames import Functions
 from planner.models.types import Message
 from planner.order import Decomposition, read_decomposition
 from planner.scope import PROMPTS, Scope
@@ -59,6 +60,18 @@ class Controller:
     def decompose(self, subtask: str, depth: int) -> bool:
         """Ask the planner for sub-tasks, and try them in the order that it gives, as plan code."""
         results: list[bool] = []
+        handed: list[str] = []
+
+        def begin() -> bool:
+            """Begin steps that belong together."""
+            handed.append(self._last_action)
+            return True
+
+        def together(done: bool) -> bool:
+            """End them: what failed as a whole hands nothing on, whatever was achieved of it."""
+            before = handed.pop()
+            self._last_action = self._last_action if done else before
+            return done
 
         def achieve(step: str) -> bool:
             """Try a sub-task; take it apart if that fails."""
@@ -69,7 +82,8 @@ class Controller:
             results.append(done)
             raise CellOver(f"finish({done}) was called.")
 
-        with self._episode.frame("plan", {"achieve": achieve, "finish": finish}) as frame:
+        functions: Functions = {"achieve": achieve, "finish": finish, "begin": begin, "together": together}
+        with self._episode.frame("plan", functions) as frame:
 
             def keep(done: bool | None, note: str = "") -> None:
                 frame.scope.record("subtask", by=PLANNER, text=subtask, depth=depth, done=done, note=note)
