@@ -89,8 +89,8 @@ class Players:
         self, executor: Does | None = None, planner: Does | None = None, reflector: str | Sequence[str] = "Look there."
     ) -> None:
         self._replies: Mapping[str, Does] = {
-            "executor": executor or {},
-            "planner": planner or {},
+            "executor": {} if executor is None else executor,
+            "planner": {} if planner is None else planner,
             "reflector": {GOAL: reflector},
         }
         self.asked: list[tuple[str, Sequence[Message], Sampling]] = []

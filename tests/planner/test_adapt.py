@@ -74,11 +74,8 @@ def test_at_the_deepest_level_the_planner_is_not_asked(
     ending, _ = played(sandbox, players, options={"d_max": d_max}, journal=journal)
     assert players.calls == asked
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "unfinished")
-    assert sorted(told(journal)) == sorted(
-        (role, work, 1 + asked[:number].count(("planner", asked[number - 1][1])) if False else depth, False)
-        for number, (role, work) in enumerate(asked)
-        for depth in [[GOAL, "one", "two", "three"].index(work) + 1]
-    )
+    depths = {work: depth for depth, work in enumerate((GOAL, "one", "two", "three"), 1)}
+    assert sorted(told(journal)) == sorted((role, work, depths[work], False) for role, work in asked)
 
 
 def test_without_an_option_the_depth_is_that_of_the_paper(sandbox: Sandbox) -> None:
@@ -110,9 +107,7 @@ def test_brackets_cost_neither_a_level_nor_a_call_of_the_executor(sandbox: Sandb
         MemoryJournal(),
     )
     played(sandbox, players, options={"d_max": 2}, journal=journal)
-    assert players.calls == [(role, work) for role, work in [("executor", GOAL), ("planner", GOAL)]] + [
-        ("executor", work) for work in "abcdef"
-    ]
+    assert players.calls == [("executor", GOAL), ("planner", GOAL)] + [("executor", work) for work in "abcdef"]
     assert {claim["depth"] for claim in claims(journal) if claim["text"] in "abcdef"} == {2}
 
 
@@ -155,8 +150,6 @@ def test_the_last_successful_action_travels_on(sandbox: Sandbox) -> None:
     players, journal = Players(does, {GOAL: planned("S1 AND S2 AND (S3 OR S4)", *"abcd")}), MemoryJournal()
     played(sandbox, players, options={"d_max": 2}, journal=journal)
     assert handed(journal) == {GOAL: "", "a": "", "b": touched("a2"), "c": touched("a2"), "d": touched("a2")}
-    by_work = {work: prompt for (_, work), prompt in zip(players.calls, [*map(str, range(2))], strict=False)}
-    assert by_work
     shown = {prompt.split("# Your piece of work")[1].split()[0]: prompt for prompt in players.prompts("executor")[1:]}
     assert "# Where things stand" not in shown["a"]
     assert f"# Where things stand\n\n{touched('a2')}\n" in shown["b"]
@@ -231,7 +224,7 @@ def test_the_note_of_a_failed_finish_reaches_no_other_prompt(sandbox: Sandbox) -
 def test_every_sub_task_has_a_namespace_of_its_own(sandbox: Sandbox) -> None:
     does = {
         GOAL: f"secret = 1\nagent.touch('x')\n{FAIL}",
-        "a": ["assert True", "mine = 'a'\ndef tool():\n    return mine", "agent.touch(tool())\nfinish(True)"],
+        "a": ["assert True", "mine = 'a'\ndef tool():\n    return mine\ntool()", "agent.touch(tool())\nfinish(True)"],
         "b": ["print(secret)", "print(tool())", "print(mine)", "achieve('a')", done_by("b")],
     }
     players, journal = Players(does, {GOAL: planned("S1 AND S2", *"ab")}), MemoryJournal()
@@ -458,7 +451,7 @@ class Luck:
     def does(self, work: str) -> str:
         dice = Random(f"{self._seed}/does/{work}")
         touch = f"agent.touch('{work}')\n" if dice.random() < 0.8 else ""
-        return f"{touch}finish({dice.random() < 0.45})"
+        return f"{touch}finish({work != 'w' and dice.random() < 0.45})"
 
     def order(self, work: str) -> tuple[str, int]:
         """An order such as ``S1 AND (S2 OR S3)``, and how many steps it has."""
@@ -541,7 +534,7 @@ def split(order: str) -> tuple[str, list[str]]:
     return (words[0] if words else ""), parts
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_the_controller_is_the_algorithm_of_the_paper(sandbox: Sandbox, seed: int, d_max: int) -> None:
     luck = Luck(seed)
@@ -566,7 +559,7 @@ def test_the_controller_is_the_algorithm_of_the_paper(sandbox: Sandbox, seed: in
 
 
 def test_an_episode_on_alfworld(sandbox: Sandbox) -> None:
-    """A generated scene: the first drawer is no table, so the search is taken apart; what was done last travels on."""
+    """A generated scene: what is refused there is no successful action, so what travels on is the one before."""
     (task,) = Alfworld.tasks(Selection(ids=("generated/pick_and_place/0",)))
     world, journal = Alfworld(), MemoryJournal()
     first = world.reset(task).text
@@ -574,7 +567,7 @@ def test_an_episode_on_alfworld(sandbox: Sandbox) -> None:
     does = {
         f"look at {places[0]}": f"agent.go_to('{places[0]}')\nagent.go_to('nowhere_1')\nfinish(False, '{NOTE}')",
         f"look at {places[1]}": f"agent.go_to('{places[1]}')\nagent.go_to('nowhere_1')\nfinish(True, 'there')",
-        "say so": "agent.inventory()\nfinish(True)" if "inventory" in Alfworld.actions else "finish(True)",
+        "say so": "finish(True)",
     }
     plan = planned("(S1 OR S2) AND S3", f"look at {places[0]}", f"look at {places[1]}", "say so")
     players = Players(does, Lucky(lambda work: plan))
