@@ -19,9 +19,12 @@ DEPTH, DEPTH_IN = 3, {"textcraft": 4}
 
 
 class AdaptOptions(ExecutorOptions):
-    """``d_max``: at this depth sub-tasks are not taken apart; 1 never asks the planner, None is the paper's number."""
+    """``d_max``: at this depth sub-tasks are not taken apart; 1 never asks the planner, None is the paper's number.
 
-    d_max: int | None = Field(default=None, ge=1)
+    Every level has a process of its own while it waits for those inside it.
+    """
+
+    d_max: int | None = Field(default=None, ge=1, le=20)
 
     def deepest(self, world: str) -> int:
         """The depth at which the planner is not asked."""
