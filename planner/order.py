@@ -11,6 +11,7 @@ from itertools import accumulate, dropwhile, takewhile
 from lark import Lark, Token, Tree, UnexpectedInput, UnexpectedToken
 
 from planner.types import Record
+from sandbox.policy.tables import MAX_SOURCE
 
 GRAMMAR = r"""
     ?order: term | all | any
@@ -65,7 +66,10 @@ def read_decomposition(text: str) -> Decomposition:
         raise ValueError(f"the execution order names {_listed(unknown)}; the plan has {_listed(sorted(steps))}")
     if left_out := sorted(set(steps) - set(numbers)):
         raise ValueError(f"the execution order leaves out {_listed(left_out)}; every step belongs into it")
-    return Decomposition(thought=thought, steps=steps, expression=_layout(tree, steps, ""))
+    plan = Decomposition(thought=thought, steps=steps, expression=_layout(tree, steps, ""))
+    if len(plan.code) > MAX_SOURCE:
+        raise ValueError(f"the plan is too long: as code it has {len(plan.code):,} characters of {MAX_SOURCE:,}")
+    return plan
 
 
 def _found(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:

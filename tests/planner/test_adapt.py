@@ -23,6 +23,7 @@ from planner import (
     play,
 )
 from planner.asking import Roles
+from planner.errors import ModelUnavailable
 from planner.order import read_decomposition
 from sandbox import Sandbox
 from tests.planner.players import (
@@ -430,6 +431,28 @@ def test_a_budget_that_ends_in_the_middle_leaves_no_ending_and_nothing_is_asked_
     assert [(role, messages) for role, messages, _ in players.asked] == [
         (role, messages) for role, messages, _ in whole.asked
     ]
+
+
+class Unanswered(Players):
+    """Players whose model does not answer about one piece of work."""
+
+    def _reply(self, role: str, work: str) -> str:
+        if work == "o" and role == "executor":
+            raise ModelUnavailable("the server is down")
+        return super()._reply(role, work)
+
+
+def test_a_model_that_does_not_answer_deep_inside_stops_the_run_which_can_be_resumed(sandbox: Sandbox) -> None:
+    """It is neither an error of the plan around it nor a sub-task that failed."""
+    journal, whole = MemoryJournal(), Players(DOES, PLANS)
+    with pytest.raises(ModelUnavailable, match="the server is down"):
+        played(sandbox, Unanswered(DOES, PLANS), journal=journal)
+    assert "outcome" not in {kind for _, kind, _ in journal.events}
+    asked = sum(kind == "ask" for _, kind, _ in journal.events)
+    ending, _ = played(sandbox, whole)
+    again = Replayed(whole, skip=asked)
+    assert played(sandbox, again, journal=journal)[0] == ending
+    assert len(again.asked) == len(whole.asked) - asked
 
 
 def test_another_option_does_not_fit_the_journal(sandbox: Sandbox) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from envs import Verdict
 from planner import Body, Episode, FeedbackKind, JournalMismatch, MemoryJournal, Outcome, play
-from planner.errors import CellOver, EpisodeOver, NoPlan, RoundOver
+from planner.errors import CellOver, EpisodeOver, ModelUnavailable, NoPlan, RoundOver
 from planner.strategies import Options
 from planner.strategies.base import in_rounds
 from planner.trajectory import read_trajectory
@@ -135,6 +135,30 @@ def test_a_function_may_stand_for_an_action(playing: Episode) -> None:
     with playing.frame("other", {"agent.touch": touch}):
         assert playing.run("print(agent.touch('x'), agent.holding)").output == "You would touch x. nothing\n"
     assert playing.steps == []
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, ValueError, ModelUnavailable])
+def test_what_a_method_raises_is_not_told_to_the_plan_that_called_it(sandbox: Sandbox, error: type[Exception]) -> None:
+    def inner(depth: int) -> None:
+        """Fail at the bottom."""
+        if depth == 0:
+            raise error("our own fault")
+        with begun.frame("inner", {"inner": inner}):
+            begun.run(f"try:\n    inner({depth - 1})\nexcept BaseException:\n    print('caught')")
+
+    journal = MemoryJournal()
+    begun = episode(sandbox, Players(), journal=journal)
+    if error is ModelUnavailable:
+        with pytest.raises(ModelUnavailable, match="our own fault"):
+            play(begun, lambda playing, _: inner(2), Options())
+        assert "outcome" not in {kind for _, kind, _ in journal.events}
+    else:
+        ending = play(begun, lambda playing, _: inner(2), Options())
+        assert (ending.outcome, ending.message) == (
+            Outcome.BROKEN,
+            f"the planner raised {error.__name__}: our own fault",
+        )
+    assert begun.cells == []
 
 
 # Rounds.

@@ -292,6 +292,13 @@ def test_a_long_plan_is_read_and_compiled() -> None:
     assert check(plan.code, {"achieve": lambda step: True, "finish": lambda done: None}) == []
 
 
+def test_a_plan_that_no_cell_can_hold_is_told_to_the_planner() -> None:
+    listed = f"Step 1: {'look ' * 200}\nExecution Order: "
+    assert read_decomposition(listed + " AND ".join(["Step 1"] * 90)).code
+    with pytest.raises(ValueError, match=r"the plan is too long: as code it has 1\d\d,\d\d\d characters of 100,000"):
+        read_decomposition(listed + " AND ".join(["Step 1"] * 110))
+
+
 @pytest.mark.parametrize(
     "reply",
     [
