@@ -14,6 +14,7 @@ PlannerError
 
 BaseException: these unwind the host's stack through nested plans, which cannot catch them
 ├── CellOver         a function that plan code called ended its cell; the episode goes on
+├── NotThePlans      carries what a method's own function raised past the plan that called it
 ├── EpisodeOver      the episode ended
 │   ├── RoundOver        with the world's own end; a further round may begin
 │   └── NoPlan           no model gave a plan that could be run
@@ -73,6 +74,14 @@ class NotRecorded(ModelError):
 
 class CellOver(BaseException):
     """Raised by a function that plan code called: the cell ends there, as if it had run to its end."""
+
+
+class NotThePlans(BaseException):
+    """Carries what a method's own function raised past the plan that called it."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        super().__init__(str(error))
 
 
 class EpisodeOver(BaseException):

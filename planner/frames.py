@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 
 from pydantic import JsonValue
 
 from envs import Action, Environment
-from planner.errors import CellOver, EpisodeBroken
+from planner.errors import CellOver, EpisodeBroken, NotThePlans
 from planner.scope import Scope
 from planner.surface import AGENT, TASK
 from sandbox import CellResult, FaultKind, Limits, Sandbox, Session
@@ -64,7 +65,10 @@ class Frame:
     def run(self, code: str, source: str) -> CellResult:
         """Run a cell; what it defines is known to the cells after it, unless its worker was ended."""
         self._printed = 0
-        result = self.session.run(code, source)
+        try:
+            result = self.session.run(code, source)
+        except NotThePlans as raised:
+            raise raised.error from raised.error.__cause__
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
             self.names |= bound_names(code)
         return result
@@ -92,7 +96,7 @@ class Frames:
 
     def open(self, scope: Scope, task: JsonValue, seed: str, functions: Functions, helpers: str) -> Frame:
         """Open a frame inside the innermost one. Raises EpisodeBroken if its helpers cannot be defined."""
-        offered = {**self._functions, **functions}
+        offered = {**self._functions, **{name: _outright(function) for name, function in functions.items()}}
         session = self._sandbox.session(
             offered,
             values={TASK: task},
@@ -120,3 +124,19 @@ class Frames:
 
     def _attributes(self) -> dict[str, JsonValue]:
         return {f"{AGENT}.{name}": value for name, value in self._world.attribute_values().items()}
+
+
+def _outright(function: Callable[..., object]) -> Callable[..., object]:
+    """A method's own function: what it raises ends the cell; it would otherwise be told as the plan's error.
+
+    A nested plan whose model does not answer must stop the run, not fail its sub-task.
+    """
+
+    @wraps(function)
+    def call(*args: object, **kwargs: object) -> object:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            raise NotThePlans(error) from error
+
+    return call

@@ -4,18 +4,21 @@ A planner replies with lines ``Step 1: ...`` and a last one, ``Execution Order: 
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate, dropwhile, takewhile
 
-from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark import Lark, Token, Tree, UnexpectedInput, UnexpectedToken
 
 from planner.types import Record
+from sandbox.policy.tables import MAX_SOURCE
 
 GRAMMAR = r"""
     ?order: term | all | any
     all: term (AND term)+
     any: term (OR term)+
     ?term: STEP | "(" order ")"
-    STEP: /step\s*\d+\b/i
+    STEP: /step\s*\d{1,4}\b/i
     AND: /and\b/i
     OR: /or\b/i
     %import common.WS
@@ -23,13 +26,19 @@ GRAMMAR = r"""
 """
 LONGEST = 40
 """Characters of a faulty order that are quoted."""
-_STEP = re.compile(r"^[\s*_#>-]*step\s*(\d+)\s*[*_]*\s*[:.)]\s*[*_]*\s*(.*\S)\s*$", re.IGNORECASE)
-_ORDER = re.compile(r"^[\s*_#>-]*execution\s+order[*_]*\s*:[*_]*\s*(.*)$", re.IGNORECASE | re.DOTALL | re.MULTILINE)
+DEEPEST = 50
+"""Brackets inside one another; Python's own limit is 200."""
+_STEP = re.compile(r"step\s*(\d{1,4})[\s*_]*[:.)](.*)", re.IGNORECASE)
+_ORDER = re.compile(r"execution\s+order[\s*_]*:(.*)", re.IGNORECASE)
 _DECORATION = re.compile(r"[*_`]+|\.\s*$")
 
 
 class Decomposition(Record):
-    """A task taken apart: the sub-tasks, by number, and how they go together as a Python expression of ``achieve``."""
+    """A task taken apart: the sub-tasks, by number, and how they go together as a Python expression of ``achieve``.
+
+    One way among several (OR) that takes more than one step (AND) reads ``together(begin() and ...)``: as a whole it
+    fails as one sub-task does, and hands nothing on.
+    """
 
     thought: str
     steps: dict[int, str]
@@ -43,39 +52,53 @@ class Decomposition(Record):
 
 def read_decomposition(text: str) -> Decomposition:
     """The plan in a planner's reply. Raises ValueError that says what is wrong with it."""
-    found = list(_ORDER.finditer(text))
-    steps = _steps(text[: found[-1].start()] if found else text)
+    lines = text.splitlines()
+    last = max((number for number, line in enumerate(lines) if _found(_ORDER, line)), default=len(lines))
+    steps, thought = _steps(lines[:last])
     if not steps:
         raise ValueError("the plan has no steps; write each as a line of its own, 'Step 1: ...', 'Step 2: ...'")
-    if not found:
+    if last == len(lines):
         raise ValueError("the last line is missing: 'Execution Order: ...' with the steps joined by AND or OR")
-    tree = _parsed(_first_paragraph(found[-1][1]))
+    tree = _parsed(_order(lines[last:]))
     named = [_number(token) for token in tree.scan_values(lambda value: isinstance(value, Token))]
     numbers = [number for number in named if number is not None]
     if unknown := sorted(set(numbers) - set(steps)):
         raise ValueError(f"the execution order names {_listed(unknown)}; the plan has {_listed(sorted(steps))}")
     if left_out := sorted(set(steps) - set(numbers)):
         raise ValueError(f"the execution order leaves out {_listed(left_out)}; every step belongs into it")
-    thought = _STEP_LINES.sub("", text[: found[-1].start()]).strip()
-    return Decomposition(thought=thought, steps=steps, expression=_layout(tree, steps, ""))
+    plan = Decomposition(thought=thought, steps=steps, expression=_layout(tree, steps, ""))
+    if len(plan.code) > MAX_SOURCE:
+        raise ValueError(f"the plan is too long: as code it has {len(plan.code):,} characters of {MAX_SOURCE:,}")
+    return plan
 
 
-_STEP_LINES = re.compile(_STEP.pattern, re.IGNORECASE | re.MULTILINE)
+def _found(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
+    """What a line begins with, after the marks of a heading, a quotation or a list."""
+    return pattern.match(line.lstrip("*_#>- \t"))
 
 
-def _steps(text: str) -> dict[int, str]:
+def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
+    """The steps, by number, and what is said beside them."""
     steps: dict[int, str] = {}
-    for line in text.splitlines():
-        if found := _STEP.match(line):
-            if int(found[1]) in steps:
-                raise ValueError(f"the plan has two steps of the number {found[1]}; number them 1, 2, 3 ...")
-            steps[int(found[1])] = found[2].strip("*_ ")
-    return steps
+    thought: list[str] = []
+    for line in lines:
+        found = _found(_STEP, line)
+        told = found[2].strip("*_ \t") if found else ""
+        if found is None or not told:
+            thought.append(line)
+        elif int(found[1]) in steps:
+            raise ValueError(f"the plan has two steps of the number {found[1]}; number them 1, 2, 3 ...")
+        else:
+            steps[int(found[1])] = told
+    return steps, "\n".join(thought).strip()
 
 
-def _first_paragraph(text: str) -> str:
-    """The order may go over several lines; what comes after an empty one is no part of it."""
-    return re.split(r"\n\s*\n|\n\s*```", text.strip())[0].strip()
+def _order(lines: Sequence[str]) -> str:
+    """The order may go over several lines; what comes after an empty one, or a fence, is no part of it."""
+    first = _found(_ORDER, lines[0])
+    told = [first[1] if first else "", *lines[1:]]
+    begun = dropwhile(lambda line: not line.strip("`*_ \t"), told)
+    return _DECORATION.sub("", "\n".join(takewhile(lambda line: line.strip("` \t"), begun))).strip()
 
 
 @cache
@@ -84,13 +107,20 @@ def _grammar() -> Lark:
 
 
 def _parsed(order: str) -> Tree[Token]:
-    if not _DECORATION.sub("", order).strip():
+    if not order:
         raise ValueError("the execution order is empty; join the steps in it by AND or OR")
+    if (deep := _depth(order)) > DEEPEST:
+        raise ValueError(f"the execution order has brackets {deep} deep, more than {DEEPEST}; write a simpler one")
     try:
-        parsed = _grammar().parse(_DECORATION.sub("", order))
+        parsed = _grammar().parse(order)
     except UnexpectedInput as unexpected:
-        raise ValueError(_what_is_wrong(_DECORATION.sub("", order), unexpected)) from unexpected
+        raise ValueError(_what_is_wrong(order, unexpected)) from unexpected
     return parsed if isinstance(parsed, Tree) else Tree("all", [parsed])
+
+
+def _depth(order: str) -> int:
+    """How many brackets are open at once. Trees are walked by recursion, which must not go deeper than Python can."""
+    return max(accumulate((sign == "(") - (sign == ")") for sign in order))
 
 
 def _what_is_wrong(order: str, unexpected: UnexpectedInput) -> str:
@@ -106,8 +136,9 @@ def _what_is_wrong(order: str, unexpected: UnexpectedInput) -> str:
     if brackets:
         missing = "a closing" if brackets > 0 else "an opening"
         return f"the execution order lacks {missing} bracket: {order[: LONGEST * 3]!r}"
-    at = unexpected.pos_in_stream if isinstance(unexpected, UnexpectedCharacters | UnexpectedToken) else None
-    where = f"at {order[at : at + LONGEST]!r}" if at is not None and order[at:] else "at its end"
+    ended = isinstance(unexpected, UnexpectedToken) and unexpected.token.type == "$END"
+    at = len(order) if ended else unexpected.pos_in_stream or 0
+    where = f"at {order[at : at + LONGEST]!r}" if order[at:] else "at its end"
     return f"the execution order cannot be read {where}; it holds only steps ('Step 1'), AND, OR and brackets"
 
 
@@ -115,18 +146,19 @@ def _number(token: Token) -> int | None:
     return int(re.sub(r"\D", "", token)) if token.type == "STEP" else None
 
 
-def _layout(node: Tree[Token] | Token, steps: dict[int, str], indent: str) -> str:
-    """The expression laid out with one sub-task a line."""
+def _layout(node: Tree[Token] | Token, steps: dict[int, str], indent: str, *, choice: bool = False) -> str:
+    """The expression laid out with one sub-task a line; ``choice``: as one of several ways, joined by OR."""
     if isinstance(node, Token):
         return f"achieve({steps[_number(node) or 0]!r})"
     terms = [child for child in node.children if not (isinstance(child, Token) and child.type != "STEP")]
     if len(terms) == 1:
         return _layout(terms[0], steps, indent)
-    inner = f"{indent}    "
-    parts = [_layout(term, steps, inner) for term in terms]
-    operator = "and" if node.data == "all" else "or"
-    joined = f"\n{inner}{operator} ".join(parts)
-    return f"(\n{inner}{joined}\n{indent})"
+    inner, every = f"{indent}    ", node.data == "all"
+    parts = [_layout(term, steps, inner, choice=not every) for term in terms]
+    if every and choice:
+        parts.insert(0, "begin()")
+    joined = f"\n{inner}{'and' if every else 'or'} ".join(parts)
+    return f"{'together' if every and choice else ''}(\n{inner}{joined}\n{indent})"
 
 
 def _listed(numbers: list[int]) -> str:

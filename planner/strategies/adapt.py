@@ -4,6 +4,7 @@ from pydantic import BaseModel, Field
 
 from planner.episode import Episode
 from planner.errors import CellOver, EpisodeOver, UnusableReply
+from planner.frames import Functions
 from planner.models.types import Message
 from planner.order import Decomposition, read_decomposition
 from planner.scope import PROMPTS, Scope
@@ -18,9 +19,12 @@ DEPTH, DEPTH_IN = 3, {"textcraft": 4}
 
 
 class AdaptOptions(ExecutorOptions):
-    """``d_max``: at this depth sub-tasks are not taken apart; 1 never asks the planner, None is the paper's number."""
+    """``d_max``: at this depth sub-tasks are not taken apart; 1 never asks the planner, None is the paper's number.
 
-    d_max: int | None = Field(default=None, ge=1)
+    Every level has a process of its own while it waits for those inside it.
+    """
+
+    d_max: int | None = Field(default=None, ge=1, le=20)
 
     def deepest(self, world: str) -> int:
         """The depth at which the planner is not asked."""
@@ -59,6 +63,18 @@ class Controller:
     def decompose(self, subtask: str, depth: int) -> bool:
         """Ask the planner for sub-tasks, and try them in the order that it gives, as plan code."""
         results: list[bool] = []
+        handed: list[str] = []
+
+        def begin() -> bool:
+            """Begin steps that belong together."""
+            handed.append(self._last_action)
+            return True
+
+        def together(done: bool) -> bool:
+            """End them: what failed as a whole hands nothing on, whatever was achieved of it."""
+            before = handed.pop()
+            self._last_action = self._last_action if done else before
+            return done
 
         def achieve(step: str) -> bool:
             """Try a sub-task; take it apart if that fails."""
@@ -69,7 +85,8 @@ class Controller:
             results.append(done)
             raise CellOver(f"finish({done}) was called.")
 
-        with self._episode.frame("plan", {"achieve": achieve, "finish": finish}) as frame:
+        functions: Functions = {"achieve": achieve, "finish": finish, "begin": begin, "together": together}
+        with self._episode.frame("plan", functions) as frame:
 
             def keep(done: bool | None, note: str = "") -> None:
                 frame.scope.record("subtask", by=PLANNER, text=subtask, depth=depth, done=done, note=note)

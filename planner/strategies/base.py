@@ -7,7 +7,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from planner.asking import Answer
+from planner.asking import FIRST, Answer, Draw
 from planner.episode import Episode
 from planner.errors import NoPlan, RoundOver
 from planner.prompts import Prompt
@@ -48,12 +48,13 @@ def ask_and_run(
     again: Prompt,
     replans: int,
     *,
+    draw: Draw = FIRST,
     actions: int | None = None,
     enough: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run a plan, feed back what came of it, and run the next, as often as ``replans`` allows and until ``enough``.
 
-    Each plan may take so many ``actions``; None is as many as are left.
+    The ``draw`` is that of every further reply. Each plan may take so many ``actions``; None is as many as are left.
     """
     for left in reversed(range(replans + 1)):
         plan = answer.value
@@ -61,7 +62,8 @@ def ask_and_run(
         if enough():
             return
         if left:
-            answer = episode.ask(role, again, history=answer.history, feedback=feedback.text, left=left - 1)
+            told = {"feedback": feedback.text, "left": left - 1}
+            answer = episode.ask(role, again, history=answer.history, draw=draw, **told)
 
 
 def in_rounds(episode: Episode, most: int, play: Callable[[int], None]) -> None:

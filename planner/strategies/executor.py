@@ -80,8 +80,16 @@ def execute(episode: Episode, subtask: Subtask, options: ExecutorOptions, replie
         try:
             prompt = PROMPTS["executor/task"]
             answer = episode.ask(EXECUTOR, prompt, history=history, draw=draw, subtask=subtask.text, **about)
-            again, actions = PROMPTS["executor/feedback"], options.actions_per_reply
-            ask_and_run(episode, EXECUTOR, answer, again, replies - 1, actions=actions, enough=lambda: bool(said))
+            ask_and_run(
+                episode,
+                EXECUTOR,
+                answer,
+                PROMPTS["executor/feedback"],
+                replies - 1,
+                draw=draw,
+                actions=options.actions_per_reply,
+                enough=lambda: bool(said),
+            )
         except NoPlan as none:
             return keep(Claim(done=False, note=str(none)))
         except EpisodeOver as over:

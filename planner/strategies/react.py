@@ -48,7 +48,7 @@ def reflexion(episode: Episode, options: BaseModel) -> None:
     def play(number: int) -> None:
         nonlocal begun
         if number:
-            lessons.append(_lesson(episode, begun, lessons))
+            lessons.extend(filter(None, [_lesson(episode, begun, lessons)]))
             begun = len(episode.cells)
         subtask = Subtask(text=episode.task.goal, lessons=tuple(lessons))
         execute(episode, subtask, chosen, chosen.replies(world))

@@ -1,0 +1,167 @@
+"""For the tests of ADaPT and its baselines: scripted models by role, a toy world to leave traces in, whole episodes."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from envs import Observation, Selection, action
+from envs.toy import Toy
+from planner import METHODS, Ending, Episode, Journal, Memory, MemoryJournal, NoMemory, Terms, play
+from planner.asking import Roles
+from planner.models import Message, Model, Sampling, ScriptedModel
+from sandbox import Sandbox
+
+TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
+GOAL = TASK.goal
+THING = GOAL.split()[2]
+NOTE = "MARKER OF A FAILED FINISH"
+FAIL = f"finish(False, '{NOTE}')"
+SOLVE = f"""
+for number in range(1, 9):
+    if '{THING}' in agent.open(f'box_{{number}}'):
+        agent.take('{THING}', f'box_{{number}}')
+        agent.put('{THING}')
+"""
+
+
+class Traced(Toy):
+    """Boxes, and something that can be done anywhere and is told apart by what was touched."""
+
+    @action("agent.touch('wall') -> 'You touch wall.'")
+    def touch(self, what: str) -> Observation:
+        """Touch something."""
+        return Observation(f"You touch {what}.", accepted=not what.startswith("no "))
+
+
+class Stock(Traced):
+    """The same; whoever comes next is told how things stand."""
+
+    hands_on = "state"
+
+    def state(self) -> str:
+        """What was touched so far."""
+        return f"{len(self.history)} things were touched."
+
+
+def code(*lines: str) -> str:
+    """A reply of an executor."""
+    text = "\n".join(lines)
+    return f"So.\n```python\n{text}\n```"
+
+
+def touched(what: str) -> str:
+    """What is handed on after this was touched last."""
+    return f"agent.touch('{what}') -> You touch {what}."
+
+
+def done_by(what: str) -> str:
+    """The plan code of an executor that touches something and is done."""
+    return f"agent.touch('{what}')\nfinish(True)"
+
+
+def planned(order: str, *steps: str) -> str:
+    """A reply of a planner; in the order, S1 is short for Step 1."""
+    listed = "\n".join(f"Step {number}: {step}" for number, step in enumerate(steps, 1))
+    return f"# Think: so.\n{listed}\nExecution Order: {order.replace('S', 'Step ')}"
+
+
+def given(messages: Sequence[Message]) -> str:
+    """The piece of work that a conversation is about; the whole task for a reflector."""
+    for message in messages:
+        for heading in ("# Your piece of work", "# The piece of work to take apart"):
+            if heading in message.content and message.role == "user":
+                return message.content.split(heading)[1].strip().split("\n\nYou have ")[0]
+    return GOAL
+
+
+Does = Mapping[str, str | Sequence[str]]
+
+
+class Players:
+    """Executor, planner and reflector, each with a model of its own; they reply by the piece of work they are given.
+
+    ``executor`` maps it to plan code, or to several cells of it; what is not there fails at once. ``planner`` maps it
+    to a whole reply. A text with a fence, and every reply of another role, is given as it is. The last of several
+    replies is given again for ever.
+    """
+
+    def __init__(
+        self, executor: Does | None = None, planner: Does | None = None, reflector: str | Sequence[str] = "Look there."
+    ) -> None:
+        self._replies: Mapping[str, Does] = {
+            "executor": {} if executor is None else executor,
+            "planner": {} if planner is None else planner,
+            "reflector": {GOAL: reflector},
+        }
+        self.asked: list[tuple[str, Sequence[Message], Sampling]] = []
+        self._given: Counter[tuple[str, str]] = Counter()
+
+    @property
+    def calls(self) -> list[tuple[str, str]]:
+        """Who was asked about what, once for each conversation that was begun."""
+        return [(role, given(messages)) for role, messages, _ in self.asked if len(messages) <= 2]
+
+    def prompts(self, role: str) -> list[str]:
+        """The last message of every request to a role."""
+        return [messages[-1].content for asked, messages, _ in self.asked if asked == role]
+
+    def whole(self, role: str) -> str:
+        """Everything that a role has ever read."""
+        return "\n".join(message.content for asked, messages, _ in self.asked if asked == role for message in messages)
+
+    def model(self, role: str) -> Model:
+        """The model of a role."""
+
+        def answer(messages: Sequence[Message], sampling: Sampling) -> str:
+            self.asked.append((role, messages, sampling))
+            return self._reply(role, given(messages))
+
+        return ScriptedModel(answer, name=f"the {role}'s")
+
+    def _reply(self, role: str, work: str) -> str:
+        replies = self._replies[role].get(work, FAIL if role == "executor" else "I have no plan.")
+        replies = [replies] if isinstance(replies, str) else replies
+        reply = replies[min(self._given[role, work], len(replies) - 1)]
+        self._given[role, work] += 1
+        return code(reply) if role == "executor" and "```" not in reply and reply != "rubbish" else reply
+
+
+def episode(
+    sandbox: Sandbox,
+    players: Players,
+    *,
+    world: Toy | None = None,
+    journal: Journal | None = None,
+    memory: Memory | None = None,
+    actions: int = 60,
+    guard: Callable[[], None] = lambda: None,
+) -> Episode:
+    """An episode that the players may play."""
+    return Episode(
+        TASK,
+        world or Traced(),
+        sandbox,
+        journal if journal is not None else MemoryJournal(),
+        terms=Terms(actions=actions),
+        memory=memory or NoMemory(),
+        roles=Roles(players.model, {}, guard=guard),
+    )
+
+
+def played(
+    sandbox: Sandbox, players: Players, method: str = "adapt", *, options: Mapping[str, Any] | None = None, **terms: Any
+) -> tuple[Ending, Episode]:
+    """A whole episode by one of the methods."""
+    playing = episode(sandbox, players, **terms)
+    chosen = METHODS[method]
+    return play(playing, chosen.play, chosen.options.model_validate(options or {})), playing
+
+
+def claims(journal: MemoryJournal) -> list[dict[str, Any]]:
+    """What was recorded of sub-tasks, in the order in which they ended."""
+    return [cast(dict[str, Any], dict(body)) for (_, kind, _), body in journal.events.items() if kind == "subtask"]
+
+
+def told(journal: MemoryJournal) -> list[tuple[str, str, int, bool | None]]:
+    """By whom, what, how deep, and whether done: of every sub-task."""
+    return [(claim["by"], claim["text"], claim["depth"], claim["done"]) for claim in claims(journal)]
