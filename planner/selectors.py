@@ -15,9 +15,9 @@ SelectorName = Literal["fixed", "random", "nearest", "horizon"]
 
 
 class Candidate(NamedTuple):
-    """A goal that can be done now. ``index`` is its place among the remaining ones, ``action`` the way to reach it."""
+    """A goal that can be done now. ``place`` is where it stands among the remaining ones, ``action`` the way to reach it."""
 
-    index: int
+    place: int
     action: Action
 
 
@@ -94,8 +94,8 @@ class Random:
 
     def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
         """A random goal."""
-        index = self._dice.choice(sorted({candidate.index for candidate in candidates}))
-        return Choice(next(each for each in candidates if each.index == index), candidates)
+        place = self._dice.choice(sorted({candidate.place for candidate in candidates}))
+        return Choice(next(each for each in candidates if each.place == place), candidates)
 
 
 class Nearest:
@@ -135,7 +135,8 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
     chosen = name or ("horizon" if goals.recorded() else "fixed")
     if chosen == "horizon":
         return Horizon(predictor_of(goals))
-    return {"fixed": Fixed(), "random": Random(seed), "nearest": Nearest()}[chosen]
+    others: Mapping[str, Selector] = {"fixed": Fixed(), "random": Random(seed), "nearest": Nearest()}
+    return others[chosen]
 
 
 def predictor_of(goals: Goals) -> Predictor:

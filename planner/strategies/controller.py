@@ -17,9 +17,9 @@ _ANSWER = re.compile(r"(?:.*\banswer(?:\s+is)?\b\s*[:=]?)?\W*(\d+|done|impossibl
 
 
 class Move(NamedTuple):
-    """What a controller decides: the index of an action, or None to end; then whether the goal is done, and why not."""
+    """What a controller decides: the place of an action, from 0, or None to end; then whether the goal is done, and why not."""
 
-    index: int | None
+    number: int | None
     done: bool = False
     why: str = ""
 
@@ -51,10 +51,10 @@ def control(episode: Episode, goal: Action, most: int) -> tuple[bool, str]:
                 )
             except UnusableReply as unusable:
                 return False, str(unusable)
-            if answer.value.index is None:
+            if answer.value.number is None:
                 return answer.value.done, answer.value.why
             if left:
-                feedback = episode.run(call_of(possible[answer.value.index]), source=CONTROLLER)
+                feedback = episode.run(call_of(possible[answer.value.number]), source=CONTROLLER)
                 seen, history = episode.steps[-1].observation.text if episode.steps else feedback.text, answer.history
     return False, f"The goal was not reached within {most} actions."
 

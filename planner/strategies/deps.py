@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field
 
@@ -37,7 +37,7 @@ class ReplanningOptions(PursuitOptions):
 
 
 class DepsOptions(ReplanningOptions):
-    """``selector``: ``nearest`` is the oracle; None is ``horizon`` where the world has recorded goals, else ``fixed``."""
+    """``selector``: ``nearest`` is the oracle; None is ``horizon`` where goals were recorded, else ``fixed``."""
 
     selector: SelectorName | None = None
 
@@ -55,7 +55,7 @@ DEPS = Manner("deps/deps", DEMONSTRATION, "deps/description", explains=True)
 
 
 def deps(episode: Episode, options: BaseModel) -> None:
-    """Plan, reach the goals that are nearest first, and plan anew on a description and an explanation of what failed."""
+    """Plan, reach the nearest goals first, and plan anew on a description and an explanation of what failed."""
     chosen = DepsOptions.model_validate(options)
     seed = f"{episode.terms.seed}/{episode.task.id}"
     follow_plans(episode, DEPS, chosen, chosen.replans, selector_of(episode.world.goals, chosen.selector, seed))
@@ -90,7 +90,7 @@ def ask_for_goals(
     scope: Scope,
     prompt: Prompt,
     history: Sequence[Message],
-    about: Mapping[str, object],
+    about: Mapping[str, Any],
     read: Callable[[Episode, str, str], Sequence[Goal]] = collect,
 ) -> tuple[Sequence[Goal], Sequence[Message]]:
     """The goals that the planner names, and the conversation. Raises NoPlan if its replies cannot be used."""
@@ -124,12 +124,12 @@ def system(episode: Episode, template: str, demonstration: str, usable: Surface 
     return Message(role="system", content=PROMPTS[template].render(**told, demonstrations=shown))
 
 
-def world_told(episode: Episode, usable: Surface) -> dict[str, object]:
+def world_told(episode: Episode, usable: Surface) -> dict[str, Any]:
     """What the world is, what can be named in it, and what is known of it."""
     return {"about": type(episode.world).about, "surface": usable, "knowledge": episode.recall().text}
 
 
-def situation(episode: Episode) -> dict[str, object]:
+def situation(episode: Episode) -> dict[str, Any]:
     """What every planner is told of its task."""
     world = episode.world
     return {"scene": world.scene(), "state": world.state(), "goal": episode.task.goal}

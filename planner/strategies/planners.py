@@ -1,4 +1,4 @@
-"""The planners that DEPS is compared with (section 4.2, appendices A, D and G): a few lines each over what it is made of.
+"""The planners that DEPS is compared with (section 4.2, appendices A, D and G): a few lines each over its parts.
 
 Those that list goals are DEPS without some of its parts; Inner Monologue names one goal at a time; the code of
 ProgPrompt and Code as Policies acts by itself.

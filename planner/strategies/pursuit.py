@@ -70,7 +70,7 @@ class Pursuit:
         left = list(plan)
         while left and (not tried or tried[-1].done):
             choice = self._choice([goal.action for goal in left])
-            tried.append(self._try(left.pop(choice.chosen.index), choice))
+            tried.append(self._try(left.pop(choice.chosen.place), choice))
         return Pursued(tried, left)
 
     def _choice(self, left: Sequence[Action]) -> Choice:
