@@ -27,6 +27,8 @@ MOST = 100
 """Goals of one plan."""
 ALIKE = 0.6
 """How much a line must read like a known goal, from 0 to 1, to be taken for it."""
+LONGEST = 200
+"""Characters of a line that are compared."""
 UNCLEAR = "unclear"
 JSON_NAMES = "null, true, false = None, True, False"
 """Planners write these, too."""
@@ -62,7 +64,7 @@ def goal_surface(world: Environment) -> Surface:
 
 def nearest(text: str, known: Sequence[Action]) -> Action | None:
     """The known goal that reads most like a text, the first of several; None if none is like it."""
-    wanted = _words(text)
+    wanted = _words(text[:LONGEST])
     matcher = SequenceMatcher(b=wanted, autojunk=False)
     best, found = ALIKE, None
     for action in known:
@@ -74,7 +76,7 @@ def nearest(text: str, known: Sequence[Action]) -> Action | None:
 
 def _words(text: str) -> str:
     """The words of a text in one order, so that only their choice counts."""
-    words = re.findall(r"\w+", text.partition("#")[0].lower())
+    words = re.findall(r"[^\W_]+", text.partition("#")[0].lower())
     return " ".join(sorted(word for word in words if word not in (AGENT, "none", "null", "step")))
 
 
@@ -110,6 +112,7 @@ class _Collector:
 
     def __init__(self, world: Environment) -> None:
         self._world, self._api = world, world.goals
+        self._known = self._api.known()
         self.goals: list[Goal] = []
         self.unlike: list[str] = []
         self.endless = False
@@ -148,18 +151,23 @@ class _Collector:
 
     def _unclear(self, said: str) -> None:
         """Take a line for the known goal that reads most like it."""
-        if goal := nearest(said, self._api.known()):
+        if goal := nearest(said, self._known):
             self._add(goal, said)
         else:
-            self.unlike.append(said)
+            self._count()
+            self.unlike.append(said[:LONGEST])
 
-    def _add(self, action: Action, said: str = "") -> None:
-        if len(self.goals) == MOST:
+    def _count(self) -> None:
+        """Raises CellOver if there are too many lines to be a plan."""
+        if len(self.goals) + len(self.unlike) == MOST:
             self.endless = True
             raise CellOver(f"These are more than {MOST} goals.")
+
+    def _add(self, action: Action, said: str = "") -> None:
+        self._count()
         line = self.frame.session.line
         source = self.lines[line - 1].strip() if line and line <= len(self.lines) else ""
-        self.goals.append(Goal(action=action, line=line, source=said or source, said=said))
+        self.goals.append(Goal(action=action, line=line, source=said[:LONGEST] or source, said=said[:LONGEST]))
 
 
 def _last_function(code: str) -> str:

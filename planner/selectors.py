@@ -15,7 +15,7 @@ SelectorName = Literal["fixed", "random", "nearest", "horizon"]
 
 
 class Candidate(NamedTuple):
-    """A goal that can be done now. ``place`` is where it stands among the remaining ones, ``action`` the way to reach it."""
+    """A goal that can be done now: its ``place`` among the remaining ones, and the ``action`` that reaches it."""
 
     place: int
     action: Action
@@ -54,7 +54,7 @@ def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
     found: list[Candidate] = []
     needed: set[str] = set()
     for index, goal in enumerate(remaining):
-        for route in dict.fromkeys((goal, *goals.routes(goal))):
+        for route in goals.routes(goal):
             if not goals.refusal(route) and needed.isdisjoint(goals.materials(route)):
                 found.append(Candidate(index, route))
         needed |= set(goals.materials(goal))

@@ -17,7 +17,7 @@ _ANSWER = re.compile(r"(?:.*\banswer(?:\s+is)?\b\s*[:=]?)?\W*(\d+|done|impossibl
 
 
 class Move(NamedTuple):
-    """What a controller decides: the place of an action, from 0, or None to end; then whether the goal is done, and why not."""
+    """What a controller decides: an action, by its place from 0; or None to end, and whether the goal is done."""
 
     number: int | None
     done: bool = False
