@@ -64,7 +64,7 @@ class Camp(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: Any = None) -> Sequence[Task]:
-        wanted = {each: 1 for each in selection.ids or ("pickaxe",)}
+        wanted = dict.fromkeys(selection.ids or ("pickaxe",), 1)
         return [
             Task(id=name, env="camp", split="all", type="make", goal=f"make 1 {name}", params={"item": name})
             for name in wanted

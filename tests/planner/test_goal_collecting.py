@@ -67,7 +67,7 @@ def test_a_reply_in_which_nothing_calls_the_function_is_asked_for_again_where_it
 ) -> None:
     with pytest.raises(ValueError, match="only defines obtain, which takes arguments"):
         collected(episode, code("def obtain(inventory):\n    agent.mine({'sand': 1})"))
-    with pytest.raises(ValueError, match="names no goal"):
+    with pytest.raises(ValueError, match="nothing in it names a goal"):
         collected(episode, code("class Plan:\n    pass\nimport math"))
 
 
@@ -78,7 +78,7 @@ def test_a_reply_in_which_nothing_calls_the_function_is_asked_for_again_where_it
         ("agent.mine_sand(1)", SAND),
         ("agent.mine('sand', 1, 'shovel')", SAND),
         ("agent.mine(1, 'log')", LOG),
-        ("collect(unknown_name, log, mine)", LOG),
+        ("mine_some(log, unknown)", LOG),
         ("agent.mine(\n    'log',\n    1,\n)", LOG),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_list_that_is_no_python_is_read_line_by_line(episode: Episode, reply: 
         ("1. sing a song about the moon and the stars", "these lines name no goal"),
         (code("while 'log' not in agent.inventory():\n    agent.mine({'log': 1})"), f"more than {MOST} goals"),
         (code("for n in range(5000):\n    unclear('sand and the moon and all that' * n)"), f"more than {MOST} goals"),
-        (code("agent.mine({'log': 1})\nwhile True:\n    pass"), "0.5 seconds"),
+        (code("agent.mine({'log': 1})\nwhile True:\n    pass"), "0.5 s of wall clock"),
         (code("assert 'You mine' in agent.mine({'log': 1})"), "only listed at first"),
         (code("agent = 1\nagent.mine({'log': 1})"), "agent"),
         (code("agent.mine = print"), "agent"),
