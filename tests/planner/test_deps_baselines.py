@@ -125,7 +125,7 @@ def obtain(agent):
     assert agent.inventory().get("log", 0) >= 3, "too little wood"
     {PLANKS}
     {STICKS}
-    assert agent.inventory().get("sand", 0) >= {{}}, "no sand"
+    assert agent.inventory().get("sand", 0) >= LEAST, "no sand"
     {PICKAXE}
 
 obtain(agent)
@@ -142,7 +142,7 @@ for _ in range(5):
 
 
 @pytest.mark.parametrize(
-    ("planner", "program", "steps"), [("progprompt", PROGRAM.format(0), 4), ("code-as-policies", POLICY, 6)]
+    ("planner", "program", "steps"), [("progprompt", PROGRAM.replace("LEAST", "0"), 4), ("code-as-policies", POLICY, 6)]
 )
 def test_a_program_is_run_as_it_stands(sandbox: Sandbox, planner: str, program: str, steps: int) -> None:
     voices = Voices(planner=[code(program)])
@@ -154,7 +154,7 @@ def test_a_program_is_run_as_it_stands(sandbox: Sandbox, planner: str, program: 
 
 
 def test_an_assertion_ends_a_program_for_good(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, Voices(planner=[code(PROGRAM.format(1))]), "progprompt")
+    ending, playing = played(sandbox, Voices(planner=[code(PROGRAM.replace("LEAST", "1"))]), "progprompt")
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "raised")
     assert playing.feedbacks[-1].kind is FeedbackKind.RAISED
     assert "no sand" in playing.feedbacks[-1].text

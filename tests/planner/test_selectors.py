@@ -1,6 +1,6 @@
 """Which goal comes next: what can be done now, without taking from an earlier goal what it needs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -35,11 +35,11 @@ BOX, STICK, PICKAXE = craft("box", planks=4), craft("stick", planks=2), craft("p
 
 
 @pytest.fixture
-def goals() -> Iterator[Goals]:
+def goals() -> Goals:
     world = Camp()
     world.reset(Camp.tasks(Selection())[0])
     world.held = {"planks": 4}
-    yield world.goals
+    return world.goals
 
 
 class Table:
