@@ -13,7 +13,7 @@ from planner.models.types import Message
 from planner.scope import PROMPTS
 
 CONTROLLER = "controller"
-_ANSWER = re.compile(r"(?:.*\banswer(?:\s+is)?\b\s*[:=]?)?\W*(\d+|done|impossible)\b\W*(.*)", re.IGNORECASE)
+_ANSWER = re.compile(r"(?:.*\banswer(?:\s+is)?\b\s*[:=]?)?\W*(\d{1,4}|done|impossible)\b\W*(.*)", re.IGNORECASE)
 
 
 class Move(NamedTuple):
@@ -69,7 +69,7 @@ def read_move(text: str, count: int) -> Move:
         )
     if found[1].isdecimal():
         if not 1 <= int(found[1]) <= count:
-            raise ValueError(f"there is no action {found[1][:9]}; the list goes from 1 to {count}")
+            raise ValueError(f"there is no action {found[1]}; the list goes from 1 to {count}")
         return Move(int(found[1]) - 1)
     done = found[1].lower() == "done"
     return Move(None, done, found[2].strip() or ("" if done else "The controller found it impossible."))

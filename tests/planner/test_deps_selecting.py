@@ -98,7 +98,7 @@ def test_a_selector_that_has_nothing_to_learn_from_is_an_error_that_says_so(sand
         code("while True:\n    pass"),
         code("for n in range(100_000):\n    agent.mine({'log': 1})"),
         code("agent.mine = None\nagent = None"),
-        code("getattr(agent, 'mi' + 'ne')({'log': 1})"),
+        code("mine = getattr(agent, 'mi' + 'ne')\nmine({'log': 1})"),
         code("agent.inventory.__globals__['world'].held = {'pickaxe': 1}"),
         code("import os, socket\nos.system('true')"),
         code("raise SystemExit"),

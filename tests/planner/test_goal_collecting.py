@@ -78,7 +78,7 @@ def test_a_reply_in_which_nothing_calls_the_function_is_asked_for_again_where_it
         ("agent.mine_sand(1)", SAND),
         ("agent.mine('sand', 1, 'shovel')", SAND),
         ("agent.mine(1, 'log')", LOG),
-        ("mine_some(log, unknown)", LOG),
+        ("dig(log, mine=1)", LOG),
         ("agent.mine(\n    'log',\n    1,\n)", LOG),
     ],
 )
