@@ -176,10 +176,6 @@ class Environment(ABC):
         """What a selector may ask about goals."""
         return Goals(self)
 
-    def possible_actions(self) -> Sequence[Action] | None:
-        """The actions that would do something now, to choose among; None if the world does not list them."""
-        return None
-
     def brief(self, observation: Observation, before: Observation) -> str:
         """An observation as feedback lists it, after the one before; the last is told in full where this is less."""
         return observation.text
