@@ -15,6 +15,7 @@ ENTRY_POINT_GROUP = "planbook.environments"
 SHIPPED: Mapping[str, str] = {
     "alfworld": "envs.alfworld:Alfworld",
     "miniwob": "envs.miniwob:Miniwob",
+    "tabletop": "envs.tabletop:Tabletop",
     "toy": "envs.toy:Toy",
 }
 
