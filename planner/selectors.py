@@ -5,7 +5,6 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from math import exp
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -65,13 +64,6 @@ def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Cho
     """The goal to do next; the first of the remaining if none can be done: it will fail, and the world says why."""
     candidates = candidates_of(goals, remaining)
     return selector.choose(goals, candidates) if candidates else Choice(Candidate(0, remaining[0]), ())
-
-
-def likelihoods(horizons: Sequence[float]) -> list[float]:
-    """How likely each of the goals is to be the one to do next (equation 2): the softmax of the negative horizons."""
-    least = min(horizons, default=0.0)
-    weights = [exp(least - horizon) for horizon in horizons]
-    return [weight / sum(weights) for weight in weights]
 
 
 class Fixed:

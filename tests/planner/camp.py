@@ -31,12 +31,12 @@ class CampGoals(Goals):
         return self.world.why_not(goal)
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        return goal.args[1] if goal.name == "craft" else {}  # type: ignore[return-value]
+        return _amounts(goal, 1) if goal.name == "craft" else {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        if goal.name != "mine" or "log" not in goal.args[0]:  # type: ignore[operator]
+        if goal.name != "mine" or "log" not in _amounts(goal):
             return (goal,)
-        amount = goal.args[0]["log"]  # type: ignore[index, call-overload]
+        amount = _amounts(goal)["log"]
         return (goal, *(Action("mine", ({kind: amount}, None)) for kind in ("oak_log", "birch_log")))
 
     def features(self, goal: Action) -> Features:
@@ -45,7 +45,7 @@ class CampGoals(Goals):
     def horizon(self, goal: Action) -> float:
         if goal.name != "mine":
             return 1.0
-        return float(max(FAR.get(_source(name), 0) for name in goal.args[0]))  # type: ignore[union-attr]
+        return float(max(FAR.get(_source(name), 0) for name in _amounts(goal)))
 
     def known(self) -> Sequence[Action]:
         mined = [Action("mine", ({name: 1}, None)) for name in (*FAR, "log")]
@@ -103,7 +103,7 @@ class Camp(Environment):
 
     def why_not(self, goal: Action) -> str:
         """Why a goal cannot be reached now; empty if it can."""
-        name, count = next(iter(goal.args[0].items()))  # type: ignore[union-attr]
+        name, count = next(iter(_amounts(goal).items()))
         if goal.name == "mine":
             if _source(name) not in FAR:
                 return f"there is no {name} here"
@@ -127,6 +127,11 @@ class Camp(Environment):
     def verdict(self) -> Verdict:
         solved = bool(self.task) and str(self.task.params["item"]) in self.held  # type: ignore[union-attr]
         return Verdict(solved, float(solved))
+
+
+def _amounts(goal: Action, number: int = 0) -> Mapping[str, int]:
+    amounts: Any = goal.args[number]
+    return dict(amounts)
 
 
 def _source(name: str) -> str:

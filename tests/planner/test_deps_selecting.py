@@ -28,7 +28,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 def chosen(sandbox: Sandbox, selector: str | None, plan: str = PLAN) -> tuple[list[str], Sequence[Any], int]:
     journal, world = MemoryJournal(), Camp()
-    options = {"selector": selector} if selector else {}
+    options: dict[str, Any] = {"selector": selector} if selector else {}
     ending, _ = played(sandbox, Voices(planner=[code(plan)]), world=world, journal=journal, **options)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     events = goal_events(journal)

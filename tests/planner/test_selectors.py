@@ -14,7 +14,6 @@ from planner.selectors import (
     Nearest,
     Random,
     candidates_of,
-    likelihoods,
     recorded_rows,
     select,
     selector_of,
@@ -94,14 +93,6 @@ def test_the_random_order_depends_on_its_seed_alone(goals: Goals) -> None:
     taken = order("a")
     assert all(Candidate(*each) in taken for each in ((0, SAND), (1, LOG), (2, STICK)))
     assert all(each.action in (SAND, LOG, STICK) for each in taken)
-
-
-def test_likelihoods_are_a_softmax_of_the_negative_horizons() -> None:
-    assert likelihoods([1.0, 1.0]) == [0.5, 0.5]
-    assert likelihoods([1_000.0, 0.0]) == [0.0, 1.0]
-    near, far = likelihoods([1.0, 2.0])
-    assert near / far == pytest.approx(2.718281828)
-    assert likelihoods([]) == []
 
 
 def test_a_world_without_records_has_the_fixed_order_and_no_predictor(goals: Goals) -> None:
