@@ -176,6 +176,10 @@ class Environment(ABC):
         """What a selector may ask about goals."""
         return Goals(self)
 
+    def possible_actions(self) -> list[Action] | None:
+        """The actions that can be taken now, where the world can list them; for the host only."""
+        return None
+
     def brief(self, observation: Observation, before: Observation) -> str:
         """An observation as feedback lists it, after the one before; the last is told in full where this is less."""
         return observation.text

@@ -16,6 +16,7 @@ SHIPPED: Mapping[str, str] = {
     "alfworld": "envs.alfworld:Alfworld",
     "minecraft": "envs.minecraft:Minecraft",
     "miniwob": "envs.miniwob:Miniwob",
+    "tabletop": "envs.tabletop:Tabletop",
     "toy": "envs.toy:Toy",
 }
 

@@ -72,7 +72,11 @@ class Toy(Environment):
         for thing in THINGS:
             self._boxes[dice.choice(sorted(self._boxes))].append(thing)
         self._open, self._table, self._holding = set(), [], "nothing"
-        return Observation(f"You see {', '.join(self._boxes)} and a table. Your task is to: {task.goal}.")
+        return Observation(f"{self.scene()} Your task is to: {task.goal}.")
+
+    def scene(self) -> str:
+        """The boxes, without the task."""
+        return f"You see {', '.join(self._boxes)} and a table."
 
     @action("agent.open('box_2') -> 'You open box_2. In it, you see key.'")
     def open(self, box: str) -> Observation:

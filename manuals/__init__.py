@@ -1,6 +1,7 @@
 """How what was learnt is told to a reader, and what ships with planbook: procedures for each world."""
 
 from manuals.coverage import Coverage, coverage
+from manuals.demonstrations import Demonstrating
 from manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
 from manuals.formulator import formulate
 from manuals.knowledge import read_knowledge, write_knowledge
@@ -17,6 +18,7 @@ __all__ = [
     "BadManual",
     "BadStart",
     "Coverage",
+    "Demonstrating",
     "Manual",
     "ManualsError",
     "ProcedureLibrary",

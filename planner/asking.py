@@ -15,6 +15,21 @@ REPAIRS = 2
 """How often a reply that cannot be used is answered with what was missing."""
 
 
+class Draw(NamedTuple):
+    """Which of the possible replies to a prompt is wanted: the how-manieth, and at another temperature if given."""
+
+    sample: int = 0
+    temperature: float | None = None
+
+    def of(self, sampling: Sampling) -> Sampling:
+        """The role's sampling, for this draw."""
+        drawn = sampling.model_copy(update={"sample": self.sample})
+        return drawn if self.temperature is None else drawn.model_copy(update={"temperature": self.temperature})
+
+
+FIRST = Draw()
+
+
 class Answer(NamedTuple, Generic[Read]):
     """A usable reply. ``history`` is the conversation with the reply at its end, to be carried on."""
 
@@ -59,11 +74,11 @@ class Roles:
         return fit(messages, room(self.sampling(role)))
 
     def complete(
-        self, role: str, template: str, messages: Sequence[Message], sample: int
+        self, role: str, template: str, messages: Sequence[Message], draw: Draw = FIRST
     ) -> tuple[Reply, str, Sampling]:
         """The role's reply, the model that was asked, and how. Raises ModelError, BudgetEnded, EpisodeStopped."""
         self._guard()
-        model, sampling = self._load(role), self.sampling(role).model_copy(update={"sample": sample})
+        model, sampling = self._load(role), draw.of(self.sampling(role))
         with labelled(f"{role}: {template}"):
             return model.complete(messages, sampling), model.name, sampling
 

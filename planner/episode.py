@@ -8,8 +8,8 @@ from pydantic import JsonValue, TypeAdapter
 
 from envs import ActionSpec, Environment, EnvsError, MissingRequirement, Observation, Snapshot, Task, Verdict
 from planner import feedback as words
-from planner.asking import SILENT, Answer, Roles
-from planner.errors import EpisodeBroken, EpisodeOver, UnusableReply, WrongMark
+from planner.asking import FIRST, SILENT, Answer, Draw, Roles
+from planner.errors import CellOver, EpisodeBroken, EpisodeOver, NoPlan, RoundOver, UnusableReply, WrongMark
 from planner.frames import Frame, Frames, Functions
 from planner.journal import Journal
 from planner.memory import Memory, NoMemory, Recall
@@ -70,8 +70,9 @@ class Episode:
         self.observation = Observation("")
         self.steps: list[Step] = []
         self.actions = 0
-        self.feedbacks: list[Feedback] = []
+        self.cells: list[Cell] = []
         self._used_up = False
+        self._best = Verdict(False, 0.0)
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
         self._round = self._scope.child("round")
@@ -90,11 +91,15 @@ class Episode:
         self.task = self.world.task or self.task
         self._round.record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
         if self.world.ended:
-            raise EpisodeOver("The world's episode was over before it began.")
+            raise RoundOver("The world's episode was over before it began.")
         return self.observation
 
     def new_round(self) -> Observation:
-        """Reset the world and begin again in a fresh namespace; the actions taken so far stay counted."""
+        """Reset the world and begin again in a fresh namespace; the actions taken so far stay counted.
+
+        Of all rounds the best verdict counts.
+        """
+        self._best = self.verdict()
         self.close()
         self._round = self._scope.child("round")
         self.steps = []
@@ -106,28 +111,35 @@ class Episode:
         return Recall.model_validate(recalled)
 
     def ask(
-        self, role: str, prompt: Prompt, *, history: Sequence[Message] = (), sample: int = 0, **variables: object
+        self, role: str, prompt: Prompt, *, history: Sequence[Message] = (), draw: Draw = FIRST, **variables: object
     ) -> Answer[Plan]:
-        """Ask a model for a plan. Raises EpisodeOver, after a cell of kind PARSE, if it gives none that can be used."""
+        """Ask a model for a plan. Raises NoPlan, after a cell of kind PARSE, if it gives none that can be used."""
         frame = self._innermost()
         try:
-            return frame.scope.ask(role, prompt, read=as_plan, history=history, sample=sample, **variables)
+            return frame.scope.ask(role, prompt, read=as_plan, history=history, draw=draw, **variables)
         except UnusableReply as unusable:
             self._close_cell(frame, "", role, Thought(), words.of_reply(str(unusable), self.world))
-            raise EpisodeOver(str(unusable)) from unusable
+            raise NoPlan(str(unusable)) from unusable
 
-    def run(self, code: str, *, source: str = "plan", thought: Thought | None = None) -> Feedback:
+    def run(
+        self, code: str, *, source: str = "plan", thought: Thought | None = None, actions: int | None = None
+    ) -> Feedback:
         """Check one cell of plan code and run it in the innermost frame. Raises EpisodeOver if the episode ends in it.
 
-        ``source`` names where the code came from, ``thought`` is what was said with it.
+        ``source`` names where the code came from, ``thought`` is what was said with it. The cell ends before it takes
+        more than so many ``actions``; what a cell defined that was ended early is forgotten.
         """
         frame, begun = self._innermost(), len(self.steps)
+        frame.actions = actions
         thought = thought or Thought()
         faults = check(code, frame.functions, attributes=plan_attributes(type(self.world)), names=frame.names)
         if faults:
             return self._close_cell(frame, code, source, thought, words.of_check(faults, self.world))
         try:
             result = frame.run(code, source)
+        except CellOver as over:
+            ended = words.of_end(FeedbackKind.UNFINISHED, str(over), frame.session.output, self._ran(begun))
+            return self._close_cell(frame, code, source, thought, ended)
         except EpisodeOver as over:
             kind = FeedbackKind.DONE if self.world.ended else FeedbackKind.LIMIT
             ended = words.of_end(kind, str(over), frame.session.output, self._ran(begun))
@@ -142,15 +154,16 @@ class Episode:
         name: str,
         functions: Functions | None = None,
         helpers: str = "",
-        params: Mapping[str, JsonValue] | None = None,
+        task: Mapping[str, JsonValue] | None = None,
     ) -> Iterator[Frame]:
         """A namespace of its own for the cells run inside: only the given functions and helpers are passed in.
 
-        ``params``, if given, are what ``task.params`` holds there in the place of the task's own.
+        A function of the name of an action takes its place. ``task`` has what ``task`` holds there in the place of the
+        task's own: another goal, other params.
         """
         outer = self._frames.innermost
         scope = (outer.scope if outer else self._round).child(name)
-        frame = self._open_frame(scope, functions or {}, helpers, params)
+        frame = self._open_frame(scope, functions or {}, helpers, task or {})
         try:
             yield frame
         finally:
@@ -183,9 +196,19 @@ class Episode:
 
     # The end.
 
+    @property
+    def feedbacks(self) -> Sequence[Feedback]:
+        """What every cell of every round gave."""
+        return [cell.feedback for cell in self.cells]
+
+    def verdict(self) -> Verdict:
+        """The world's judgement, of the best round so far. No plan is told."""
+        with _blaming_the_world():
+            return max(self._best, self.world.verdict(), key=lambda verdict: (verdict.solved, verdict.score))
+
     def ending(self) -> Ending:
         """How the episode stands, judged by the world."""
-        if self._verdict().solved:
+        if self.verdict().solved:
             failed = any(feedback.is_error for feedback in self.feedbacks)
             return self._ended(Outcome.INDIRECT_SUCCESS if failed else Outcome.DIRECT_SUCCESS)
         if self._used_up:
@@ -206,21 +229,18 @@ class Episode:
         self._frames.close_all()
 
     def _ended(self, outcome: Outcome, cause: str = "", message: str = "") -> Ending:
-        verdict = Verdict(False, 0.0) if outcome is Outcome.BROKEN else self._verdict()
+        verdict = Verdict(False, 0.0) if outcome is Outcome.BROKEN else self.verdict()
         errors = sum(feedback.is_error for feedback in self.feedbacks)
         return Ending(
             outcome=outcome, cause=cause, message=message, actions=self.actions, verdict=verdict, error_steps=errors
         )
-
-    def _verdict(self) -> Verdict:
-        with _blaming_the_world():
-            return self.world.verdict()
 
     # What plan code calls.
 
     def _act(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
         action = spec.bind(*args, **kwargs)
         frame = self._innermost()
+        frame.count_down(action)
         counted = self.world.counts(action)
         self._guard()
         if counted and self.actions >= self.terms.actions:
@@ -241,7 +261,7 @@ class Episode:
         self.steps.append(step)
         self.actions += counted
         if self.world.ended:
-            raise EpisodeOver("The world's episode is over.")
+            raise RoundOver("The world's episode is over.")
         return observation.text
 
     def _query(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
@@ -253,13 +273,11 @@ class Episode:
     # Frames and cells.
 
     def _innermost(self) -> Frame:
-        return self._frames.innermost or self._open_frame(self._round, {}, "")
+        return self._frames.innermost or self._open_frame(self._round, {}, "", {})
 
-    def _open_frame(
-        self, scope: Scope, functions: Functions, helpers: str, params: Mapping[str, JsonValue] | None = None
-    ) -> Frame:
+    def _open_frame(self, scope: Scope, functions: Functions, helpers: str, other: Mapping[str, JsonValue]) -> Frame:
         shown = self.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
-        task = {**shown, "observation": self.observation.text, **({} if params is None else {"params": dict(params)})}
+        task = {**shown, "observation": self.observation.text, **other}
         seed = f"{self.terms.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
 
@@ -272,7 +290,7 @@ class Episode:
         cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, thought=thought, feedback=feedback)
         self._round.record("cell", **cell.model_dump(mode="json"))
         frame.cells += 1
-        self.feedbacks.append(feedback)
+        self.cells.append(cell)
         return feedback
 
 

@@ -13,7 +13,10 @@ PlannerError
     └── NotRecorded       the recording has no answer to this prompt
 
 BaseException: these unwind the host's stack through nested plans, which cannot catch them
+├── CellOver         a function that plan code called ended its cell; the episode goes on
 ├── EpisodeOver      the episode ended
+│   ├── RoundOver        with the world's own end; a further round may begin
+│   └── NoPlan           no model gave a plan that could be run
 ├── EpisodeBroken    the world or the engine failed: counted BROKEN
 ├── EpisodeStopped   the user stopped the run: the episode is resumed later
 ├── BudgetEnded      the run's budget is used up: the episode is resumed later, if at all
@@ -68,8 +71,20 @@ class NotRecorded(ModelError):
     """The recording has no answer to this prompt."""
 
 
+class CellOver(BaseException):
+    """Raised by a function that plan code called: the cell ends there, as if it had run to its end."""
+
+
 class EpisodeOver(BaseException):
-    """The episode ended while a cell was running."""
+    """The episode ended, for example while a cell was running."""
+
+
+class RoundOver(EpisodeOver):
+    """The world's own episode ended; whoever has rounds left may begin another."""
+
+
+class NoPlan(EpisodeOver):
+    """No model gave a plan that could be run, however often it was asked; nothing in the world has changed."""
 
 
 class EpisodeBroken(BaseException):

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from envs import Environment
-from planner.errors import EpisodeBroken
+from envs import Action, Environment
+from planner.errors import CellOver, EpisodeBroken
 from planner.scope import Scope
 from planner.surface import AGENT, TASK
 from sandbox import CellResult, FaultKind, Limits, Sandbox, Session
@@ -24,6 +24,8 @@ class Frame:
     functions: Functions
     names: frozenset[str]
     cells: int = 0
+    actions: int | None = None
+    """How many actions the cell that runs may still take; None is as many as the episode has."""
     _printed: int = 0
     _marked: int = 0
     _marks: list[int] = field(default_factory=list)
@@ -45,6 +47,13 @@ class Frame:
             return False
         del self._marks[self._marks.index(mark) + 1 :]
         return True
+
+    def count_down(self, action: Action) -> None:
+        """One action more of the running cell. Raises CellOver instead of letting it take too many."""
+        if self.actions == 0:
+            raise CellOver(f"This code has taken all the actions that it may: {action} was not taken.")
+        if self.actions is not None:
+            self.actions -= 1
 
     def newly_printed(self) -> str:
         """What the running cell has printed since this was last asked."""

@@ -8,7 +8,19 @@ from pydantic import JsonValue
 from planner.errors import JournalFailed, JournalMismatch
 
 EventKind = Literal[
-    "task", "recall", "ask", "act", "rewind", "cell", "outcome", "learnt", "undo", "versions", "sitting"
+    "task",
+    "recall",
+    "ask",
+    "act",
+    "rewind",
+    "cell",
+    "outcome",
+    "learnt",
+    "undo",
+    "versions",
+    "sitting",
+    "subtask",
+    "goal",
 ]
 Body = Mapping[str, JsonValue]
 

@@ -1,5 +1,6 @@
 """How knowledge reaches a planner: one question asked of whatever keeps rules, skills and procedures."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from envs import Task
@@ -19,6 +20,8 @@ class Recall(Record):
     rule_ids: tuple[str, ...] = ()
     procedure: Procedure | None = None
     """Plan code with parameters that needs no model."""
+    demonstrations: Mapping[str, str] = {}
+    """What a method shows its models of the world, by the names that the method asks for."""
 
 
 class Memory(Protocol):

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from planner.asking import SILENT, Answer, Roles
+from planner.asking import FIRST, SILENT, Answer, Draw, Roles
 from planner.errors import ContextExceeded, JournalMismatch, UnusableReply
 from planner.journal import Body, EventKind, Journal, record, write
 from planner.models.types import Message, Reply
@@ -55,7 +55,7 @@ class Scope:
         *,
         read: Callable[[str], Read],
         history: Sequence[Message] = (),
-        sample: int = 0,
+        draw: Draw = FIRST,
         **variables: object,
     ) -> Answer[Read]:
         """Ask a model and read its reply; what is recorded already is not asked again.
@@ -67,7 +67,7 @@ class Scope:
         asked = (*history, Message(role="user", content=prompt.render(**variables)))
         messages, problem = asked, ""
         for _ in range(1 + self.roles.repairs):
-            reply = self._reply(role, prompt.name, messages, sample)
+            reply = self._reply(role, prompt.name, messages, draw)
             said = Message(role="assistant", content=reply.text or NO_ANSWER)
             try:
                 return Answer(read(reply.text), reply, (*asked, said))
@@ -77,7 +77,7 @@ class Scope:
             messages = (*asked, said, repair)
         raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}")
 
-    def _reply(self, role: str, template: str, messages: Sequence[Message], sample: int) -> Reply:
+    def _reply(self, role: str, template: str, messages: Sequence[Message], draw: Draw) -> Reply:
         """The next reply: out of the journal if it answers this very request. Raises JournalMismatch if another."""
         try:
             fitted = self.roles.fit(role, messages)
@@ -94,7 +94,7 @@ class Scope:
             if different := [key for key, value in request.items() if recorded[key] != value]:
                 raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
             return Reply.model_validate(recorded["reply"])
-        reply, model, sampling = self.roles.complete(role, template, fitted.messages, sample)
+        reply, model, sampling = self.roles.complete(role, template, fitted.messages, draw)
         shortened: Body = {"left_out": fitted.left_out, "cut_characters": fitted.cut_characters}
         asked: Body = {"model": model, "sampling": sampling.model_dump(mode="json")}
         write(self.journal, self.path, "ask", number, {**request, **asked, **shortened, "reply": reply.model_dump()})

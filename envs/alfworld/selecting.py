@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from envs.alfworld import games, generated
+from envs.alfworld.named import NAMED
 from envs.alfworld.task_types import TYPES, paper_goal, params_of
 from envs.errors import BadSelection
 from envs.selection import chosen_split, chosen_types, in_turn
@@ -13,7 +14,7 @@ from envs.types import Selection, Task
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
     """The chosen tasks, in turn from each type; unsolvable games are left out, as alfworld does."""
     if selection.ids:
-        return [_by_id(task_id, splits) for task_id in selection.ids]
+        return [_by_id(task_id, [split for split in splits if split not in NAMED]) for task_id in selection.ids]
     split = chosen_split(selection, splits, "alfworld")
     types = chosen_types(selection, TYPES, "alfworld")
     if selection.seeds and split != generated.SPLIT:
@@ -25,11 +26,11 @@ def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
 
 
 def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:
-    listed = games.list_games(split)
+    listed = NAMED[split]() if split in NAMED else games.list_games(split)
     for game_id in in_turn(listed[kind] for kind in types):
         goal, solvable = games.peek(game_id)
         if solvable:
-            yield _task(game_id, split, games.type_of(game_id), goal)
+            yield _task(game_id, game_id.partition("/")[0], games.type_of(game_id), goal)
 
 
 def _generated(types: Sequence[str], selection: Selection) -> Iterator[Task]:

@@ -7,8 +7,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from envs.alfworld import games, generated, selecting, wheel
+from envs.alfworld.commands import as_action
 from envs.alfworld.direct import Direct
 from envs.alfworld.engine import NOTHING, Engine, Game, Reply
+from envs.alfworld.named import NAMED
 from envs.alfworld.reference import Reference
 from envs.alfworld.task_types import TYPES
 from envs.alfworld.text import EMPTY_HANDED, HELPERS, START, first_text, game_name, paper_text
@@ -50,7 +52,7 @@ class Alfworld(Environment):
         "with 'Nothing happens.' The episode ends by itself once the task is done."
     )
     types = TYPES
-    splits = (*games.DATA_SPLITS, generated.SPLIT)
+    splits = (*games.DATA_SPLITS, generated.SPLIT, *NAMED)
     attributes = {
         "location": f"the receptacle that the agent stands at; {START!r} before the first go_to",
         "holding": f"the object in its hands, or {EMPTY_HANDED!r}",
@@ -110,6 +112,16 @@ class Alfworld(Environment):
     def state(self) -> str:
         """The sentence that ends every result."""
         return f"You are at {self._location} and holding {self._holding}."
+
+    def scene(self) -> str:
+        """The room: the first observation without its last line, which gives the task."""
+        return self._first.text.rpartition("\n")[0]
+
+    def possible_actions(self) -> list[Action]:
+        """What the game admits now; with the option "open", going to what else stands here as well."""
+        admitted = [taken for command in self._engine.admissible() if (taken := as_action(command))]
+        beside = [each.args for each in admitted if each.name == "examine" and self._opens_up(str(each.args[0]))]
+        return admitted + [Action("go_to", things) for things in beside]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Where the agent is and what it holds."""

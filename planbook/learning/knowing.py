@@ -5,13 +5,13 @@ from contextlib import closing
 from pathlib import Path
 
 from envs import Task
-from manuals import ProcedureLibrary, parse, read_knowledge, read_start, usual_starts, within
+from manuals import Demonstrating, ProcedureLibrary, parse, read_knowledge, read_start, usual_starts, within
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.learning.ablations import form_without
 from planbook.learning.state import check_world, group_of, learnt_in, with_manual
 from planbook.run import CONFIG_FILE, Run
-from planner import Memory, Recall
+from planner import Memory, Recall, method
 from rules import Knowledge, LearntMemory, ablated
 
 PROCEDURES = "procedures"
@@ -33,7 +33,16 @@ class GroupedMemory:
 
 def memory_of(config: Config) -> Memory:
     """The memory that a run plays with. Raises BadRun, BadKnowledge, BadProcedure, BadStart."""
-    folder = config.library_folder
+    return demonstrating(config, _knowing(config, config.library_folder))
+
+
+def demonstrating(config: Config, memory: Memory) -> Memory:
+    """The memory, with what the run's planner wants to be shown of the world."""
+    names = method(config.planner).demonstrations
+    return Demonstrating(memory, names, config.library_folder) if names else memory
+
+
+def _knowing(config: Config, folder: Path) -> Memory:
     if (folder / CONFIG_FILE).exists():
         return _of_run(config, folder)
     if config.after is not None:

@@ -14,7 +14,7 @@ from manuals.writing import replace_files
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.lanes import Hosting, Lane, side_by_side
-from planbook.learning.knowing import PROCEDURES, memory_of
+from planbook.learning.knowing import PROCEDURES, demonstrating, memory_of
 from planbook.learning.learner import Learner
 from planbook.learning.once import once
 from planbook.learning.state import EVERYTHING, formulating_path, learnt_in, with_manual
@@ -103,7 +103,7 @@ def build(
 
 def playing_memory(config: Config, learnt: Memory) -> Memory:
     """What the planner of a building run is told: what was learnt so far; stored procedures come from the library."""
-    return memory_of(config) if config.planner == PROCEDURES else learnt
+    return memory_of(config) if config.planner == PROCEDURES else demonstrating(config, learnt)
 
 
 def _leave_out(run: Run, entry: Entry) -> Ending:

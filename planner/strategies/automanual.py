@@ -2,16 +2,13 @@
 
 from pydantic import BaseModel, Field
 
-from planner.asking import Answer
 from planner.episode import Episode
 from planner.memory import Recall
 from planner.models.types import Message
-from planner.prompts import Prompt
 from planner.scope import PROMPTS
-from planner.strategies.base import Options
+from planner.strategies.base import Options, ask_and_run
 from planner.strategies.code import code_of, given_code
 from planner.surface import surface
-from planner.types import Plan
 from sandbox.reading import definitions
 
 PLANNER = "planner"
@@ -37,8 +34,8 @@ def automanual(episode: Episode, options: BaseModel) -> None:
     chosen = AutoManualOptions.model_validate(options)
     recall = episode.recall()
     tried = _procedure_first(episode, recall) if chosen.procedures_first else ""
-    params = episode.world.told_params(episode.task)
-    with episode.frame("plan", helpers=recall.helpers, params=params):
+    params = dict(episode.world.told_params(episode.task))
+    with episode.frame("plan", helpers=recall.helpers, task={"params": params}):
         answer = episode.ask(
             PLANNER,
             PROMPTS["automanual/task"],
@@ -50,15 +47,6 @@ def automanual(episode: Episode, options: BaseModel) -> None:
             tried=tried,
         )
         ask_and_run(episode, PLANNER, answer, PROMPTS["automanual/feedback"], _replans(episode, chosen))
-
-
-def ask_and_run(episode: Episode, role: str, answer: Answer[Plan], again: Prompt, replans: int) -> None:
-    """Run a plan, feed back what came of it, and run the next, as often as ``replans`` allows."""
-    for left in reversed(range(replans + 1)):
-        plan = answer.value
-        feedback = episode.run(plan.code, source=role, thought=plan.thought)
-        if left:
-            answer = episode.ask(role, again, history=answer.history, feedback=feedback.text, left=left - 1)
 
 
 def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Message:

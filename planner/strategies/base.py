@@ -1,11 +1,17 @@
-"""What a planning method is: a plain function over the verbs of an episode."""
+"""What a planning method is: a plain function over the verbs of an episode. And what most of them do with these."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from planner.asking import Answer
 from planner.episode import Episode
+from planner.errors import NoPlan, RoundOver
+from planner.prompts import Prompt
+from planner.types import Plan
 
 
 class Strategy(Protocol):
@@ -23,9 +29,47 @@ class Options(BaseModel):
 
 @dataclass(frozen=True)
 class Method:
-    """A strategy with the model of its options, the line that the command line shows, and the roles that it asks."""
+    """A strategy with the model of its options, the line that the command line shows, and the roles that it asks.
+
+    ``demonstrations`` names what it wants shown of the world (``Recall.demonstrations``).
+    """
 
     play: Strategy
     options: type[Options]
     summary: str
     roles: tuple[str, ...] = ()
+    demonstrations: tuple[str, ...] = ()
+
+
+def ask_and_run(
+    episode: Episode,
+    role: str,
+    answer: Answer[Plan],
+    again: Prompt,
+    replans: int,
+    *,
+    actions: int | None = None,
+    enough: Callable[[], bool] = lambda: False,
+) -> None:
+    """Run a plan, feed back what came of it, and run the next, as often as ``replans`` allows and until ``enough``.
+
+    Each plan may take so many ``actions``; None is as many as are left.
+    """
+    for left in reversed(range(replans + 1)):
+        plan = answer.value
+        feedback = episode.run(plan.code, source=role, thought=plan.thought, actions=actions)
+        if enough():
+            return
+        if left:
+            answer = episode.ask(role, again, history=answer.history, feedback=feedback.text, left=left - 1)
+
+
+def in_rounds(episode: Episode, most: int, play: Callable[[int], None]) -> None:
+    """Play a task from the beginning up to so many times, until it is solved; the best round counts."""
+    for number in range(most):
+        if number:
+            episode.new_round()
+        with suppress(RoundOver, NoPlan):
+            play(number)
+        if episode.verdict().solved:
+            return

@@ -22,8 +22,8 @@ class GivenCode(Options):
 def given_code(episode: Episode, options: BaseModel) -> None:
     """Run the given plan once, as one cell."""
     given = GivenCode.model_validate(options)
-    params = episode.world.told_params(episode.task) if given.told_params else None
-    with episode.frame("plan", helpers=given.helpers, params=params):
+    told = {"params": dict(episode.world.told_params(episode.task))} if given.told_params else {}
+    with episode.frame("plan", helpers=given.helpers, task=told):
         episode.run(given.code, source=given.source)
 
 

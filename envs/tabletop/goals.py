@@ -1,0 +1,74 @@
+"""What a selector may ask about moves: whether one can be made now, and what stands in its way."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from envs.goals import Features, Goals
+from envs.tabletop.layout import Layout
+from envs.tabletop.things import JOINED
+from envs.types import Action
+
+if TYPE_CHECKING:
+    from envs.tabletop.world import Tabletop
+
+
+class TabletopGoals(Goals):
+    """A goal is one move. Of two that need the same place, only one can be reached."""
+
+    def __init__(self, world: "Tabletop") -> None:
+        super().__init__(world)
+        self._layout: Layout = world.layout
+
+    def refusal(self, goal: Action) -> str:
+        """What the move would be refused with now; nothing is moved."""
+        return self._layout.refusal(*goal.args)
+
+    def materials(self, goal: Action) -> Mapping[str, int]:
+        """The place or thing that is used up by having something put on it; a box takes several."""
+        supports = self._supports(goal)
+        return {} if not supports or self._kind(supports[0]) == "box" else {JOINED.join(supports): 1}
+
+    def routes(self, goal: Action) -> Sequence[Action]:
+        """Any free spot serves as well as the spot that was named."""
+        thing, target = goal.args
+        if self._kind(target) != "spot":
+            return (goal,)
+        others = [spot for spot in self._layout.free_spots() if spot != target]
+        return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
+
+    def features(self, goal: Action) -> Features:
+        """What is to be moved, onto what, how high up that is, and how much lies in the way."""
+        supports = self._supports(goal)
+        levels = [self._layout.position(name)[2] for name in supports]
+        return {
+            "kind": self._kind(goal.args[0]),
+            "target": self._kind(supports[0]) if supports else "",
+            "level": float(max(levels, default=0)),
+            "in the way": float(self._in_the_way(goal)),
+        }
+
+    def horizon(self, goal: Action) -> float:
+        """One move, and one for each thing that must be moved away before."""
+        return 1.0 + self._in_the_way(goal)
+
+    def _kind(self, name: object) -> str:
+        thing = self._layout.things.get(name) if isinstance(name, str) else None
+        return thing.kind if thing else ""
+
+    def _supports(self, goal: Action) -> tuple[str, ...]:
+        target = goal.args[1]
+        names = self._layout.supports(target) if isinstance(target, str) else ()
+        return tuple(name for name in names if name in self._layout.things)
+
+    def _in_the_way(self, goal: Action) -> int:
+        """How many things lie on what is to be moved, and on a single place that it is to be put on."""
+        supports = self._supports(goal)
+        single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
+        moved = goal.args[0]
+        roots = [name for name in (moved, *single) if isinstance(name, str) and name in self._layout.things]
+        found: set[str] = set()
+        while roots:
+            above = set(self._layout.upon(roots.pop())) - found - {str(moved)}
+            found |= above
+            roots += above
+        return len(found)

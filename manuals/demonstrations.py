@@ -1,0 +1,46 @@
+"""Demonstrations: what a planning method shows its models of a world, as files of a library.
+
+``WORLD/demonstrations/NAME.md`` is shown for every task, ``WORLD/demonstrations/NAME/TYPE.md`` for those of one type.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from envs import Task
+from manuals.errors import BadKnowledge
+from manuals.library import SHIPPED
+from planner import Memory, Recall
+
+FOLDER = "demonstrations"
+
+
+class Demonstrating:
+    """A memory that also recalls demonstrations, a library's own before those that ship."""
+
+    def __init__(self, memory: Memory, names: Sequence[str], library: Path = SHIPPED) -> None:
+        self._memory, self._names, self._libraries = memory, tuple(names), (library, SHIPPED)
+
+    def recall(self, task: Task) -> Recall:
+        """What the memory recalls, with demonstrations. Raises BadKnowledge for a file that is no text."""
+        return self._memory.recall(task).model_copy(update={"demonstrations": self._shown(task)})
+
+    def _shown(self, task: Task) -> Mapping[str, str]:
+        found = {name: self._find(task, name) for name in self._names}
+        return {name: text for name, text in found.items() if text}
+
+    def _find(self, task: Task, name: str) -> str:
+        for library in self._libraries:
+            folder = library / task.env / FOLDER
+            for path in (folder / name / f"{task.type}.md", folder / f"{name}.md"):
+                if path.is_file():
+                    return _read(path)
+        return ""
+
+
+@cache
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadKnowledge(f"the demonstration {path} cannot be read: {error}") from error

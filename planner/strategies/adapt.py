@@ -1,0 +1,112 @@
+"""ADaPT (algorithm 1): try to do a task; only where that fails, take it apart and do the same with its parts."""
+
+from pydantic import BaseModel, Field
+
+from planner.episode import Episode
+from planner.errors import CellOver, EpisodeOver, UnusableReply
+from planner.models.types import Message
+from planner.order import Decomposition, read_decomposition
+from planner.scope import PROMPTS, Scope
+from planner.strategies.executor import ExecutorOptions, Subtask, execute
+from planner.surface import surface
+from planner.types import Thought
+
+PLANNER = "planner"
+PLANNING, PLANNING_DETAILED = "planning", "planning_detailed"
+DEPTH, DEPTH_IN = 3, {"textcraft": 4}
+"""How deep tasks are taken apart (section 4.2): in general, and in some worlds."""
+
+
+class AdaptOptions(ExecutorOptions):
+    """``d_max``: at this depth sub-tasks are not taken apart; 1 never asks the planner, None is the paper's number."""
+
+    d_max: int | None = Field(default=None, ge=1)
+
+    def deepest(self, world: str) -> int:
+        """The depth at which the planner is not asked."""
+        return self.d_max or DEPTH_IN.get(world, DEPTH)
+
+
+def adapt(episode: Episode, options: BaseModel) -> None:
+    """Achieve the task: execute, and decompose as needed."""
+    Controller(episode, AdaptOptions.model_validate(options)).achieve(episode.task.goal, 1)
+
+
+def plan_and_execute(episode: Episode, options: BaseModel) -> None:
+    """Plan once, in more steps, and execute each of them; what fails is not taken apart (section 4.2)."""
+    controller = Controller(episode, AdaptOptions.model_validate(options), detailed=True)
+    controller.decompose(episode.task.goal, 1)
+
+
+class Controller:
+    """Carries what one executor hands on to the next (section 3.3, appendix A), and knows when to stop."""
+
+    def __init__(self, episode: Episode, options: AdaptOptions, *, detailed: bool = False) -> None:
+        world = episode.world.name
+        self._episode, self._options, self._detailed = episode, options, detailed
+        self._replies = options.replies(world)
+        self._deepest = 2 if detailed else options.deepest(world)
+        self._last_action = ""
+
+    def achieve(self, subtask: str, depth: int) -> bool:
+        """Whether the sub-task was achieved, as far as the executor can tell. A failure hands nothing on."""
+        before = self._last_action
+        done = self._execute(subtask, depth) or (depth < self._deepest and self.decompose(subtask, depth))
+        if not done:
+            self._last_action = before
+        return done
+
+    def decompose(self, subtask: str, depth: int) -> bool:
+        """Ask the planner for sub-tasks, and try them in the order that it gives, as plan code."""
+        results: list[bool] = []
+
+        def achieve(step: str) -> bool:
+            """Try a sub-task; take it apart if that fails."""
+            return self.achieve(step, depth + 1)
+
+        def finish(done: bool) -> None:
+            """Say whether the task is done."""
+            results.append(done)
+            raise CellOver(f"finish({done}) was called.")
+
+        with self._episode.frame("plan", {"achieve": achieve, "finish": finish}) as frame:
+
+            def keep(done: bool | None, note: str = "") -> None:
+                frame.scope.record("subtask", by=PLANNER, text=subtask, depth=depth, done=done, note=note)
+
+            try:
+                plan = self._plan(frame.scope, subtask)
+                self._episode.run(plan.code, source=PLANNER, thought=Thought(text=plan.thought))
+            except UnusableReply as unusable:
+                keep(False, str(unusable))
+                return False
+            except EpisodeOver as over:
+                keep(None, str(over))
+                raise
+            done = results == [True]
+            keep(done)
+            return done
+
+    def _execute(self, subtask: str, depth: int) -> bool:
+        episode, begun = self._episode, len(self._episode.steps)
+        handed = episode.world.state() if episode.world.hands_on == "state" else self._last_action
+        claim = execute(episode, Subtask(text=subtask, depth=depth, handed=handed), self._options, self._replies)
+        accepted = [step for step in episode.steps[begun:] if step.observation.accepted]
+        if claim.done and accepted:
+            self._last_action = f"agent.{accepted[-1].action} -> {accepted[-1].observation.text}"
+        return bool(claim.done)
+
+    def _plan(self, scope: Scope, subtask: str) -> Decomposition:
+        episode, world = self._episode, type(self._episode.world)
+        shown = episode.recall().demonstrations
+        text = PROMPTS["adapt/system"].render(
+            about=world.about,
+            surface=surface(world, episode.world.options),
+            detailed=self._detailed,
+            demonstrations=shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, ""),
+        )
+        history = [Message(role="system", content=text)]
+        scene = episode.world.scene()
+        return scope.ask(
+            PLANNER, PROMPTS["adapt/plan"], read=read_decomposition, history=history, scene=scene, subtask=subtask
+        ).value

@@ -1,0 +1,103 @@
+"""The executor of ADaPT (section 3.1): plan code for one sub-task, until it declares itself done or failed.
+
+ADaPT and its baselines share it.
+"""
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from planner.asking import FIRST, Draw
+from planner.episode import Episode
+from planner.errors import CellOver, EpisodeOver, NoPlan
+from planner.memory import Recall
+from planner.models.types import Message
+from planner.scope import PROMPTS
+from planner.strategies.base import Options, ask_and_run
+from planner.surface import surface
+from planner.types import Record
+
+EXECUTOR = "executor"
+REPLIES, REPLIES_IN = 20, {"shopping": 15}
+"""How many replies a sub-task may take (appendix A): in general, and in some worlds."""
+SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
+"""What an executor is shown of the world, by its option ``demonstrations`` (section 6.2)."""
+DEMONSTRATIONS = ("atomic", "common", "task")
+
+
+class ExecutorOptions(Options):
+    """``iterations``: replies for each sub-task; None is the paper's number for the world.
+
+    ``actions_per_reply``: 1 is one action a reply, as in the paper; None lets code take as many as it needs.
+    ``demonstrations``: whole tasks of the same type, atomic skills and two whole tasks, or atomic skills alone.
+    """
+
+    iterations: int | None = Field(default=None, ge=1)
+    actions_per_reply: int | None = Field(default=None, ge=1)
+    demonstrations: Literal["task", "hybrid", "atomic"] = "hybrid"
+
+    def replies(self, world: str) -> int:
+        """How many replies a sub-task may take."""
+        return self.iterations or REPLIES_IN.get(world, REPLIES)
+
+
+class Subtask(Record):
+    """What an executor is given. ``handed`` is what it is told of what others did before, ``lessons`` of failures."""
+
+    text: str
+    depth: int = 1
+    handed: str = ""
+    lessons: tuple[str, ...] = ()
+
+
+class Claim(Record):
+    """How an executor says it ended; None where the episode ended first. The world may see it otherwise."""
+
+    done: bool | None
+    note: str
+
+
+def execute(episode: Episode, subtask: Subtask, options: ExecutorOptions, replies: int, draw: Draw = FIRST) -> Claim:
+    """Let the executor work on a sub-task, in a namespace of its own. Without a claim in time it has failed."""
+    said: list[Claim] = []
+
+    def finish(done: bool, note: str = "") -> None:
+        """End your work on this sub-task and say whether it is done."""
+        said.append(Claim(done=done, note=note))
+        raise CellOver(f"finish({done}) was called; that ends the sub-task.")
+
+    recall, scene = episode.recall(), episode.world.scene()
+    told: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": scene}
+    with episode.frame("execute", {"finish": finish}, recall.helpers, task=told) as frame:
+
+        def keep(claim: Claim) -> Claim:
+            body = {**subtask.model_dump(mode="json", exclude={"lessons"}), **claim.model_dump(mode="json")}
+            frame.scope.record("subtask", by=EXECUTOR, replies=frame.cells, **body)
+            return claim
+
+        history = [_system(episode, recall, options)]
+        about = {"scene": scene, **subtask.model_dump(include={"handed", "lessons"}), "replies": replies}
+        try:
+            prompt = PROMPTS["executor/task"]
+            answer = episode.ask(EXECUTOR, prompt, history=history, draw=draw, subtask=subtask.text, **about)
+            again, actions = PROMPTS["executor/feedback"], options.actions_per_reply
+            ask_and_run(episode, EXECUTOR, answer, again, replies - 1, actions=actions, enough=lambda: bool(said))
+        except NoPlan as none:
+            return keep(Claim(done=False, note=str(none)))
+        except EpisodeOver as over:
+            keep(Claim(done=None, note=str(over)))
+            raise
+        return keep(said[-1] if said else Claim(done=False, note=f"no finish() within {replies} replies"))
+
+
+def _system(episode: Episode, recall: Recall, options: ExecutorOptions) -> Message:
+    world = type(episode.world)
+    shown = [recall.demonstrations.get(name, "") for name in SHOWN[options.demonstrations]]
+    text = PROMPTS["executor/system"].render(
+        about=world.about,
+        surface=surface(world, episode.world.options),
+        actions_per_reply=options.actions_per_reply,
+        demonstrations="\n\n".join(filter(None, shown)),
+        knowledge=recall.text,
+    )
+    return Message(role="system", content=text)

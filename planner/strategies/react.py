@@ -1,0 +1,74 @@
+"""The baselines on ADaPT's executor that never take a task apart (section 4.2): ReAct, Try Again and Reflexion."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from planner.asking import FIRST, Draw, as_text
+from planner.episode import Episode
+from planner.errors import UnusableReply
+from planner.scope import PROMPTS
+from planner.strategies.adapt import AdaptOptions
+from planner.strategies.base import in_rounds
+from planner.strategies.executor import Subtask, execute
+
+REFLECTOR = "reflector"
+REPLIES_IN = {"textcraft": 60}
+"""Where the paper gives ReAct another number of replies than those of a sub-task times d_max (appendix A)."""
+TEMPERATURE = 0.7
+"""Of the rounds after the first of Try Again (appendix A)."""
+
+
+def react(episode: Episode, options: BaseModel) -> None:
+    """The executor alone, on the whole task, with as many replies as ADaPT has at most in one branch."""
+    chosen, world = AdaptOptions.model_validate(options), episode.world.name
+    replies = chosen.replies(world) * chosen.deepest(world)
+    if chosen.iterations is None and chosen.d_max is None:
+        replies = REPLIES_IN.get(world, replies)
+    execute(episode, Subtask(text=episode.task.goal), chosen, replies)
+
+
+def try_again(episode: Episode, options: BaseModel) -> None:
+    """Up to d_max separate rounds; the best counts."""
+    chosen, world = AdaptOptions.model_validate(options), episode.world.name
+
+    def play(number: int) -> None:
+        draw = Draw(number, TEMPERATURE) if number else FIRST
+        execute(episode, Subtask(text=episode.task.goal), chosen, chosen.replies(world), draw)
+
+    in_rounds(episode, chosen.deepest(world), play)
+
+
+def reflexion(episode: Episode, options: BaseModel) -> None:
+    """Up to d_max rounds; before each but the first, a lesson from the one before is added to what is known."""
+    chosen, world = AdaptOptions.model_validate(options), episode.world.name
+    lessons: list[str] = []
+    begun = 0
+
+    def play(number: int) -> None:
+        nonlocal begun
+        if number:
+            lessons.append(_lesson(episode, begun, lessons))
+            begun = len(episode.cells)
+        subtask = Subtask(text=episode.task.goal, lessons=tuple(lessons))
+        execute(episode, subtask, chosen, chosen.replies(world))
+
+    in_rounds(episode, chosen.deepest(world), play)
+
+
+def _lesson(episode: Episode, begun: int, lessons: Sequence[str]) -> str:
+    """What a reflector makes of the cells of a failed round; empty if it has nothing to say."""
+    with episode.frame("reflect") as frame:
+        try:
+            return frame.scope.ask(
+                REFLECTOR,
+                PROMPTS["reflexion/reflect"],
+                read=as_text,
+                about=type(episode.world).about,
+                scene=episode.world.scene(),
+                goal=episode.task.goal,
+                cells=episode.cells[begun:],
+                lessons=lessons,
+            ).value
+        except UnusableReply:
+            return ""

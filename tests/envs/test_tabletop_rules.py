@@ -1,0 +1,211 @@
+"""The table's rules: no sequence of moves breaks them, and what is refused is told why."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs import Action, Selection
+from envs.tabletop import Tabletop
+from envs.tabletop.layout import Layout
+from envs.tabletop.things import CONTAINERS, MOVABLE, TAKES, block, ring, row, shape, spots
+
+Move = tuple[int, int, int]
+"""What to move, onto what, and beside what if it is to lie across two; numbers are taken round the names there are."""
+
+
+def begun(task_id: str) -> Tabletop:
+    world = Tabletop()
+    world.reset(Tabletop.tasks(Selection(ids=(task_id,)))[0])
+    return world
+
+
+def play(world: Tabletop, moves: list[Move]) -> None:
+    """Make the moves, as long as the episode lasts."""
+    things = list(world.layout.on)
+    names = [name for name in world.layout.things if not name.startswith("spot_1")]  # more moves onto each other
+    for thing, target, beside in moves:
+        where = names[target % len(names)]
+        if beside % 2:  # lying across is rare among all names, so every second move tries it with blocks
+            blocks = [each for each in things if world.layout.things[each].kind == "block"] or names
+            where = f"{blocks[target % len(blocks)]} and {blocks[beside % len(blocks)]}"
+        if not world.ended:
+            world.act(Action("pick_place", (things[thing % len(things)], where)))
+
+
+def broken_laws(layout: Layout) -> list[str]:
+    """What could not be so on a real table."""
+    faults = []
+    for name, supports in layout.on.items():
+        thing = layout.things[name]
+        kinds = [layout.things[each].kind for each in supports]
+        if any(thing.kind not in TAKES[kind] for kind in kinds):
+            faults.append(f"{name} does not belong on {supports}")
+        if kinds == ["ring"] and thing.size >= layout.things[supports[0]].size:
+            faults.append(f"{name} is too big for {supports}")
+        if kinds == ["hole"] and thing.shape != layout.things[supports[0]].shape:
+            faults.append(f"{name} has not the shape of {supports}")
+        if layout.upon(name) and kinds[0] in CONTAINERS:
+            faults.append(f"something is on {name}, which is in {supports}")
+        below, steps = supports, 0
+        while below[0] in layout.on and steps <= len(layout.on):
+            below, steps = layout.on[below[0]], steps + 1
+        if steps > len(layout.on):
+            faults.append(f"{name} stands on itself in the end")
+    positions = [layout.position(name) for name in layout.on if layout.things[layout.on[name][0]].kind != "box"]
+    overlaps = [
+        (one, two)
+        for n, one in enumerate(positions)
+        for two in positions[:n]
+        if one[1:] == two[1:] and abs(one[0] - two[0]) < 1
+    ]
+    boxes = [each for each in layout.things.values() if each.kind == "box"]
+    return [*faults, *map(str, overlaps), *(box.name for box in boxes if layout.filled(box.name) > box.room)]
+
+
+@given(
+    kind=st.sampled_from(Tabletop.types),
+    seed=st.integers(0, 200),
+    moves=st.lists(st.tuples(*[st.integers(0, 99)] * 3), min_size=30, max_size=60),
+)
+def test_no_moves_lose_a_thing_or_break_a_law(kind: str, seed: int, moves: list[Move]) -> None:
+    world = begun(f"{kind}/{seed}")
+    assert broken_laws(world.layout) == []
+    before = set(world.layout.on)
+    play(world, moves)
+    assert set(world.layout.on) == before
+    assert broken_laws(world.layout) == []
+
+
+@given(kind=st.sampled_from(Tabletop.types), moves=st.lists(st.tuples(*[st.integers(0, 99)] * 3), max_size=40))
+def test_a_refused_move_changes_nothing_and_is_what_the_goals_foretold(kind: str, moves: list[Move]) -> None:
+    world = begun(f"{kind}/3")
+    for move in moves:
+        before, text = world.layout.on, world.state()
+        things, names = list(before), list(world.layout.things)
+        goal = Action("pick_place", (things[move[0] % len(things)], names[move[1] % len(names)]))
+        foretold = world.goals.refusal(goal)
+        assert world.layout.on is before, "asking moves nothing"
+        if world.ended:
+            return
+        done = world.act(goal)
+        assert done.accepted == (foretold == "")
+        assert done.accepted or (done.text == f"Nothing happens: {foretold}." and world.state() == text)
+
+
+def test_a_block_lies_across_two_neighbours_whichever_is_named_first() -> None:
+    world = begun("stack_block_pyramid/0")
+    for target in ("left_base", "middle_base", "right_base"):
+        world.act(Action("pick_place", (free_block(world), target)))
+    names = world.layout.upon("left_base") + world.layout.upon("middle_base")
+    top = free_block(world)
+    assert world.act(Action("pick_place", (top, " and ".join(reversed(names))))).text == (
+        f"You put {top} on {' and '.join(names)}."
+    )
+    assert world.layout.position(top) == (0.5, 0.0, 2)
+    assert not world.act(Action("pick_place", (names[0], world.layout.free_spots()[0]))).accepted
+
+
+def free_block(world: Tabletop) -> str:
+    """A block on the table with nothing on it."""
+    blocks = [name for name in world.layout.on if world.layout.things[name].kind == "block"]
+    return next(
+        name for name in blocks if not world.layout.upon(name) and not world.layout.on[name][0].endswith("_base")
+    )
+
+
+PLACED = {
+    "red_block": ("left_base",),
+    "blue_block": ("middle_base",),
+    "pink_block": ("red_block",),
+    "white_block": ("spot_1",),
+    "gray_block": ("spot_2",),
+    "green_block": ("green_bowl",),
+    "red_star": ("spot_3",),
+    "blue_moon": ("brown_box",),
+    "red_heart": ("spot_4",),
+    "gray_ring": ("light_peg",),
+    "pink_ring": ("middle_peg",),
+}
+
+
+@pytest.fixture
+def layout() -> Layout:
+    """A table that has everything."""
+    rows = (
+        row("base", ("left_base", "middle_base", "right_base"), gap=1.0),
+        row("bowl", ("green_bowl", "red_bowl")),
+        row("hole", ("star_hole",)),
+        row("box", ("brown_box",), room=2),
+        row("peg", ("light_peg", "middle_peg")),
+    )
+    places = [*spots(), *(replace(place, y=-float(n)) for n, each in enumerate(rows) for place in each)]
+    blocks = [block(colour) for colour in ("red", "blue", "pink", "white", "gray", "green")]
+    flat = [shape("red", "star"), shape("blue", "moon"), shape("red", "heart", 3)]
+    things = {each.name: each for each in (*places, *blocks, *flat, ring("gray", 3), ring("pink", 1))}
+    assert {each.kind for each in things.values()} == {*TAKES}
+    return Layout(things, PLACED)
+
+
+@pytest.mark.parametrize(
+    ("thing", "target", "said"),
+    [
+        ("elephant", "spot_9", "nothing is called 'elephant'"),
+        (7, "spot_9", "nothing is called 7"),
+        (["red_block"], "spot_9", "nothing is called ['red_block']"),
+        ("white_block", "moon", "nothing is called 'moon'"),
+        ("white_block", "table", "name a free spot"),
+        ("white_block", None, "nothing is called 'None'"),
+        ("white_block", "", "nothing is called ''"),
+        ("green_bowl", "spot_9", "green_bowl is fixed to the table"),
+        ("red_block", "spot_9", "pink_block is on red_block; it must be moved first"),
+        ("white_block", "white_block", "cannot be put on itself"),
+        ("white_block", "spot_1", "is there already"),
+        ("white_block", "star_hole", "star_hole takes only shapes"),
+        ("gray_ring", "spot_9", "spot_9 takes only blocks and shapes"),
+        ("red_star", "red_bowl", "red_bowl takes only blocks"),
+        ("white_block", "green_block", "green_block is in green_bowl, so nothing can be put on it"),
+        ("white_block", "spot_2", "spot_2 is taken: gray_block is there"),
+        ("white_block", "green_bowl", "green_bowl is taken: green_block is there"),
+        ("white_block", "red_block and blue_block", "pink_block is on red_block"),
+        ("pink_block", "white_block and gray_block", "do not stand side by side"),
+        ("red_star", "red_block and blue_block", "only a block can lie across"),
+        ("white_block", "red_block and blue_block and gray_block", "only on two blocks"),
+        ("red_heart", "brown_box", "brown_box has room for 1 more, and red_heart needs 3"),
+        ("red_heart", "star_hole", "red_heart does not fit into star_hole"),
+        ("red_heart", "white_block", "red_heart is larger than white_block and would fall"),
+        ("gray_ring", "pink_ring", "gray_ring is large, and a ring goes only on a larger one"),
+        ("gray_ring", "middle_peg", "middle_peg is taken: pink_ring is there"),
+    ],
+)
+def test_a_refusal_says_why(layout: Layout, thing: object, target: object, said: str) -> None:
+    assert said in layout.refusal(thing, target)
+    assert layout.on == PLACED
+
+
+@pytest.mark.parametrize(
+    ("thing", "target"),
+    [
+        ("white_block", "spot_9"),
+        ("pink_block", "blue_block and red_block"),
+        ("pink_ring", "gray_ring"),
+        ("red_star", "star_hole"),
+        ("red_star", "brown_box"),
+        ("white_block", "brown_box"),
+        ("green_block", "red_bowl"),
+        ("white_block", "gray_block"),
+        ("white_block", "red_heart"),
+        ("white_block", "right_base"),
+    ],
+)
+def test_a_move_that_is_possible_is_made(layout: Layout, thing: str, target: str) -> None:
+    assert layout.refusal(thing, target) == ""
+    layout.move(thing, target)
+    assert set(layout.on[thing]) == set(target.split(" and "))
+    assert set(layout.on) == set(PLACED)
+    assert broken_laws(layout) == []
+
+
+def test_every_movable_kind_is_taken_somewhere() -> None:
+    assert {kind for kinds in TAKES.values() for kind in kinds} == set(MOVABLE)

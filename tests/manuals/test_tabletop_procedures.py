@@ -1,0 +1,34 @@
+"""The shipped procedures of the tabletop: each passes the check, and all scenes are solved without a model."""
+
+from contextlib import closing
+from pathlib import Path
+
+from envs import Selection, load_world
+from manuals import ProcedureLibrary
+from planbook.config import Config
+from planbook.lanes import Hosting
+from planbook.run import Run
+from planbook.runner import recorded_endings, run_tasks
+from planner import read_procedure
+
+WORLD = load_world("tabletop")
+
+
+def test_every_task_type_has_a_checked_procedure_in_its_own_file() -> None:
+    library = ProcedureLibrary(WORLD)
+    assert set(library.files) == set(WORLD.types)
+    for kind, path in library.files.items():
+        assert path.stem == kind
+        assert read_procedure(path).world == "tabletop"
+        assert library.procedure(kind) is not None
+
+
+def test_all_scenes_are_solved_within_the_action_limit(tmp_path: Path) -> None:
+    selection = Selection(seeds=tuple(range(100)))
+    config = Config(planner="procedures", env="tabletop", selection=selection, actions=WORLD.action_limit)
+    with closing(Run.create(tmp_path / "run", config, WORLD.tasks(selection))) as run:
+        assert run_tasks(run, ProcedureLibrary(WORLD), lambda entry, ending: None, hosting=Hosting(jobs=2))
+        entries, endings = {entry.index: entry for entry in run.entries()}, recorded_endings(run)
+    assert len(endings) == len(entries) == 500
+    left = [f"{entries[n].task.id}: {e.cause} {e.message}" for n, e in endings.items() if not e.outcome.solved]
+    assert left == []
