@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 from envs import Action, Features, Goals, MissingRequirement
 
 SelectorName = Literal["fixed", "random", "nearest", "horizon"]
+COMMENT = "#"
+"""Lines of a table of recorded goals that say where it is from."""
 
 
 class Candidate(NamedTuple):
@@ -146,7 +148,7 @@ def recorded_rows(path: Path) -> Iterator[tuple[Mapping[str, float | str], float
     """The features and the horizon of each recorded goal. Raises MissingRequirement if the table cannot be read."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
+            for row in csv.DictReader(line for line in file if not line.startswith(COMMENT)):
                 *features, horizon = row.items()
                 yield {name: _value(text) for name, text in features}, float(horizon[1])
     except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:

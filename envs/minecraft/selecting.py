@@ -1,6 +1,7 @@
 """What a selector may ask about Minecraft's goals."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.goals import Features, Goals
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 NEVER = -1.0
 """Stands for a time or a distance that there is none of."""
 GATHERING = ("mine", "kill")
+RECORDED = Path(__file__).with_name("horizons.csv")
+"""What envs/minecraft/recording.py has written."""
 
 
 class MinecraftGoals(Goals):
@@ -85,6 +88,10 @@ class MinecraftGoals(Goals):
         except Refused:
             return 0.0
         return float(self.world.ticks_for(deed))
+
+    def recorded(self) -> Path | None:
+        """Goals reached in worlds of their own, in random order."""
+        return RECORDED
 
 
 def _from(source: Source, item: str, count: int, goal: Action) -> Action:

@@ -1,4 +1,4 @@
-"""Our own speed, beside the peers that are installed; the figures of a part are taken in one run."""
+"""Our own speed and skill, beside the peers that are installed; the figures of a part are taken in one run."""
 
 import dataclasses
 import importlib
@@ -15,6 +15,7 @@ from planbook.printing import ERRORS, console
 BENCHES: Mapping[str, tuple[str, ...]] = {
     "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.replay"),
     "sandbox": ("planbook.bench.sandbox",),
+    "selector": ("planbook.bench.selector",),
 }
 """Part to the modules that measure it; each has a function ``rows() -> list[Row]``."""
 
@@ -33,6 +34,8 @@ class Row:
     against: str = ""
     goal: str = ""
     met: bool | None = None
+    interval: tuple[float, float] | None = None
+    """What the value lies in at 95%, in its unit."""
 
 
 def show(part: str, *, as_json: bool) -> int:
@@ -43,13 +46,14 @@ def show(part: str, *, as_json: bool) -> int:
         ERRORS.print(f"measuring {module.rpartition('.')[2]} ...")
         rows += importlib.import_module(module).rows()
     table = Table(title=f"bench {part}: Python {platform.python_version()}, {platform.machine()}", title_justify="left")
-    for column in ("what", "measured", "ratio", "against", "goal", ""):
-        table.add_column(column, justify="right" if column in ("measured", "ratio") else "left")
+    for column in ("what", "measured", "95%", "ratio", "against", "goal", ""):
+        table.add_column(column, justify="right" if column in ("measured", "95%", "ratio") else "left")
     for row in rows:
         ratio = f"{row.ratio:,.2f}" if row.ratio is not None else ""
         met = {True: "met", False: "missed", None: ""}[row.met]
         value = f"{row.value:,.4g} {row.unit}" if row.value is not None else ""
-        table.add_row(row.name, value, ratio, row.against, row.goal, met)
+        interval = "{:,.4g} to {:,.4g}".format(*row.interval) if row.interval else ""
+        table.add_row(row.name, value, interval, ratio, row.against, row.goal, met)
     out.print(table)
     if as_json:
         click.echo(json.dumps({"part": part, "rows": [dataclasses.asdict(row) for row in rows]}))
