@@ -24,7 +24,7 @@ SEEDS = range(100_000, 100_150)
 TICKS = 20_000
 """Of an episode: enough for all of it, so that no far goal is missing from the table."""
 FREE_GOALS, MOST, MAKING = 12, 4, 0.5
-"""Of free play: goals of an episode, how many of a thing are gathered at most, how often something is made if it can."""
+"""Of free play: goals of an episode, the most of a thing that are gathered, and how often a thing is made if it can."""
 FREE = "diamond"
 """The task of free play, which ends it hardly ever."""
 HEADER = (
@@ -91,18 +91,18 @@ def _open(world: Minecraft, goals: Sequence[Action]) -> list[Action]:
 def _makings(world: Minecraft) -> list[Action]:
     """A piece of everything that has a recipe, and putting on what is held."""
     recipes = [recipe for ways in RECIPES.values() for recipe in ways]
-    held = set(world.inventory())
+    held = set(world.body.inventory)
     made = [
         Action(recipe.verb, ({recipe.output: 1}, dict(recipe.ingredients), recipe.station))
         for recipe in recipes
         if held.issuperset(recipe.ingredients)
     ]
-    return made + [Action("equip", (item,)) for item in world.inventory() if wearable(item)]
+    return made + [Action("equip", (item,)) for item in world.body.inventory if wearable(item)]
 
 
 def _gatherings(world: Minecraft, dice: random.Random) -> list[Action]:
     """Some of each source, with the best pickaxe held where it takes one."""
-    held = [name for name in PICKAXES if name in world.inventory()]
+    held = [name for name in PICKAXES if name in world.body.inventory]
     return [
         Action(source.verb, ({source.asked: dice.randint(1, MOST)}, held[-1] if source.tier and held else None))
         for source in SOURCES.values()

@@ -4,13 +4,16 @@ All selectors play the same worlds, none of which the predictor has learnt from.
 is, so each game is played to its end once, and counts for an episode of any length that it would have fitted into.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from statistics import fmean
 
-from envs import Action
+from envs import Action, Features
 from envs.minecraft import tasks
 from envs.minecraft.options import MinecraftOptions
+from envs.minecraft.recipes import VERSION
 from envs.minecraft.recording import SEEDS as TRAINED_ON
 from envs.minecraft.selecting import RECORDED
 from envs.minecraft.world import Minecraft
@@ -26,47 +29,46 @@ LENGTHS = (600, 1000, 1500, 2000)
 JUDGED = 1000
 """The length at which the goals of this benchmark are set: what the paper calls a limited one."""
 SELECTORS: tuple[SelectorName, ...] = ("fixed", "random", "horizon", "nearest")
-OURS, RIVALS = "horizon", ("fixed", "random")
+OURS: SelectorName = "horizon"
+RIVALS: tuple[SelectorName, ...] = ("fixed", "random")
 PUBLISHED: Mapping[str, float] = {"parallel_2": 22.3, "parallel_3": 29.2, "parallel_4": 32.6}
 """Points by which the paper's selector beats its fixed sequence."""
-ROUTES, LOGS, ROUTE_LENGTHS = "3 log, from any tree", 3, (200, 400, 600)
+ROUTES, LOGS = "3 log, from any tree", 3
+ROUTE_LENGTHS, ROUTES_JUDGED = (200, 400, 600), 400
 FIT_GOAL, PREDICT_GOAL = 2.0, 1.0
 """Seconds to learn from all records, and milliseconds to predict for four goals."""
 ENDLESS = 20_000
 """Ticks that no game takes; a lost one counts as if it had."""
-Ends = Mapping[str, Sequence[float]]
+Ends = Mapping[SelectorName, Sequence[float]]
 """By selector, the ticks after which each seed's game was won."""
 
 
 def rows(seeds: Sequence[int] = SEEDS) -> list[Row]:
     """Success rates, what the learnt selector gains, and the ticks that games take; a hundred seeds tell them apart."""
-    found = _what_is_compared(seeds) + _predictor()
-    games = {kind: _ends(seeds, lambda seed, kind=kind: _parallel(kind, seed)) for kind in tasks.PARALLEL}
-    for kind, ends in games.items():
-        paper = f"paper: {PUBLISHED[kind]:+.1f} points over a fixed sequence"
-        found += _compared(f"{tasks.PARALLEL[kind]} goals", ends, LENGTHS, JUDGED, paper)
-    found += _compared(ROUTES, _ends(seeds, _routes), ROUTE_LENGTHS, ROUTE_LENGTHS[1])
-    return found
+    learnt = list(recorded_rows(RECORDED))
+    found = _what_is_compared(seeds, len(learnt)) + _predictor(learnt)
+    for kind, count in tasks.PARALLEL.items():
+        ends = _ends(seeds, partial(_parallel, kind))
+        found += _compared(f"{count} goals", ends, LENGTHS, JUDGED, PUBLISHED[kind])
+    return found + _compared(ROUTES, _ends(seeds, _routes), ROUTE_LENGTHS, ROUTES_JUDGED)
 
 
-def _what_is_compared(seeds: Sequence[int]) -> list[Row]:
-    with RECORDED.open(encoding="utf-8") as file:
-        learnt = sum(not line.startswith("#") for line in file) - 1
+def _what_is_compared(seeds: Sequence[int], learnt: int) -> list[Row]:
     told = [
-        f"worlds of seeds {seeds[0]} to {seeds[-1]}; learnt from {learnt:,} goals of seeds "
-        f"{TRAINED_ON.start} to {TRAINED_ON.stop - 1}; scikit-learn {version('scikit-learn')}, "
-        + ", ".join(f"{name} {value}" for name, value in Minecraft().versions().items() if name == "recipes"),
-        "nearest is the oracle: it is told by the world how far each goal is",
-        "CLIP and MineCLIP selectors are left out: they need images",
+        f"worlds of seeds {seeds[0]} to {seeds[-1]}, recipes of Minecraft {VERSION}",
+        f"learnt from {learnt:,} goals of seeds {TRAINED_ON[0]} to {TRAINED_ON[-1]}, "
+        f"scikit-learn {version('scikit-learn')}",
+        f"fixed: the order in which the task names its goals; for {ROUTES}: an oak",
+        "nearest: the oracle, told by the world how far each goal is",
+        "differences: by world, with the worlds that only one of the two won, and p by McNemar's test",
+        "CLIP and MineCLIP selectors: left out, they need images",
     ]
     return [Row(text, None, "") for text in told]
 
 
-def _predictor() -> list[Row]:
+def _predictor(learnt: Sequence[tuple[Features, float]]) -> list[Row]:
     """How long learning and predicting take: the fastest of some times, since others can only slow them down."""
-    learnt = list(recorded_rows(RECORDED))
-    predictor = HorizonPredictor.fit(learnt)
-    four = [features for features, _ in learnt[:4]]
+    predictor, four = HorizonPredictor.fit(learnt), [features for features, _ in learnt[:4]]
     fit = min(seconds(lambda: HorizonPredictor.fit(learnt)) for _ in range(3))
     predict = 1e3 * min(seconds(lambda: predictor.predict(four)) for _ in range(50))
     return [
@@ -120,42 +122,48 @@ def _routes(seed: int) -> tuple[Minecraft, list[list[Action]]]:
 # Comparing.
 
 
-def _compared(name: str, ends: Ends, lengths: Sequence[int], judged: int, paper: str = "") -> Iterator[Row]:
+def _compared(name: str, ends: Ends, lengths: Sequence[int], judged: int, published: float | None = None) -> list[Row]:
+    rows = []
     for length in lengths:
         won = {selector: [end <= length for end in ends[selector]] for selector in SELECTORS}
-        for selector in SELECTORS:
-            yield _rate(f"{name}, {length} ticks: {selector}", won[selector])
-        for rival in RIVALS:
-            title = f"{name}, {length} ticks: {OURS} - {rival}"
-            yield _gain(title, won[OURS], won[rival], length == judged, paper if rival == "fixed" else "")
-    for selector in SELECTORS:
-        yield _mean(f"{name}, ticks to the end: {selector}", ends[selector])
+        line = f"{name}, {length} ticks"
+        rows += [_rate((line, selector), won[selector]) for selector in SELECTORS]
+        rows += [_gain((line, f"{OURS} - {rival}"), won[OURS], won[rival], length == judged) for rival in RIVALS]
+        if length == judged and published:
+            rows.append(_row((line, "the paper's - fixed"), published, "points"))
+    line = f"{name}, ticks of a game"
+    rows += [_mean((line, selector), ends[selector]) for selector in SELECTORS]
     for rival in RIVALS:
-        less = [ours - theirs for ours, theirs in zip(ends[OURS], ends[rival], strict=True)]
-        yield _mean(f"{name}, ticks to the end: {OURS} - {rival}", less)
+        more = [ours - theirs for ours, theirs in zip(ends[OURS], ends[rival], strict=True)]
+        rows.append(_mean((line, f"{OURS} - {rival}"), more))
+    return rows
 
 
-def _rate(name: str, won: Sequence[bool]) -> Row:
-    low, high = wilson(sum(won), len(won))
-    return Row(name, 100 * sum(won) / len(won), "%", interval=(100 * low, 100 * high))
+def _row(cell: tuple[str, str], value: float, unit: str) -> Row:
+    return Row(": ".join(cell), value, unit, cell=cell)
 
 
-def _gain(name: str, ours: Sequence[bool], theirs: Sequence[bool], judged: bool, paper: str) -> Row:
-    """How many points more games are won; the same world counts as a pair."""
-    gained = sum(our and not their for our, their in zip(ours, theirs, strict=True))
-    lost = sum(their and not our for our, their in zip(ours, theirs, strict=True))
-    low, high = paired_difference(gained, lost, len(ours))
-    against = f"{gained} worlds won, {lost} lost, McNemar p = {mcnemar(gained, lost):.2g}"
-    return Row(
-        name,
-        100 * (gained - lost) / len(ours),
-        "points",
-        against=f"{against}; {paper}" if paper else against,
-        goal="interval above 0" if judged else "",
-        met=low > 0 if judged else None,
-        interval=(100 * low, 100 * high),
+def _rate(cell: tuple[str, str], won: Sequence[bool]) -> Row:
+    return replace(_row(cell, 100 * fmean(won), "%"), interval=_percent(wilson(sum(won), len(won))))
+
+
+def _gain(cell: tuple[str, str], ours: Sequence[bool], theirs: Sequence[bool], judged: bool) -> Row:
+    """How many points more games are won. A world is a pair; those that only one of the two won are counted, too."""
+    pairs = list(zip(ours, theirs, strict=True))
+    gained, lost = pairs.count((True, False)), pairs.count((False, True))
+    interval = _percent(paired_difference(gained, lost, len(pairs)))
+    return replace(
+        _row(cell, 100 * (gained - lost) / len(pairs), "points"),
+        interval=interval,
+        against=f"{gained} : {lost}, p={mcnemar(gained, lost):.1g}",
+        goal="above 0" if judged else "",
+        met=interval[0] > 0 if judged else None,
     )
 
 
-def _mean(name: str, values: Sequence[float]) -> Row:
-    return Row(name, fmean(values), "ticks", interval=mean_interval(values))
+def _mean(cell: tuple[str, str], values: Sequence[float]) -> Row:
+    return replace(_row(cell, fmean(values), "ticks"), interval=mean_interval(values))
+
+
+def _percent(interval: tuple[float, float]) -> tuple[float, float]:
+    return 100 * interval[0], 100 * interval[1]
