@@ -34,7 +34,7 @@ def mcnemar(gained: int, lost: int) -> float:
     """How likely so uneven a split of the cases that differ would be by chance alone: McNemar's test, exact."""
     differing = gained + lost
     tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))
-    return min(1.0, 2.0 * tail / (1 << differing))
+    return min(1.0, 2 * tail / (1 << differing))
 
 
 def mean_interval(values: Sequence[float], z: float = Z_95) -> tuple[float, float]:
