@@ -41,6 +41,8 @@ class Pursued(NamedTuple):
 
     tried: Sequence[Tried]
     left: Sequence[Goal]
+    controlled: bool = False
+    """Whether a controller reached the goals: then what it said of them is all that is known of what it saw."""
 
     @property
     def failed(self) -> Tried | None:
@@ -71,7 +73,7 @@ class Pursuit:
         while left and (not tried or tried[-1].done):
             choice = self._choice([goal.action for goal in left])
             tried.append(self._try(left.pop(choice.chosen.place), choice))
-        return Pursued(tried, left)
+        return Pursued(tried, left, controlled=not self._episode.world.goals.direct)
 
     def _choice(self, left: Sequence[Action]) -> Choice:
         if self._selector is None:
