@@ -14,8 +14,10 @@ from envs.errors import UnknownWorld
 ENTRY_POINT_GROUP = "planbook.environments"
 SHIPPED: Mapping[str, str] = {
     "alfworld": "envs.alfworld:Alfworld",
+    "minecraft": "envs.minecraft:Minecraft",
     "miniwob": "envs.miniwob:Miniwob",
     "tabletop": "envs.tabletop:Tabletop",
+    "textcraft": "envs.textcraft:Textcraft",
     "toy": "envs.toy:Toy",
 }
 

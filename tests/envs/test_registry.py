@@ -75,5 +75,5 @@ def test_a_file_that_holds_no_such_world_is_told(tmp_path: Path, text: str | Non
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(UnknownWorld, match=r"alfworld, .*toy"):
+    with pytest.raises(UnknownWorld, match="there are alfworld, "):
         load_world("nethack")

@@ -1,0 +1,185 @@
+"""What there is to do: the paper's eight groups (tables 9 to 16), and sets of parallel goals as in figure 4."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from envs.errors import BadSelection
+from envs.minecraft.recipes import milestones
+from envs.selection import chosen_split, chosen_types, in_turn
+from envs.types import Action, Selection, Task
+
+WORLD = "minecraft"
+SPLITS = ("table21", "full", "parallel")
+ALIASES: Mapping[str, str] = {
+    "wooden_pressure": "wooden_pressure_plate",
+    "door": "wooden_door",
+    "stone_brick": "stonebrick",
+    "stonebrick_stairs": "stone_brick_stairs",
+    "level": "lever",
+    "heavy_weighted_plate": "heavy_weighted_pressure_plate",
+}
+"""Names in the paper's tables that are no items of 1.11.2, and the items they mean."""
+NOT_IN_TABLE_21 = frozenset(
+    "armor_stand quartz_block stonebrick stone stone_brick_stairs stone_pressure_plate stone_button".split()
+)
+DEFAULT_SEEDS = (0,)
+
+
+class Group(NamedTuple):
+    """One of the paper's groups: the ticks allowed, and its objects by the names of the paper's tables."""
+
+    ticks: int
+    objects: tuple[str, ...]
+
+
+def _group(ticks: int, names: str) -> Group:
+    return Group(ticks, tuple(ALIASES.get(name, name) for name in names.split()))
+
+
+GROUPS: Mapping[str, Group] = {
+    "MT1_basic": _group(
+        3000,
+        "planks stick wooden_slab wooden_pressure bowl wooden_button chest oak_stairs sign fence fence_gate boat "
+        "trapdoor door",
+    ),
+    "MT2_tool_simple": _group(
+        3000,
+        "crafting_table wooden_pickaxe wooden_axe wooden_hoe wooden_sword wooden_shovel furnace stone_pickaxe "
+        "stone_axe stone_hoe stone_shovel stone_sword",
+    ),
+    "MT3_hunt_and_food": _group(6000, "bed painting carpet item_frame cooked_porkchop cooked_beef cooked_mutton"),
+    "MT4_dig_down": _group(
+        3000,
+        "stone_stairs stone_slab armor_stand cobblestone_wall quartz_block stone_brick stone torch coal "
+        "stonebrick_stairs stone_pressure_plate stone_button level",
+    ),
+    "MT5_equipment": _group(
+        6000,
+        "leather_boots leather_chestplate leather_helmet leather_leggings shield iron_chestplate iron_leggings "
+        "iron_helmet iron_boots",
+    ),
+    "MT6_tool_complex": _group(6000, "bucket shears iron_pickaxe iron_axe iron_hoe iron_shovel iron_sword"),
+    "MT7_iron_stage": _group(
+        6000,
+        "iron_bars iron_nugget minecart hopper hopper_minecart furnace_minecart cauldron chest_minecart iron_door "
+        "iron_trapdoor tripwire_hook heavy_weighted_plate rail",
+    ),
+    "MT8_challenge": _group(12000, "diamond"),
+}
+EQUIP = "MT5_equipment"
+"""The group whose objects must be worn."""
+PARALLEL: Mapping[str, int] = {"parallel_2": 2, "parallel_3": 3, "parallel_4": 4}
+"""Task types, and how many goals each has."""
+PARALLEL_TICKS = 3000
+"""Long enough for any order; the world's option ``ticks`` shortens episodes, as figure 4 does."""
+PARALLEL_START: Mapping[str, int] = {"stone_pickaxe": 1}
+"""What the agent holds from the start where goals are parallel, so that each can be reached at once."""
+CANDIDATES: Mapping[str, tuple[str, int]] = {
+    "log": ("mine", 4),
+    "sand": ("mine", 3),
+    "reeds": ("mine", 3),
+    "coal": ("mine", 3),
+    "iron_ore": ("mine", 2),
+    "pumpkin": ("mine", 1),
+    "wool": ("kill", 2),
+    "beef": ("kill", 2),
+    "porkchop": ("kill", 2),
+    "chicken": ("kill", 2),
+    "string": ("kill", 2),
+}
+"""Goals that may be parallel: how each is reached, and the most that is asked for."""
+TYPES = (*GROUPS, *PARALLEL)
+_TYPE_OF = {item: kind for kind, group in GROUPS.items() for item in group.objects}
+
+
+def select(selection: Selection, ticks: int | None) -> list[Task]:
+    """The chosen tasks, one for each object and seed, in turn from each type. Raises BadSelection."""
+    if selection.ids:
+        return [_by_id(task_id, ticks) for task_id in selection.ids]
+    split = chosen_split(selection, SPLITS, WORLD)
+    offered = tuple(PARALLEL if split == "parallel" else GROUPS)
+    types = [kind for kind in chosen_types(selection, TYPES, WORLD) if kind in offered]
+    if not types:
+        raise BadSelection(f"{WORLD}: split {split!r} has the types {', '.join(offered)}")
+    return list(
+        in_turn((_of_type(kind, split, selection.seeds or DEFAULT_SEEDS, ticks) for kind in types), selection.limit)
+    )
+
+
+def _of_type(kind: str, split: str, seeds: Sequence[int], ticks: int | None) -> Iterator[Task]:
+    for seed in seeds:
+        if kind in PARALLEL:
+            yield parallel_task(kind, seed, ticks)
+            continue
+        for item in GROUPS[kind].objects:
+            if split == "full" or item not in NOT_IN_TABLE_21:
+                yield single_task(item, seed)
+
+
+def _by_id(task_id: str, ticks: int | None) -> Task:
+    group, *rest = task_id.split("/")
+    if rest and rest[-1].isdecimal() and rest[-1] == str(int(rest[-1])):
+        seed = int(rest[-1])
+        if len(rest) == 1 and group in PARALLEL:
+            return parallel_task(group, seed, ticks)
+        item = rest[0]
+        if len(rest) == 2 and _TYPE_OF.get(item, "").partition("_")[0] == group:
+            return single_task(item, seed)
+    raise BadSelection(
+        f"{WORLD} has no task {task_id!r}; an id reads GROUP/ITEM/SEED, for example MT2/stone_sword/17, "
+        "or parallel_3/17; items bear their names of Minecraft 1.11.2"
+    )
+
+
+def single_task(item: str, seed: int) -> Task:
+    """The task of an object in the world of a seed."""
+    kind = _TYPE_OF[item]
+    return Task(
+        id=f"{kind.partition('_')[0]}/{item}/{seed}",
+        env=WORLD,
+        split="full" if item in NOT_IN_TABLE_21 else "table21",
+        type=kind,
+        goal=f"equip the {item}" if kind == EQUIP else f"obtain 1 {item}",
+        params={"object": item, "count": 1},
+        seed=seed,
+    )
+
+
+def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
+    """Some goals at once in the world of a seed, drawn by the seed."""
+    dice = random.Random(f"{kind}/{seed}")
+    drawn = dice.sample(list(CANDIDATES), PARALLEL[kind])
+    goals: list[JsonValue] = [{item: dice.randint(1, CANDIDATES[item][1])} for item in drawn]
+    told = [f"{count} {item}" for goal in goals if isinstance(goal, dict) for item, count in goal.items()]
+    return Task(
+        id=f"{kind}/{seed}",
+        env=WORLD,
+        split="parallel",
+        type=kind,
+        goal=f"obtain {', '.join(told[:-1])} and {told[-1]}",
+        params={"goals": goals, "ticks": ticks or PARALLEL_TICKS},
+        seed=seed,
+    )
+
+
+def wanted(task: Task) -> dict[str, int]:
+    """What the inventory must hold in the end (or, for equipment, what must be worn)."""
+    goals = task.params.get("goals")
+    if isinstance(goals, list):
+        return {item: int(str(count)) for goal in goals if isinstance(goal, dict) for item, count in goal.items()}
+    return {str(task.params["object"]): int(str(task.params["count"]))}
+
+
+def parallel_goals(task: Task) -> list[Action]:
+    """The goals of a parallel task in the order in which its sentence names them, as a plan would write them."""
+    return [
+        Action(CANDIDATES[item][0], ({item: count}, "stone_pickaxe" if _takes_pickaxe(item) else None))
+        for item, count in wanted(task).items()
+    ]
+
+
+def _takes_pickaxe(item: str) -> bool:
+    return "wooden_pickaxe" in milestones(item)

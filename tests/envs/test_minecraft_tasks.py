@@ -1,0 +1,101 @@
+"""Minecraft's tasks: the paper's tables, names that are items, and sets of parallel goals."""
+
+from collections import Counter
+
+import pytest
+
+from envs import BadSelection, Selection
+from envs.minecraft import Minecraft, MinecraftOptions
+from envs.minecraft.recipes import ITEMS, milestones
+from envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, wanted
+from tests.minecraft_plans import begun
+
+
+def test_the_sets_are_those_of_the_paper() -> None:
+    table21 = Minecraft.select(Selection())
+    full = Minecraft.select(Selection(split="full"))
+    assert (len(table21), len(full)) == (69, 76)
+    assert list(Counter(task.type for task in sorted(table21, key=lambda task: task.type)).values()) == [
+        14, 12, 7, 6, 9, 7, 13, 1,
+    ]  # fmt: skip
+    assert {task.id for task in table21} < {task.id for task in full}
+    assert [GROUPS[kind].ticks for kind in GROUPS] == [3000, 3000, 6000, 3000, 6000, 6000, 6000, 12000]
+
+
+def test_every_object_is_an_item_that_can_be_had() -> None:
+    for group in GROUPS.values():
+        for item in group.objects:
+            assert item in ITEMS
+            assert milestones(item)[-1] == item
+            assert not ALIASES.keys() & {item}
+
+
+def test_a_task_says_what_is_wanted() -> None:
+    table, boots = Minecraft.select(Selection(ids=("MT2/crafting_table/3", "MT5/iron_boots/4")))
+    assert (table.goal, table.params, table.seed) == (
+        "obtain 1 crafting_table",
+        {"object": "crafting_table", "count": 1},
+        3,
+    )
+    assert boots.goal == "equip the iron_boots"
+
+
+def test_seeds_limits_and_types_choose_tasks() -> None:
+    assert [task.id for task in Minecraft.select(Selection(types=("MT8_challenge",), seeds=(4, 5)))] == [
+        "MT8/diamond/4",
+        "MT8/diamond/5",
+    ]
+    assert len({task.type for task in Minecraft.select(Selection(limit=8))}) == 8
+    assert len(Minecraft.select(Selection(seeds=tuple(range(3))))) == 3 * 69
+
+
+@pytest.mark.parametrize(
+    "task_id",
+    [
+        "MT2",
+        "MT2/stone_sword",
+        "MT2/stone_sword/x",
+        "MT1/stone_sword/0",
+        "MT1/door/0",
+        "parallel_5/0",
+        "MT2/stone_sword/01",
+    ],
+)
+def test_an_unknown_task_id_is_refused(task_id: str) -> None:
+    with pytest.raises(BadSelection, match="GROUP/ITEM/SEED"):
+        Minecraft.tasks(Selection(ids=(task_id,)))
+
+
+def test_a_type_of_another_split_is_refused() -> None:
+    with pytest.raises(BadSelection, match="parallel_2, parallel_3, parallel_4"):
+        Minecraft.select(Selection(split="parallel", types=("MT1_basic",)))
+
+
+def test_parallel_goals_can_all_be_reached_from_the_start() -> None:
+    drawn = set()
+    for task in Minecraft.select(Selection(split="parallel", seeds=tuple(range(40)))):
+        world = begun(task.id)
+        goals = parallel_goals(task)
+        assert len(goals) == len(wanted(task)) == int(task.type[-1])
+        assert [world.goals.refusal(goal) for goal in goals] == [""] * len(goals)
+        drawn |= set(wanted(task))
+    assert drawn == set(CANDIDATES)
+
+
+def test_parallel_goals_are_solved_when_all_is_held() -> None:
+    world = begun("parallel_3/1")
+    assert world.task is not None
+    first, second, third = parallel_goals(world.task)
+    assert not world.act(third).terminated
+    assert world.verdict().score == pytest.approx(1 / 3)
+    assert world.milestones() == list(wanted(world.task))[2:]
+    assert not world.act(first).terminated
+    assert world.act(second).terminated
+    assert world.verdict().solved
+
+
+def test_the_length_of_episodes_is_an_option() -> None:
+    options = MinecraftOptions(ticks=700)
+    assert Minecraft.tasks(Selection(split="parallel"), options)[0].params["ticks"] == 700
+    assert "700 left" in begun("MT8/diamond/0", ticks=700).state()
+    assert "12000 left" in begun("MT8/diamond/0").state()

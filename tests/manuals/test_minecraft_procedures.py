@@ -1,0 +1,64 @@
+"""Minecraft's procedures: they pass the check, know the real recipes, and solve every task without a model."""
+
+import ast
+from pathlib import Path
+
+from envs import Selection
+from envs.minecraft import Minecraft
+from envs.minecraft.nature import source_of
+from envs.minecraft.recipes import best_recipe, milestones
+from envs.minecraft.tasks import CANDIDATES, GROUPS
+from manuals import ProcedureLibrary
+from manuals.library import SHIPPED
+from planner import read_procedure
+from tests.manuals.test_procedures import unsolved
+
+HELPERS = SHIPPED / "minecraft" / "helpers"
+
+
+def table(file: str, name: str) -> object:
+    """The value of a constant in a helper file."""
+    for node in ast.parse((HELPERS / file).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    raise AssertionError(f"{file} has no {name}")
+
+
+def test_every_task_type_has_a_procedure_that_passes_the_check() -> None:
+    library = ProcedureLibrary(Minecraft)
+    assert set(library.files) == set(Minecraft.types)
+    for kind, path in library.files.items():
+        assert path.stem == read_procedure(path).type == kind
+        assert library.procedure(kind) is not None
+
+
+def test_the_helper_s_recipes_are_the_world_s() -> None:
+    needed = {each for group in GROUPS.values() for item in group.objects for each in milestones(item)}
+    recipes = {item: best_recipe(item) for item in needed if source_of(item) is None}
+    assert table("recipes.py", "RECIPES") == {
+        item: (recipe.verb, recipe.makes, dict(recipe.ingredients), recipe.station)
+        for item, recipe in recipes.items()
+        if recipe is not None
+    }
+
+
+def test_the_helper_knows_the_tool_that_each_thing_takes() -> None:
+    mined = table("chain.py", "MINED")
+    assert isinstance(mined, dict)
+    for item, tool in mined.items():
+        source = source_of(item)
+        assert source is not None
+        assert (source.verb, source.tool_named or None) == ("mine", tool)
+    needed = {each for group in GROUPS.values() for item in group.objects for each in milestones(item)} | set(
+        CANDIDATES
+    )
+    found = {item for item in needed if (source := source_of(item)) and source.verb == "mine"}
+    assert found <= set(mined)
+
+
+def test_all_76_tasks_are_solved_in_three_worlds(tmp_path: Path) -> None:
+    assert unsolved("minecraft", Selection(split="full", seeds=(0, 1, 2)), tmp_path) == []
+
+
+def test_parallel_goals_are_solved(tmp_path: Path) -> None:
+    assert unsolved("minecraft", Selection(split="parallel", seeds=tuple(range(20))), tmp_path) == []

@@ -1,0 +1,38 @@
+"""What the tests of the Minecraft world share."""
+
+from pydantic import JsonValue
+
+from envs import Action, Observation, Selection
+from envs.minecraft import Minecraft, MinecraftOptions
+
+TO_IRON_PICKAXE = (
+    Action("mine", ({"log": 4}, None)),
+    Action("craft", ({"planks": 16}, {"log": 4}, None)),
+    Action("craft", ({"stick": 8}, {"planks": 4}, None)),
+    Action("craft", ({"crafting_table": 1}, {"planks": 4}, None)),
+    Action("craft", ({"wooden_pickaxe": 1}, {"planks": 3, "stick": 2}, "crafting_table")),
+    Action("mine", ({"cobblestone": 11}, "wooden_pickaxe")),
+    Action("craft", ({"stone_pickaxe": 1}, {"cobblestone": 3, "stick": 2}, "crafting_table")),
+    Action("craft", ({"furnace": 1}, {"cobblestone": 8}, "crafting_table")),
+    Action("mine", ({"iron_ore": 3}, "stone_pickaxe")),
+    Action("smelt", ({"iron_ingot": 3}, {"iron_ore": 3}, "furnace")),
+    Action("craft", ({"iron_pickaxe": 1}, {"iron_ingot": 3, "stick": 2}, "crafting_table")),
+)
+TO_DIAMOND = (*TO_IRON_PICKAXE, Action("mine", ({"diamond": 1}, "iron_pickaxe")))
+
+
+def begun(task_id: str = "MT8/diamond/0", **options: object) -> Minecraft:
+    """A world in which the task has begun."""
+    world = Minecraft(MinecraftOptions.model_validate(options))
+    world.reset(Minecraft.tasks(Selection(ids=(task_id,)), world.options)[0])
+    return world
+
+
+def walk(world: Minecraft, actions: tuple[Action, ...]) -> list[Observation]:
+    """Take one action after the other."""
+    return [world.act(action) for action in actions]
+
+
+def do(world: Minecraft, name: str, *args: JsonValue) -> Observation:
+    """Take one action, with all its arguments."""
+    return world.act(world.actions[name].bind(*args))
