@@ -94,13 +94,13 @@ class Pursuit:
             "features": dict(goals.features(action)),
             "horizon": _plain(goals.horizon(action)),
         }
-        begun = self._episode.actions
+        begun = len(self._episode.steps)
         try:
             done, reason = self._reach(action)
         except EpisodeOver as over:
-            steps = self._episode.steps
-            done = bool(steps) and self._episode.actions > begun and steps[-1].observation.accepted
-            self._record(known, begun, done, str(over))
+            last = self._episode.steps[begun:][-1:]
+            done = self._episode.world.ended and all(step.observation.accepted for step in last)
+            self._record(known, begun, done, last[0].observation.text if done and last else str(over))
             raise
         self._record(known, begun, done, reason)
         return Tried(goal, call_of(action), done, reason)
@@ -117,7 +117,7 @@ class Pursuit:
         return episode.steps[-1].observation.accepted, episode.steps[-1].observation.text
 
     def _record(self, known: dict[str, JsonValue], begun: int, done: bool, reason: str) -> None:
-        self._scope.record("goal", **known, actions=self._episode.actions - begun, done=done, reason=reason)
+        self._scope.record("goal", **known, actions=len(self._episode.steps) - begun, done=done, reason=reason)
 
 
 def _plain(number: float) -> float | None:
