@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from envs.goals import Features, Goals
 from envs.minecraft.deeds import Refused, amounts, one_kind, recipe_for, reckon
+from envs.minecraft.known import known_goals
 from envs.minecraft.nature import PICKAXES, Source, source_of, sources_giving
 from envs.minecraft.recipes import RECIPES, Recipe
 from envs.minecraft.sight import distance_word
@@ -85,6 +86,10 @@ class MinecraftGoals(Goals):
         except Refused:
             return 0.0
         return float(self.world.ticks_for(deed))
+
+    def known(self) -> Sequence[Action]:
+        """One of each thing from each source, each recipe once, and what can be worn or held."""
+        return known_goals()
 
 
 def _from(source: Source, item: str, count: int, goal: Action) -> Action:
