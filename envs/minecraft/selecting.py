@@ -58,6 +58,10 @@ class MinecraftGoals(Goals):
         made = [_by(recipe, count) for recipe in RECIPES.get(given, ()) if _gathered(recipe)]
         return (goal, *others, *made)
 
+    def known(self) -> Sequence[Action]:
+        """One of each thing from each source, each recipe once, and what can be worn or held."""
+        return known_goals()
+
     def features(self, goal: Action) -> Features:
         """What the agent sees and knows: the goal, the place, and when and how far off its source was last seen."""
         body, item, count = self.world.body, *_named(goal)
@@ -86,10 +90,6 @@ class MinecraftGoals(Goals):
         except Refused:
             return 0.0
         return float(self.world.ticks_for(deed))
-
-    def known(self) -> Sequence[Action]:
-        """One of each thing from each source, each recipe once, and what can be worn or held."""
-        return known_goals()
 
 
 def _from(source: Source, item: str, count: int, goal: Action) -> Action:
