@@ -17,6 +17,7 @@ SHIPPED: Mapping[str, str] = {
     "minecraft": "envs.minecraft:Minecraft",
     "miniwob": "envs.miniwob:Miniwob",
     "tabletop": "envs.tabletop:Tabletop",
+    "textcraft": "envs.textcraft:Textcraft",
     "toy": "envs.toy:Toy",
 }
 

@@ -32,6 +32,7 @@ LONGEST = 200
 UNCLEAR = "unclear"
 JSON_NAMES = "null, true, false = None, True, False"
 """Planners write these, too."""
+_FILLING = frozenset("a an the of from with without using in on at to by for agent none null step tool".split())
 _MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
 _NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
 
@@ -63,21 +64,24 @@ def goal_surface(world: Environment) -> Surface:
 
 
 def nearest(text: str, known: Sequence[Action]) -> Action | None:
-    """The known goal that reads most like a text, the first of several; None if none is like it."""
-    wanted = _words(text[:LONGEST])
-    matcher = SequenceMatcher(b=wanted, autojunk=False)
+    """The known goal that reads most like a text, the first of several; None if none is like it.
+
+    A goal reads as its name with all its arguments, or with the first alone: "craft a stick", "craft stick of planks".
+    """
+    matcher = SequenceMatcher(b=_words(text[:LONGEST]), autojunk=False)
     best, found = ALIKE, None
     for action in known:
-        matcher.set_seq1(_words(str(action)))
-        if matcher.real_quick_ratio() >= best and matcher.quick_ratio() >= best and matcher.ratio() > best:
-            best, found = matcher.ratio(), action
+        for form in (_words(f"{action.name} {action.args[:1]}"), _words(str(action))):
+            matcher.set_seq1(form)
+            if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and matcher.ratio() > best:
+                best, found = matcher.ratio(), action
     return found
 
 
 def _words(text: str) -> str:
     """The words of a text in one order, so that only their choice counts."""
     words = re.findall(r"[^\W_]+", text.partition("#")[0].lower())
-    return " ".join(sorted(word for word in words if word not in (AGENT, "none", "null", "step")))
+    return " ".join(sorted(word for word in words if word not in _FILLING))
 
 
 def collect(episode: Episode, role: str, reply: str) -> tuple[Goal, ...]:

@@ -19,6 +19,8 @@ CRAFTING = {None: 10, TABLE: 30}
 SMELTING = 200
 """Ticks for one item in the furnace."""
 WEARING = 10
+MOST = 36 * 64
+"""What an inventory has room for."""
 
 
 class Refused(Exception):
@@ -116,13 +118,13 @@ def one_kind(obj: JsonValue) -> tuple[str, int]:
 
 
 def amounts(given: JsonValue, what: str) -> dict[str, int]:
-    """Names with whole counts of at least one. Raises Refused."""
+    """Names with whole counts, of at least one and at most what an inventory holds. Raises Refused."""
     if not isinstance(given, dict):
         raise Refused(f'{what} must be written like {{"log": 3}}, not {given!r}')
     counts: dict[str, int] = {}
     for name, count in given.items():
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise Refused(f"{what} must be counted in whole numbers from 1 on; {name} has {count!r}")
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
+            raise Refused(f"{what} must be counted in whole numbers from 1 to {MOST}; {name} has {count!r}")
         counts[name] = count
     return counts
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from envs.goals import Features, Goals
 from envs.minecraft.deeds import Refused, amounts, one_kind, recipe_for, reckon
+from envs.minecraft.known import known_goals
 from envs.minecraft.nature import PICKAXES, Source, source_of, sources_giving
 from envs.minecraft.recipes import RECIPES, Recipe
 from envs.minecraft.sight import distance_word
@@ -59,6 +60,10 @@ class MinecraftGoals(Goals):
         others = [_from(other, given, count, goal) for other in sources_giving(given) if other is not source]
         made = [_by(recipe, count) for recipe in RECIPES.get(given, ()) if _gathered(recipe)]
         return (goal, *others, *made)
+
+    def known(self) -> Sequence[Action]:
+        """One of each thing from each source, each recipe once, and what can be worn or held."""
+        return known_goals()
 
     def features(self, goal: Action) -> Features:
         """What the agent sees and knows: the goal, the place, and when and how far off its source was last seen."""

@@ -93,7 +93,7 @@ def _at_least(spot: Spot, site: Site) -> float:
 
 
 def _below(layout: Layout, spot: Spot, source: Source) -> Leg:
-    """To the first stone below (or the first soil: where the agent stands, or up at the surface)."""
+    """Down to the stone, if the agent is not there yet; up to the surface for soil."""
     if source is STONE:
         depth = max(spot.depth, layout.soil(spot.x, spot.y))
         return Leg(spot._replace(depth=depth, tick=spot.tick + (depth - spot.depth) * SOIL), 0)

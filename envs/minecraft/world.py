@@ -114,9 +114,9 @@ class Minecraft(Environment):
 
     @action('agent.mine({"log": 3}) -> "You mine 3 log. Inventory: 3 log."')
     def mine(self, obj: dict[str, int], tool: str | None = None) -> Observation:
-        """Walk to the nearest source of one kind of block and mine so many. ``tool`` is the tool that it takes, which
-        must be held: for stone and coal any pickaxe, for iron a stone one or better, and so on; logs, sand and plants
-        take none. A bare log is an oak's; birch_log, acacia_log and so on name other trees, and all give log."""
+        """Walk to the nearest source of one kind of block and mine so many. ``tool`` is the tool that this takes, which
+        must be held; logs, sand and plants take none. A bare log is an oak's; birch_log, acacia_log and so on name
+        other trees, and all give log."""
         return self._do("mine", obj, tool)
 
     @action('agent.kill({"wool": 1}) -> "You kill 1 sheep. Inventory: 1 wool, 1 mutton."')

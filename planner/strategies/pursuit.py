@@ -41,6 +41,8 @@ class Pursued(NamedTuple):
 
     tried: Sequence[Tried]
     left: Sequence[Goal]
+    controlled: bool = False
+    """Whether a controller reached the goals: then what it said of them is all that is known of what it saw."""
 
     @property
     def failed(self) -> Tried | None:
@@ -71,7 +73,7 @@ class Pursuit:
         while left and (not tried or tried[-1].done):
             choice = self._choice([goal.action for goal in left])
             tried.append(self._try(left.pop(choice.chosen.place), choice))
-        return Pursued(tried, left)
+        return Pursued(tried, left, controlled=not self._episode.world.goals.direct)
 
     def _choice(self, left: Sequence[Action]) -> Choice:
         if self._selector is None:
@@ -92,13 +94,13 @@ class Pursuit:
             "features": dict(goals.features(action)),
             "horizon": _plain(goals.horizon(action)),
         }
-        begun = self._episode.actions
+        begun = len(self._episode.steps)
         try:
             done, reason = self._reach(action)
         except EpisodeOver as over:
-            steps = self._episode.steps
-            done = bool(steps) and self._episode.actions > begun and steps[-1].observation.accepted
-            self._record(known, begun, done, str(over))
+            last = self._episode.steps[begun:][-1:]
+            done = self._episode.world.ended and all(step.observation.accepted for step in last)
+            self._record(known, begun, done, last[0].observation.text if done and last else str(over))
             raise
         self._record(known, begun, done, reason)
         return Tried(goal, call_of(action), done, reason)
@@ -115,7 +117,7 @@ class Pursuit:
         return episode.steps[-1].observation.accepted, episode.steps[-1].observation.text
 
     def _record(self, known: dict[str, JsonValue], begun: int, done: bool, reason: str) -> None:
-        self._scope.record("goal", **known, actions=self._episode.actions - begun, done=done, reason=reason)
+        self._scope.record("goal", **known, actions=len(self._episode.steps) - begun, done=done, reason=reason)
 
 
 def _plain(number: float) -> float | None:
