@@ -168,7 +168,10 @@ class Environment(ABC):
         return ""
 
     def scene(self) -> str:
-        """The first observation without the goal: for whoever works on a part of the task. By default all of it."""
+        """What stays true of the first observation, without the goal: for whoever works on a part of the task.
+
+        By default all of it.
+        """
         return self._first.text
 
     @property

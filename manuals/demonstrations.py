@@ -1,8 +1,10 @@
 """Demonstrations: what a planning method shows its models of a world, as files of a library.
 
 ``WORLD/demonstrations/NAME.md`` is shown for every task, ``WORLD/demonstrations/NAME/TYPE.md`` for those of one type.
+Comments in them (``<!-- ... -->``) are not shown: they name the task that an example plays.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,6 +15,7 @@ from manuals.library import SHIPPED
 from planner import Memory, Recall
 
 FOLDER = "demonstrations"
+_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 class Demonstrating:
@@ -41,6 +44,6 @@ class Demonstrating:
 @cache
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return _COMMENT.sub("", path.read_text(encoding="utf-8")).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise BadKnowledge(f"the demonstration {path} cannot be read: {error}") from error

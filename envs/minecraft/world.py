@@ -58,7 +58,11 @@ class Minecraft(Environment):
     def versions(self) -> Mapping[str, str]:
         """Options, recipes, and where the world is not the game."""
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
-        return {**options, "recipes": f"Minecraft {VERSION}", "deviation": "quartz is minable in ordinary ground"}
+        return {
+            **options,
+            "recipes": f"Minecraft {VERSION}, from minedojo 0.1",
+            "deviation": "quartz is minable in ordinary ground",
+        }
 
     @property
     def goals(self) -> Goals:
@@ -87,11 +91,11 @@ class Minecraft(Environment):
             int(str(task.params["ticks"])) if parallel else tasks.GROUPS[task.type].ticks
         )
         self._body.look(self._layout)
-        return Observation(f"{self.scene()} Your task is to: {task.goal}.")
+        return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """The place and the inventory, without the goal."""
-        return f"You are in Minecraft, with an {GIVEN_TOOL} in hand. {self.state()}"
+        """Nothing but where one is: inventory and place change, and are told by ``state``."""
+        return f"You are in Minecraft, with an {GIVEN_TOOL} in hand."
 
     def state(self) -> str:
         """Inventory, what is worn, the place, what is in sight, and the time."""

@@ -215,11 +215,11 @@ def test_a_snapshot_is_quick_and_complete() -> None:
     walk(world, TO_DIAMOND[:6])
     snapshot, state = world.snapshot(), world.state()
     rest = walk(world, TO_DIAMOND[6:])
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(100):
         world.restore(snapshot)
         world.snapshot()
-    assert (time.perf_counter() - started) / 200 < 0.001
+    assert (time.process_time() - started) / 200 < 0.001
     assert world.state() == state
     assert walk(world, TO_DIAMOND[6:]) == rest
 
@@ -236,15 +236,15 @@ def test_there_are_ten_thousand_steps_in_a_second() -> None:
     """Half of that is asked for here, on a machine that does other things too."""
     world = begun()
     assert world.task is not None
-    started, steps = time.perf_counter(), 0
+    started, steps = time.process_time(), 0
     for _ in range(100):
         world.reset(world.task)
         steps += len(walk(world, TO_DIAMOND))
-    assert steps / (time.perf_counter() - started) > 5_000
+    assert steps / (time.process_time() - started) > 5_000
 
 
 def test_the_recipes_and_the_deviation_are_stated() -> None:
     versions = begun(durability=True).versions()
-    assert versions["recipes"] == "Minecraft 1.11.2"
+    assert versions["recipes"] == "Minecraft 1.11.2, from minedojo 0.1"
     assert "quartz" in versions["deviation"]
     assert versions["durability"] == "True"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from envs import MissingRequirement, Selection, load_world
+from envs.registry import SHIPPED
 from manuals import ProcedureLibrary
 from planbook.config import Config
 from planbook.lanes import Hosting
@@ -14,7 +15,7 @@ from planbook.runner import recorded_endings, run_tasks
 from planner import read_procedure
 from tests.browser import need_browser
 
-WORLDS = ("alfworld", "miniwob", "toy")
+WORLDS = sorted(SHIPPED)
 
 
 def unsolved(env: str, selection: Selection, folder: Path) -> list[str]:

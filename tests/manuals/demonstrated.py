@@ -1,0 +1,104 @@
+"""The examples in executors' demonstrations, read and played.
+
+An example is a section with a comment ``<!-- task: ID -->``, and ``<!-- before: CODE -->`` if something was done in the
+world before it. Then come the first observation (for whole tasks), ``Where things stand:`` and ``Piece of work:``, and
+the replies, each with what happened.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from envs import Selection, load_world
+from planner import Ending, Episode, MemoryJournal, Terms, play
+from planner.asking import Roles
+from planner.models.scripted import ScriptedModel
+from planner.strategies import Options
+from planner.strategies.executor import EXECUTOR, ExecutorOptions, Subtask, execute
+from sandbox import Sandbox
+
+_TASK = re.compile(r"<!-- task: (\S+) -->\n")
+_BEFORE = re.compile(r"<!-- before:\n(.*?)-->\n", re.DOTALL)
+_GIVEN = re.compile(
+    r"(?P<scene>.*?)(?:^Where things stand: (?P<handed>[^\n]*)\n+)?^Piece of work: (?P<work>[^\n]*)\n+(?P<rest>.*)",
+    re.DOTALL | re.MULTILINE,
+)
+_TURN = re.compile(r"(?P<reply>.*?```python\n.*?\n```)\n\nWhat happened:\n(?P<happened>.*?)(?:\n\n|\n*\Z)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One example. ``happened`` is what its text says of each reply."""
+
+    title: str
+    task: str
+    before: str
+    scene: str
+    handed: str
+    work: str
+    replies: tuple[str, ...]
+    happened: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of an example. ``told`` is what was really said of each reply."""
+
+    ending: Ending
+    scene: str
+    handed: str
+    told: tuple[str, ...]
+
+
+def examples(path: Path) -> Iterator[Example]:
+    """The examples of a file, in order."""
+    for section in re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        title, _, body = section.partition("\n")
+        task, before = _TASK.search(body), _BEFORE.search(body)
+        given = _GIVEN.fullmatch(_BEFORE.sub("", _TASK.sub("", body)))
+        assert task, f"{path}: the example {title!r} names no task"
+        assert given, f"{path}: the example {title!r} has no piece of work"
+        turns = list(_TURN.finditer(given["rest"]))
+        assert "".join(turn[0] for turn in turns).strip() == given["rest"].strip(), f"{path}: {title}"
+        yield Example(
+            title=title,
+            task=task[1],
+            before=before[1] if before else "",
+            scene=given["scene"].strip(),
+            handed=given["handed"] or "",
+            work=given["work"],
+            replies=tuple(turn["reply"] for turn in turns),
+            happened=tuple(turn["happened"] for turn in turns),
+        )
+
+
+def played(sandbox: Sandbox, world_name: str, example: Example) -> Played:
+    """Let an executor play an example that says just what the example has it say."""
+    world_class = load_world(world_name)
+    [task] = world_class.select(Selection(ids=(example.task,)))
+    model, handed = ScriptedModel(example.replies), list[str]()
+
+    def strategy(episode: Episode, options: object) -> None:
+        if example.before:
+            episode.run(example.before, source="before")
+        handed.append(_handed(episode))
+        subtask = Subtask(text=example.work, handed=handed[0])
+        execute(episode, subtask, ExecutorOptions(), len(example.replies))
+
+    with closing(world_class()) as world:
+        terms = Terms(actions=world_class.action_limit)
+        roles = Roles(lambda role: model, {})
+        episode = Episode(task, world, sandbox, MemoryJournal(), terms=terms, roles=roles)
+        ending = play(episode, strategy, Options())
+        told = tuple(cell.feedback.text for cell in episode.cells if cell.source == EXECUTOR)
+        return Played(ending, episode.observation.text, handed[0], told)
+
+
+def _handed(episode: Episode) -> str:
+    """What the executor would have been told of the work done before it."""
+    if episode.world.hands_on == "state":
+        return episode.world.state()
+    last = episode.steps[-1] if episode.steps else None
+    return f"agent.{last.action} -> {last.observation.text}" if last else ""

@@ -1,0 +1,230 @@
+"""The demonstrations that ship: their code passes the check, their plans are read, and what they quote is true."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from envs import Selection, Task, load_world
+from manuals.demonstrations import FOLDER, Demonstrating
+from manuals.library import SHIPPED
+from manuals.start import starts
+from planner import NoMemory, Outcome, checked_functions, plan_attributes
+from planner.models.tokens import estimate_tokens
+from planner.order import read_decomposition
+from planner.strategies.adapt import PLANNING, PLANNING_DETAILED
+from planner.strategies.executor import DEMONSTRATIONS
+from sandbox import Sandbox
+from sandbox.check import check
+from sandbox.reading import bound_names
+from tests.manuals.demonstrated import Example, examples, played
+
+FILES = sorted(SHIPPED.glob(f"*/{FOLDER}/**/*.md"))
+MOST_TOKENS = {"atomic": 1600, "common": 1200, "task": 900, PLANNING: 900, PLANNING_DETAILED: 900}
+WHOLE = ("common", "task")
+"""The demonstrations that show whole tasks."""
+
+
+def world_of(path: Path) -> str:
+    return path.relative_to(SHIPPED).parts[0]
+
+
+def name_of(path: Path) -> str:
+    """What a method asks for it by: ``task`` for task/TYPE.md."""
+    return path.relative_to(SHIPPED).parts[2].removesuffix(".md")
+
+
+def label(path: Path) -> str:
+    return "-".join(path.relative_to(SHIPPED).with_suffix("").parts[0::2] + path.parts[-1:])
+
+
+def finish(done: bool, note: str = "") -> None:
+    """As the executor's code sees it."""
+
+
+@cache
+def shown(path: Path) -> str:
+    """A file as prompts have it."""
+    world_name, name = world_of(path), name_of(path)
+    task = Task(id="any", env=world_name, split="any", type=path.stem, goal="any")
+    return Demonstrating(NoMemory(), (name,)).recall(task).demonstrations[name]
+
+
+executors = pytest.mark.parametrize("path", [path for path in FILES if name_of(path) in DEMONSTRATIONS], ids=label)
+planners = pytest.mark.parametrize("path", [path for path in FILES if name_of(path) not in DEMONSTRATIONS], ids=label)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as shared:
+        yield shared
+
+
+def is_shortened(quoted: str, real: str) -> bool:
+    """Whether a text is another one with pieces left out, each marked by three dots."""
+    return re.fullmatch(".*?".join(map(re.escape, quoted.split("..."))), real, re.DOTALL) is not None
+
+
+def without_state(feedback: str) -> str:
+    return re.sub(r"\nCurrent state: .*", "", feedback)
+
+
+def codes(text: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def plans(text: str) -> list[str]:
+    return re.split(r"^## To take apart: .*\n", text, flags=re.MULTILINE)[1:]
+
+
+def test_every_world_of_the_methods_has_what_an_executor_and_a_planner_need() -> None:
+    have = {(world_of(path), name_of(path)) for path in FILES}
+    needed = {(world_of(path), name) for path in FILES for name in ("atomic", PLANNING)}
+    assert needed <= have
+    assert {("alfworld", "common"), ("alfworld", "task"), ("textcraft", "common")} <= have
+    types = {path.stem for path in FILES if name_of(path) == "task" and world_of(path) == "alfworld"}
+    assert types == set(load_world("alfworld").types)
+
+
+@pytest.mark.parametrize("path", FILES, ids=label)
+def test_it_is_named_as_a_method_asks_for_it_and_is_short(path: Path) -> None:
+    assert name_of(path) in MOST_TOKENS
+    assert estimate_tokens(shown(path)) <= MOST_TOKENS[name_of(path)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=label)
+def test_comments_are_not_shown(path: Path) -> None:
+    assert "<!--" not in shown(path)
+    assert "-->" not in shown(path)
+    assert shown(path)
+
+
+@executors
+def test_the_code_passes_the_check(path: Path) -> None:
+    world = load_world(world_of(path))
+    functions = {**checked_functions(world), "finish": finish}
+    found = list(examples(path))
+    assert sum(len(example.replies) for example in found) == len(codes(shown(path))) > 0
+    for example in found:
+        names = bound_names(world.helpers) | {"task"}
+        for code in codes("\n".join(example.replies)):
+            assert check(code, functions, attributes=plan_attributes(world), names=names) == []
+            names |= bound_names(code)
+
+
+@executors
+def test_what_it_quotes_is_what_the_world_says(sandbox: Sandbox, path: Path) -> None:
+    for example in examples(path):
+        result = played(sandbox, world_of(path), example)
+        assert len(result.told) == len(example.replies), example.title
+        assert is_shortened(example.handed, result.handed), result.handed
+        assert is_shortened(example.scene or "...", _scene(result.scene)), result.scene
+        for quoted, real in zip(example.happened, result.told, strict=True):
+            assert is_shortened(quoted, without_state(real)), f"{example.title}: {real}"
+        if name_of(path) in WHOLE:
+            assert result.ending.outcome is Outcome.DIRECT_SUCCESS, example.title
+
+
+def _scene(first: str) -> str:
+    """A first observation without the task."""
+    return re.split(r"\n+(?:Your task is to|Goal): ", first)[0]
+
+
+@executors
+def test_what_is_quoted_says_how_the_work_ended(path: Path) -> None:
+    ends = [example.happened[-1].split("\n")[-1] for example in examples(path)]
+    if name_of(path) in WHOLE:
+        assert set(ends) == {"The world's episode is over."}
+    else:
+        assert set(ends) == {"finish(True) ...", "finish(False) ..."}, "one fails, and says so"
+
+
+@executors
+def test_no_task_that_one_gets_without_asking_is_an_example(path: Path) -> None:
+    assert usual_tasks(world_of(path)).isdisjoint(example.task for example in examples(path))
+
+
+@cache
+def usual_tasks(world_name: str) -> set[str]:
+    selections = {"alfworld": Selection(split="generated"), "textcraft": Selection(split="test")}
+    return {task.id for task in load_world(world_name).tasks(selections.get(world_name, Selection()))}
+
+
+@planners
+def test_every_plan_is_read_and_thought_about(path: Path) -> None:
+    found = plans(shown(path))
+    assert len(found) == shown(path).count("Execution Order:") > 0
+    for plan in found:
+        read = read_decomposition(plan)
+        assert "# Think: " in read.thought
+        assert list(read.steps) == list(range(1, len(read.steps) + 1))
+
+
+def test_plans_have_all_three_shapes_of_an_order() -> None:
+    for world_name in ("alfworld", "toy"):
+        expressions = [
+            read_decomposition(plan).expression
+            for path in FILES
+            if world_of(path) == world_name and name_of(path) == PLANNING
+            for plan in plans(shown(path))
+        ]
+        shapes = {(" and achieve" in text or "and (" in text, " or achieve" in text) for text in expressions}
+        assert {(True, False), (True, True)} <= shapes
+
+
+def test_detailed_plans_are_longer_and_mix_operators() -> None:
+    paths = [path for path in FILES if (world_of(path), name_of(path)) == ("alfworld", PLANNING_DETAILED)]
+    detailed = [read_decomposition(plan) for path in paths for plan in plans(shown(path))]
+    assert detailed
+    assert all(len(plan.steps) > 5 for plan in detailed)
+    assert all(" and " in plan.expression and " or " in plan.expression for plan in detailed)
+
+
+def textcraft_files() -> list[Path]:
+    return [path for path in FILES if world_of(path) == "textcraft"]
+
+
+def test_textcraft_crafts_no_item_that_a_test_asks_for() -> None:
+    world = load_world("textcraft")
+    wanted = {str(task.params["target"]) for task in world.tasks(Selection(split="test"))}
+    for path in textcraft_files():
+        text = re.sub(r"^(craft \d+ .*|- .*)\n", "", shown(path), flags=re.MULTILINE)
+        crafted = set(re.findall(r"(?:craft|fetch)[^\w\n]+(?:\d+ )?([a-z]+(?: [a-z]+)*)", text))
+        assert not {item for item in wanted for name in crafted if re.match(rf"{item}\b", name)}
+
+
+def test_textcraft_plans_craft_once_and_keep_the_counts_of_the_command() -> None:
+    [path] = [path for path in textcraft_files() if name_of(path) == PLANNING]
+    commands = re.findall(r"^craft (\d+ .*) using (.*)$", shown(path), re.MULTILINE)
+    assert commands
+    for plan in plans(shown(path)):
+        *fetches, last = read_decomposition(plan).steps.values()
+        assert all(re.match(r"fetch \d+ [a-z ]+$", step) for step in fetches)
+        assert re.match("craft ", last)
+        [needs] = [needs for made, needs in commands if f"{made} using " in last]
+        given = last.split(" using ")[1]
+        assert re.findall(r"\d+", given) == re.findall(r"\d+", needs)
+
+
+@pytest.mark.parametrize("world_name", ["minecraft", "textcraft"])
+def test_what_is_shown_of_a_world_without_scenes_is_no_task_of_its_tests(world_name: str) -> None:
+    world = load_world(world_name)
+    splits = set(world.splits) - {"example"}
+    goals = {task.goal for split in splits for task in world.tasks(Selection(split=split))}
+    text = "".join(shown(path) for path in FILES if world_of(path) == world_name)
+    shown_goals = set(re.findall(r"^(?:Piece of work|## To take apart): (.*)", text, re.MULTILINE))
+    assert len(shown_goals) > 5
+    assert goals.isdisjoint(shown_goals)
+
+
+def example_tasks() -> list[tuple[str, Example]]:
+    return [(world_of(path), one) for path in FILES if name_of(path) in DEMONSTRATIONS for one in examples(path)]
+
+
+def test_no_example_is_one_that_building_starts_from() -> None:
+    for world_name, example in example_tasks():
+        for name in starts(world_name):
+            start = (SHIPPED / world_name / "start" / name / "example.md").read_text(encoding="utf-8")
+            assert f"<!-- task: {example.task} -->" not in start
