@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
 from planbook.arguments import Asked, by_role
+from planbook.beside import Tested, show_beside
 from planbook.commands import RUNS, play
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
 from planbook.lanes import Hosting
@@ -15,7 +16,6 @@ from planbook.learning.curve import Curve, play_curve
 from planbook.learning.stages import export_manuals
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.state import learnt_in
-from planbook.papers import Comparison, compare, lines, tables
 from planbook.printing import console, spending
 from planbook.run import Run, new_folder
 from planbook.summary import Summary
@@ -26,12 +26,6 @@ BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
 """Where seeds are drawn from, in worlds that make their tasks from seeds: building and testing share none."""
 TEST_TASKS_PER_TYPE = 6
 LEARNERS = ("builder", "consolidator")
-
-
-class Tested(Summary):
-    """The object that ends the standard output of ``test --table --json``; no table for a world that no paper has."""
-
-    table: Comparison | None
 
 
 class Formulated(BaseModel):
@@ -84,20 +78,6 @@ def test_config(planner: str | None, asked: Asked) -> Config:
         asked = asked.model_copy(update={"library": LEARNT_LIBRARY})
     drawn = asked.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
     return drawn.config(planner, ablated_options(planner, asked.without))
-
-
-def show_beside(config: Config, summary: Summary, *, as_json: bool) -> Comparison | None:
-    """Print a test run's figures beside the paper's, or that there are none."""
-    out = console(as_json)
-    compared = compare(config, summary)
-    if compared is None:
-        out.print(f"The paper has no figures for {config.world.name}; it has them for alfworld and miniwob.")
-        return None
-    for table in tables(compared):
-        out.print(table)
-    for line in lines(compared):
-        out.print(line, markup=False, soft_wrap=True)
-    return compared
 
 
 def formulate(

@@ -12,9 +12,24 @@ from pydantic import BaseModel
 from planbook import __version__, bench, building, commands, errors, inspection, rulebook
 from planbook import demo as demonstration
 from planbook.arguments import Asked, budget_of, counts_of, learning_of
+from planbook.beside import with_table
 from planbook.lanes import Hosting
 from planbook.learning.cost import show_cost
-from planbook.options import AFTER, ASKING, BUILDING, CURVE, JSON, LIBRARY, RUN, SPENDING, TASKS, TERMS, WORLD, options
+from planbook.options import (
+    AFTER,
+    ASKING,
+    BUILDING,
+    CURVE,
+    JSON,
+    LIBRARY,
+    RUN,
+    SPENDING,
+    TABLE,
+    TASKS,
+    TERMS,
+    WORLD,
+    options,
+)
 from planbook.printing import ERRORS
 from planbook.report import report_runs
 
@@ -50,8 +65,9 @@ def demo(out: Path | None, as_json: bool, **given: Any) -> int:
 @click.option("--planner", default="procedures", help="The planning method.")
 @options(WORLD, TASKS, TERMS, LIBRARY, AFTER, ASKING, SPENDING, RUN)
 @click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
+@TABLE
 @JSON
-def run(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:
+def run(planner: str, resume: Path | None, table: bool, as_json: bool, **given: Any) -> int:
     """Play tasks of a world with a planning method."""
     hosting = _hosting(given)
     if resume is not None:
@@ -60,7 +76,7 @@ def run(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:
     else:
         asked = Asked(**given)
         code, summary = commands.play(asked.config(planner), asked.out, hosting, as_json=as_json)
-    return _answer(code, summary, as_json)
+    return _answer(code, with_table(summary, as_json=as_json) if table else summary, as_json)
 
 
 @planbook.command()
@@ -96,7 +112,7 @@ def formulate(run: Path, models: tuple[str, ...], tokens: int | None, as_json: b
 @planbook.command()
 @click.option("--planner", default=None, help="The planning method; without a model, the stored procedures.")
 @options(WORLD, TASKS, TERMS, LIBRARY, CURVE, ASKING, SPENDING, RUN)
-@click.option("--table", is_flag=True, help="Print the paper's figures beside.")
+@TABLE
 @JSON
 def test(planner: str | None, table: bool, after: str, as_json: bool, **given: Any) -> int:
     """Play test tasks with what was learnt, and nothing is learnt from them."""
@@ -203,7 +219,7 @@ def _answer(code: int, result: BaseModel | dict[str, Any], as_json: bool) -> int
 def _only_with_a_run(what: str, parameter: str) -> None:
     """Refuse options that a recorded run answers itself. Raises BadArgument."""
     context = click.get_current_context()
-    allowed = {parameter, "jobs", "allow_missing", "budgets", "prices", "as_json"}
+    allowed = {parameter, "jobs", "allow_missing", "budgets", "prices", "table", "as_json"}
     given = [
         name
         for name in context.params

@@ -13,6 +13,7 @@ from envs import Task
 from planbook import errors
 from planbook.arguments import Asked
 from planbook.config import Config
+from planbook.deeds import deeds_in
 from planbook.divergence import Comparison, Sameness, replay_run
 from planbook.lanes import Hosting
 from planbook.learning.ablations import check_ablations
@@ -28,6 +29,7 @@ from planbook.printing import (
     counted,
     episode_line,
     failure_lines,
+    method_parts,
     progress,
     spending,
     spending_lines,
@@ -106,11 +108,12 @@ def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None =
     finally:
         run.stand_up()
     seconds = time.monotonic() - begun
-    summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), run.meter.spent)
+    spent, deeds = run.meter.spent, deeds_in(run.store)
+    summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), spent, deeds)
     out = console(as_json)
     out.print(summary_table(summary, title))
-    for line in (*failure_lines(summary), *spending_lines(summary)):
-        out.print(line, markup=False, soft_wrap=True)
+    for part in (*method_parts(summary), *failure_lines(summary), *spending_lines(summary)):
+        out.print(part, markup=False, soft_wrap=isinstance(part, str))
     if run.config.learning:
         _show_learnt(run, out)
     out.print(f"{summary.seconds:.1f} s; everything is in {summary.run}", soft_wrap=True)

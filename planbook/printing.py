@@ -1,15 +1,17 @@
 """What a command prints for people: tables and progress, on standard error where JSON takes standard output."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from planbook.goals import pursuit_lines
 from planbook.run import Entry
 from planbook.statistics import wilson
+from planbook.subtasks import audit_table, decomposition_lines
 from planbook.summary import Summary
 from planbook.telling import TELL, tell
 from planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
@@ -78,6 +80,15 @@ def spending(spent: Spent, budget: Budget) -> str:
     elif spent.money:
         parts.append(f"${spent.money:.2f}{_of(budget.money)}")
     return ", ".join(parts)
+
+
+def method_parts(summary: Summary) -> Iterator[Table | str]:
+    """What there is to say of a method that gives sub-tasks or pursues goals."""
+    if summary.subtasks is not None:
+        yield audit_table(summary.subtasks)
+        yield from decomposition_lines(summary.subtasks)
+    if summary.goals is not None:
+        yield from pursuit_lines(summary.goals)
 
 
 def spending_lines(summary: Summary) -> Iterable[str]:

@@ -6,7 +6,10 @@ from statistics import mean, stdev
 
 from pydantic import BaseModel, Field
 
+from planbook.deeds import Deeds
+from planbook.goals import Pursuit, pursuit
 from planbook.run import Entry
+from planbook.subtasks import Decomposition, decomposition
 from planner import Ending, Outcome, Spent
 
 TYPE_SOLVED = "type_solved"
@@ -38,6 +41,10 @@ class Summary(BaseModel):
     completion_tokens: int = 0
     money: float | None = 0.0
     """US dollars; None where a price is unknown."""
+    subtasks: Decomposition | None = None
+    """Of a method that gives sub-tasks to executors (ADaPT)."""
+    goals: Pursuit | None = None
+    """Of a method that pursues goals (DEPS)."""
     seconds: float
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
@@ -56,10 +63,15 @@ class Summary(BaseModel):
 
 
 def summarise(
-    entries: Sequence[Entry], endings: Mapping[int, Ending], seconds: float, run: str, spent: Spent | None = None
+    entries: Sequence[Entry],
+    endings: Mapping[int, Ending],
+    seconds: float,
+    run: str,
+    spent: Spent | None = None,
+    deeds: Deeds | None = None,
 ) -> Summary:
     """Count the endings of a run; an episode without one counts as NOT_RUN. Those left out on purpose do not count."""
-    spent = spent or Spent()
+    spent, deeds = spent or Spent(), deeds or Deeds()
     all_entries = [(entry, endings.get(entry.index, NOT_PLAYED)) for entry in entries]
     ended = [(entry, ending) for entry, ending in all_entries if ending.cause != TYPE_SOLVED]
     types = sorted({entry.task.type for entry in entries})
@@ -84,6 +96,8 @@ def summarise(
         left_out=len(all_entries) - len(ended),
         repeats=repeats,
         solved_by_repeat=tuple(_solved(e for entry, e in ended if entry.repeat == number) for number in range(repeats)),
+        subtasks=decomposition(deeds, ended),
+        goals=pursuit(deeds, ended),
         seconds=round(seconds, 3),
         run=run,
         broken_messages={entry.task.id: e.message for entry, e in ended if e.outcome is Outcome.BROKEN},

@@ -69,14 +69,14 @@ class Played:
 def played(config: Config, summary: Summary) -> Played:
     """Look up what the run and its library hold. Raises BadRun, BadKnowledge."""
     with closing(Run.open(Path(summary.run))) as run:
-        models = _asked(run)
+        models = models_asked(run)
     library = config.library_folder
     if not (library / CONFIG_FILE).exists():
         known = [read_knowledge(library, config.world, config.world_options)]
         return Played(config, summary, models, None, (), _formulated(known), _known(config, library))
     with closing(Run.open(library)) as built:
         known = [with_manual(built, group, state) for group, state in learnt_in(built, config.after).items()]
-        return Played(config, summary, models, built.config, _asked(built), _formulated(known), config.after != 0)
+        return Played(config, summary, models, built.config, models_asked(built), _formulated(known), config.after != 0)
 
 
 def _formulated(known: list[Knowledge]) -> bool:
@@ -91,7 +91,7 @@ def _known(config: Config, library: Path) -> bool:
     return bool(known.rules or known.skills or known.reflections)
 
 
-def _asked(run: Run) -> tuple[str, ...]:
+def models_asked(run: Run) -> tuple[str, ...]:
     """The models that answered; of a run in which none was asked, those that it names."""
     answered = [_name(event.body) for event in run.store.events(kind="ask")]
     return tuple(dict.fromkeys(answered)) or tuple(dict.fromkeys(run.config.models.values()))

@@ -6,7 +6,10 @@ from itertools import accumulate
 from math import floor, log10
 from pathlib import Path
 
+from planbook.config import Config
 from planbook.report.reading import Played, RunRead
+from planner import method
+from planner.strategies.adapt import AdaptOptions
 
 WIDTH, HEIGHT = 400, 230
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 34
@@ -14,6 +17,8 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 34
 MOST_POINTS = 400
 """Of one line; more cannot be told apart."""
 EPISODES, BUILDING_TASKS = "episodes, in the order in which they ended", "building tasks"
+BY_OPTION = {"d_max": "d_max, the level at which nothing is taken apart", "rounds": "rounds of planning anew"}
+"""Options of methods that success is drawn by, and what is counted along that (ADaPT, figure 4; DEPS, table 4)."""
 QUARTERS = ((0.0, "0%"), (0.25, "25%"), (0.5, "50%"), (0.75, "75%"), (1.0, "100%"))
 
 
@@ -72,32 +77,85 @@ def charts(runs: Sequence[RunRead]) -> list[Chart]:
 
 
 def learning_curves(runs: Sequence[RunRead]) -> list[Chart]:
-    """Success by building tasks, where some of the runs test what one building run knew after different numbers."""
+    """Success by building tasks, where some of the runs test what one building run knew after different numbers.
+
+    Likewise by an option of the method, where runs differ in nothing else.
+    """
+    drawn = [_curve("Success by building tasks", BUILDING_TASKS, _by_after(runs), _tested)]
+    for option, over in BY_OPTION.items():
+        drawn.append(_curve(f"Success by {option}", over, _by_option(runs, option), _played_by(option)))
+    return [chart for chart in drawn if chart is not None]
+
+
+Curve = Mapping[int, RunRead]
+"""Runs that are alike, by the number that differs."""
+
+
+def _by_after(runs: Sequence[RunRead]) -> list[Curve]:
     alike: dict[str, dict[int, RunRead]] = {}
     for run in runs:
         config = run.run.config
         if config.after is not None and run.episodes:
             alike.setdefault(config.model_copy(update={"after": None}).model_dump_json(), {})[config.after] = run
-    series = [(_tested(tests), _solved_after(tests)) for tests in alike.values() if len(tests) > 1]
+    return list(alike.values())
+
+
+def _by_option(runs: Sequence[RunRead], option: str) -> list[Curve]:
+    alike: dict[str, dict[int, RunRead]] = {}
+    for run in runs:
+        config = run.run.config
+        number = _number(config, option)
+        if number is not None and run.episodes:
+            others = {name: value for name, value in config.planner_options.items() if name != option}
+            same = config.model_copy(update={"planner_options": others})
+            alike.setdefault(same.model_dump_json(), {})[number] = run
+    return list(alike.values())
+
+
+def _number(config: Config, option: str) -> int | None:
+    """The option's number; where none was given, the one that the method takes then."""
+    options = method(config.planner).options.model_validate(config.planner_options)
+    if option == "d_max" and isinstance(options, AdaptOptions):
+        return options.deepest(config.env)
+    number = getattr(options, option, None)
+    return number if isinstance(number, int) else None
+
+
+def _curve(title: str, over: str, curves: Sequence[Curve], named: Callable[[Config], str]) -> Chart | None:
+    series = [(named(_config(alike)), _solved_at(alike)) for alike in curves if len(alike) > 1]
     if not series:
-        return []
+        return None
     scale = Scale(max(points[-1][0] for _, points in series), 1.0)
     lines = tuple(_drawn(name, points, scale, "{:.1%}".format) for name, points in series)
     up = tuple(Tick(scale.y(number), label) for number, label in QUARTERS)
-    return [Chart("Success by building tasks", lines, _across(scale), up, BUILDING_TASKS)]
+    return Chart(title, lines, _across(scale), up, over)
 
 
-def _tested(tests: Mapping[int, RunRead]) -> str:
-    """What the runs of one curve have in common."""
-    config = next(iter(tests.values())).run.config
+def _config(alike: Curve) -> Config:
+    return next(iter(alike.values())).run.config
+
+
+def _tested(config: Config) -> str:
+    """What the runs of a learning curve have in common."""
     left_out = (f"without {name}" for name in config.without)
     split = config.selection.split or ""
     return ", ".join(filter(None, (Path(config.library).name, config.title, *config.models.values(), *left_out, split)))
 
 
-def _solved_after(tests: Mapping[int, RunRead]) -> list[tuple[int, float]]:
-    summaries = {after: tests[after].summary() for after in sorted(tests)}
-    return [(after, summary.solved / max(summary.tasks, 1)) for after, summary in summaries.items()]
+def _played_by(option: str) -> Callable[[Config], str]:
+    """What the runs of a curve over an option have in common."""
+
+    def told(config: Config) -> str:
+        others = (f"{name} {value}" for name, value in config.planner_options.items() if name not in (option, "source"))
+        place = " ".join(filter(None, (config.env, config.selection.split)))
+        return ", ".join((config.title, place, *config.models.values(), *others))
+
+    return told
+
+
+def _solved_at(alike: Curve) -> list[tuple[int, float]]:
+    summaries = {number: alike[number].summary() for number in sorted(alike)}
+    return [(number, summary.solved / max(summary.tasks, 1)) for number, summary in summaries.items()]
 
 
 def _chart(

@@ -17,9 +17,10 @@ from markupsafe import Markup
 from planbook.printing import counted, harmless
 from planbook.report import tables
 from planbook.report.curves import HEIGHT, WIDTH, charts
+from planbook.report.items import Place
 from planbook.report.learnt import learnt_texts
 from planbook.report.reading import Played, RunRead
-from planbook.report.scopes import Place, told
+from planbook.report.scopes import told
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 PAGE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
@@ -54,7 +55,7 @@ def write_page(runs: Sequence[RunRead], out: Path, which: str | None) -> None:
 def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
     """What the template shows of a run."""
     shown, choice = tables.chosen(run, which)
-    anchor = f"run-{number}"
+    anchor, summary = f"run-{number}", run.summary()
 
     def read(played: Played) -> Place | None:
         """An episode cell by cell: read when its turn comes, and not kept."""
@@ -71,6 +72,9 @@ def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
         "charts": charts([run]),
         "settings": list(tables.settings(run.run.config.model_dump(mode="json"))),
         "choice": choice,
+        "subtasks": summary.subtasks,
+        "otherwise": tables.claimed_otherwise(run),
+        "goals": summary.goals,
         "read": read,
         "learnt": learnt_texts(run.run),
         "outside": told("", run.outside, f"{anchor}-outside"),

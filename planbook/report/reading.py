@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from envs import Task
+from planbook.deeds import Deeds
 from planbook.run import Entry, Run
 from planbook.runner import DIVERGED
 from planbook.spending import prices_from, spent_so_far
@@ -121,6 +122,8 @@ class RunRead:
     templates: Counter[str] = field(default_factory=Counter)
     versions: dict[str, str] = field(default_factory=dict)
     """What the world was made of, where it said so."""
+    deeds: Deeds = field(default_factory=Deeds)
+    """What its method recorded of its own."""
     first: float | None = None
     last: float | None = None
     """Seconds since 1970, of the first event that was played and of the last."""
@@ -140,7 +143,7 @@ class RunRead:
         endings = {index: self.episodes[index].ending for index in self.order}
         entries = [played.entry for played in self.episodes.values()]
         spent = spent_so_far(self.run.store.events(), prices_from(None))
-        return summarise(entries, endings, self.seconds, str(self.run.folder), spent)
+        return summarise(entries, endings, self.seconds, str(self.run.folder), spent, self.deeds)
 
     def events(self, played: Played) -> Iterator[Event]:
         """An episode's events, as many as there were when the run was read."""
@@ -159,6 +162,7 @@ def read_run(run: Run, name: str) -> RunRead:
 def _take(found: RunRead, event: Event) -> None:
     found.first = event.at if found.first is None else found.first
     found.last = max(event.at, found.last or 0.0)
+    found.deeds.take(event)
     if (event.scope, event.kind) == ("run", "versions"):
         found.versions.update({name: str(version) for name, version in event.body.items()})
     elif played := found.episodes.get(_index(event.scope)):

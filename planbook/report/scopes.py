@@ -5,121 +5,18 @@ Nothing here knows a planning method: whatever scope asks or acts stands where i
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 from envs import Task
+from planbook.deeds import Goal, Subtask
+from planbook.report.items import Asked, Began, Branch, Ended, Item, Noted, Place, Ran, Rewound, Said, Took, Tried
 from planbook.report.learnt import step_text
 from planbook.store import Event
+from planbook.subtasks import PLANNER
 from planner import Cell, Ending, Step
-from planner.surface import AGENT
 
 REPLY = "assistant"
-
-
-@dataclass
-class Took:
-    """One action; ``undone`` where a later rewind took it back."""
-
-    step: Step
-    undone: bool = False
-
-    @property
-    def call(self) -> str:
-        """As a plan writes it."""
-        return f"{AGENT}.{self.step.action}"
-
-
-@dataclass
-class Said:
-    """A message of a prompt. ``before`` is the anchor of the place where it stands in full, or empty."""
-
-    role: str
-    content: str
-    anchor: str
-    before: str
-
-
-@dataclass
-class Asked:
-    """One prompt and its reply, as the journal's ``ask`` row holds them."""
-
-    kind: ClassVar[str] = "asked"
-    anchor: str
-    row: Any
-    messages: list[Said]
-
-
-@dataclass
-class Ran:
-    """A run of plan code; ``cell`` is None where the record ends before the cell did."""
-
-    kind: ClassVar[str] = "ran"
-    number: int
-    steps: list[Took] = field(default_factory=list)
-    cell: Cell | None = None
-
-    @property
-    def faulty_lines(self) -> set[int | None]:
-        """The plan lines that the feedback names."""
-        return {fault.line for fault in self.cell.feedback.faults} | {self.cell.feedback.line} if self.cell else set()
-
-    @property
-    def printed_last(self) -> str:
-        """What the plan printed after its last step; what it printed before stands with the steps."""
-        return self.cell.feedback.output[sum(len(took.step.printed) for took in self.steps) :] if self.cell else ""
-
-
-@dataclass
-class Began:
-    """A reset of the world, and what was to be seen."""
-
-    kind: ClassVar[str] = "began"
-    task: Task
-    observation: str
-
-
-@dataclass
-class Rewound:
-    """The world was taken back to where ``steps`` actions of the round had been taken."""
-
-    kind: ClassVar[str] = "rewound"
-    steps: int
-
-
-@dataclass
-class Ended:
-    """The ending that was written."""
-
-    kind: ClassVar[str] = "ended"
-    ending: Ending
-
-
-@dataclass
-class Noted:
-    """Anything else that was recorded: its parts, by name, as text."""
-
-    kind: ClassVar[str] = "noted"
-    what: str
-    number: int
-    parts: dict[str, str]
-
-
-@dataclass
-class Place:
-    """A scope, with what happened in it in order; a scope below it stands where it began."""
-
-    kind: ClassVar[str] = "place"
-    path: str
-    items: list["Item"] = field(default_factory=list)
-
-    @property
-    def below(self) -> str:
-        """The last two parts of the path: the scope's name and number."""
-        return "/".join(self.path.split("/")[-2:])
-
-
-Item = Took | Asked | Ran | Began | Rewound | Ended | Noted | Place
 
 
 def told(root: str, events: Iterable[Event], anchor: str) -> Place:
@@ -127,7 +24,26 @@ def told(root: str, events: Iterable[Event], anchor: str) -> Place:
     teller = _Teller(root, anchor)
     for event in events:
         TELL.get(event.kind, _Teller.note)(teller, event)
-    return teller.root
+    return _grown(teller.root)
+
+
+def _grown(place: Place) -> Place:
+    """The place with the scopes of sub-tasks put together as a tree, one branch for each sub-task."""
+    items: list[Item] = []
+    for item in place.items:
+        if not isinstance(item, Place):
+            items.append(item)
+            continue
+        grown, before = _grown(item), items[-1] if items else None
+        if grown.subtask is None:
+            items.append(grown)
+        elif grown.subtask.by != PLANNER:
+            items.append(Branch(grown, None))
+        elif isinstance(before, Branch) and before.planner is None and before.subtask.text == grown.subtask.text:
+            before.planner = grown
+        else:
+            items.append(Branch(None, grown))
+    return replace(place, items=items)
 
 
 class _Teller:
@@ -185,6 +101,13 @@ class _Teller:
         parts = {name: _as_text(value) for name, value in event.body.items() if value}
         self._at(event.scope).insert(0, Noted(event.kind, event.n, parts))
 
+    def subtask(self, event: Event) -> None:
+        self._at(event.scope)
+        self._places[event.scope].subtask = Subtask.model_validate(event.body)
+
+    def goal(self, event: Event) -> None:
+        self._at(event.scope).append(Tried(Goal.model_validate(event.body)))
+
     def learnt(self, event: Event) -> None:
         """What a step of learning changed; all that was known then stands in the store."""
         text = step_text(event.scope, event.body)
@@ -217,6 +140,8 @@ TELL: Mapping[str, Callable[[_Teller, Event], None]] = {
     "outcome": _Teller.outcome,
     "recall": _Teller.recall,
     "learnt": _Teller.learnt,
+    "subtask": _Teller.subtask,
+    "goal": _Teller.goal,
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from planbook.errors import BadArgument
 from planbook.report.reading import Cost, Played, RunRead, total
 from planbook.statistics import wilson
+from planbook.subtasks import top_claim
 from planner import Outcome
 
 MANY, FIRST_SOLVED = 200, 50
@@ -69,6 +70,15 @@ def failures(run: RunRead) -> list[tuple[str, list[Played]]]:
     causes = run.summary().failures
     unsolved = [played for played in run.episodes.values() if not played.ending.outcome.solved]
     return [(cause, [played for played in unsolved if played.ending.cause == cause]) for cause in causes]
+
+
+def claimed_otherwise(run: RunRead) -> list[tuple[str, list[Played]]]:
+    """The episodes whose claim in the end is not what the world says."""
+    claims = [(played, top_claim(run.deeds.subtasks(played.entry.path))) for played in run.episodes.values()]
+    return [
+        (told, [played for played, claim in claims if claim is said and played.ending.outcome.solved is not said])
+        for told, said in (("Claimed to be done, and not solved", True), ("Claimed to have failed, and solved", False))
+    ]
 
 
 def chosen(run: RunRead, which: str | None) -> tuple[set[int], str]:

@@ -1,0 +1,101 @@
+"""What planning methods record of their own: the sub-tasks that they gave, the goals that they tried."""
+
+import re
+from collections import defaultdict
+
+from pydantic import BaseModel, ConfigDict
+
+from planbook.store import Event, Store
+
+OF_EPISODE = re.compile(r"(task/\d+)(?:/restart/(\d+))?/round/.+")
+"""A scope inside the play of an episode, and how often it had been started over by then."""
+THING = re.compile(r"(?:\w+\.)?(?:mine|craft|smelt|kill)\(\s*\{?\s*['\"](\w+)['\"]")
+"""The thing that a goal of getting something is about; of other goals the whole call is what is reached."""
+
+
+class Goal(BaseModel):
+    """The body of an event of that kind: a goal of a plan that was tried, as plan code calls it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    goal: str
+    """As the plan has it."""
+    chosen: str = ""
+    """As it was tried, which may be another way to the same thing."""
+    done: bool
+    reason: str = ""
+    """What was said of it, why it failed above all."""
+    round: int | None = None
+    """How often the planner had planned anew by then, where that was recorded."""
+    selector: str = ""
+    """What chose it among the goals that could be tried then."""
+    said: str = ""
+    """What the plan says that was no valid call and was taken for this goal; empty for a valid one."""
+
+    @property
+    def thing(self) -> str:
+        """What is there once it is done."""
+        found = THING.match(self.goal)
+        return found[1] if found else self.goal
+
+
+class Subtask(BaseModel):
+    """The body of an event of that kind: what somebody was given to do, and what was said of it in the end."""
+
+    model_config = ConfigDict(frozen=True)
+
+    by: str
+    text: str
+    depth: int
+    done: bool | None
+    """None where the episode ended first."""
+    note: str = ""
+    handed: str = ""
+    replies: int = 0
+
+
+class Play:
+    """One play of an episode, in the order in which things ended."""
+
+    def __init__(self) -> None:
+        self.subtasks: list[Subtask] = []
+        self.goals: list[Goal] = []
+
+
+class Deeds:
+    """What was recorded of that, by the path of the episode. Of one that was started over, the last play counts."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, int] = {}
+        self._plays: defaultdict[tuple[str, int], Play] = defaultdict(Play)
+
+    def take(self, event: Event) -> None:
+        """Keep an event, if it is one."""
+        if event.kind not in ("subtask", "goal"):
+            return
+        if inside := OF_EPISODE.fullmatch(event.scope):
+            path, again = inside[1], int(inside[2] or 0)
+            self._last[path] = max(again, self._last.get(path, 0))
+            if event.kind == "subtask":
+                self._plays[path, again].subtasks.append(Subtask.model_validate(event.body))
+            else:
+                self._plays[path, again].goals.append(Goal.model_validate(event.body))
+
+    def subtasks(self, path: str) -> list[Subtask]:
+        """The sub-tasks of an episode."""
+        return self._play(path).subtasks
+
+    def goals(self, path: str) -> list[Goal]:
+        """The goals that an episode tried."""
+        return self._play(path).goals
+
+    def _play(self, path: str) -> Play:
+        return self._plays.get((path, self._last.get(path, 0)), Play())
+
+
+def deeds_in(store: Store) -> Deeds:
+    """All that a run's methods have recorded so far."""
+    found = Deeds()
+    for event in (*store.events(kind="subtask"), *store.events(kind="goal")):
+        found.take(event)
+    return found

@@ -1,0 +1,97 @@
+"""What DEPS and its kin did, read from the store: rounds of planning, goals tried, and how far they came."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import mean
+
+from pydantic import BaseModel
+
+from envs import Task
+from planbook.deeds import Deeds, Goal
+from planbook.run import Entry
+from planner import Ending
+
+MOST_REASONS, LONGEST_REASON = 20, 200
+"""How many reasons are counted, and their characters."""
+Episodes = Sequence[tuple[Entry, Ending]]
+
+
+class Pursuit(BaseModel):
+    """What ``--json`` has as ``goals``. Means are over the episodes in which a goal was tried; rounds count from 0."""
+
+    mean_rounds: float
+    most_rounds: int
+    rounds: dict[int, int]
+    """Episodes by how often they planned anew."""
+    solved_by_rounds: dict[int, int]
+    """Those of them that were solved."""
+    tried: int
+    done: int
+    failed: int
+    mapped: int
+    """Lines of plans that were no valid calls and were taken for the nearest known goal."""
+    selectors: tuple[str, ...]
+    reasons: dict[str, int]
+    """Why goals failed, in the first sentence that was said of it: the most frequent ones, the first of them first."""
+    milestones: dict[str, dict[str, tuple[int, int]]]
+    """By a task type whose tasks all ask for the same: each thing reached, with [episodes, of how many]."""
+
+
+def pursuit(deeds: Deeds, episodes: Episodes) -> Pursuit | None:
+    """The figures of a run; None for one in which no goal was tried."""
+    tried = [(entry, ending, deeds.goals(entry.path)) for entry, ending in episodes]
+    begun = [(ending, goals) for _, ending, goals in tried if goals]
+    if not begun:
+        return None
+    every = [goal for _, goals in begun for goal in goals]
+    last = [(rounds(goals), ending.outcome.solved) for ending, goals in begun]
+    return Pursuit(
+        mean_rounds=round(mean(number for number, _ in last), 2),
+        most_rounds=max(number for number, _ in last),
+        rounds=dict(sorted(Counter(number for number, _ in last).items())),
+        solved_by_rounds=dict(sorted(Counter(number for number, solved in last if solved).items())),
+        tried=len(every),
+        done=sum(goal.done for goal in every),
+        failed=sum(not goal.done for goal in every),
+        mapped=sum(bool(goal.said) for goal in every),
+        selectors=tuple(sorted({goal.selector for goal in every if goal.selector})),
+        reasons=dict(Counter(_sentence(goal.reason) for goal in every if not goal.done).most_common(MOST_REASONS)),
+        milestones=_milestones([(entry.task, goals) for entry, _, goals in tried]),
+    )
+
+
+def _sentence(reason: str) -> str:
+    """What else was said there is about the moment, such as the inventory."""
+    return reason.partition(". ")[0].partition("\n")[0][:LONGEST_REASON]
+
+
+def rounds(goals: Sequence[Goal]) -> int:
+    """How often it was planned anew: a failed goal ends a plan, so that whatever comes after it is of a new one."""
+    recorded = [goal.round for goal in goals if goal.round is not None]
+    return max(recorded, default=sum(not goal.done for goal in goals[:-1]))
+
+
+def _milestones(tried: Sequence[tuple[Task, Sequence[Goal]]]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Things in the order in which they were first reached by most: those that all others build on come first."""
+    found = {}
+    for kind in sorted({task.type for task, _ in tried}):
+        goals = [each for task, each in tried if task.type == kind]
+        if len({task.goal for task, _ in tried if task.type == kind}) == 1:
+            reached = Counter(
+                thing for each in goals for thing in dict.fromkeys(goal.thing for goal in each if goal.done)
+            )
+            found[kind] = {thing: (count, len(goals)) for thing, count in reached.most_common()}
+    return {kind: reached for kind, reached in found.items() if reached}
+
+
+def pursuit_lines(figures: Pursuit) -> Iterable[str]:
+    """Rounds, goals, and milestones."""
+    chosen = f"; chosen by {', '.join(figures.selectors)}" if figures.selectors else ""
+    mapped = f"; {figures.mapped} were lines that had to be mapped to a known goal" if figures.mapped else ""
+    yield (
+        f"Planned anew {figures.mean_rounds:.1f} times a task, {figures.most_rounds} at most; "
+        f"goals tried {figures.tried}, done {figures.done}, failed {figures.failed}{chosen}{mapped}."
+    )
+    for kind, reached in figures.milestones.items():
+        told = ", ".join(f"{thing} {count}/{of}" for thing, (count, of) in reached.items())
+        yield f"Reached in {kind}: {told}."

@@ -1,0 +1,286 @@
+"""Runs of ADaPT's and DEPS' methods beside the tables of their papers: figures as printed, our row, what differs."""
+
+from contextlib import closing
+from io import StringIO
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from envs import Selection, Task, known_worlds, load_world
+from planbook.config import Config
+from planbook.deeds import deeds_in
+from planbook.papers import Beside, beside, publications, sheets
+from planbook.papers.published import ALL, Publication, Published, publication_of
+from planbook.run import Run
+from planbook.runner import recorded_endings
+from planbook.summary import Summary, summarise
+from planner import METHODS, Ending, Outcome
+from planner.models import Reply
+from tests.command import planbook, result
+from tests.planbook.test_paper_table import TASKS
+
+ADAPT, DEPS = publications()
+DAVINCI, INSTRUCT = "text-davinci-003", "gpt-3.5-turbo-instruct"
+WORLDS = """
+from envs.toy import Toy
+
+
+class Textcraft(Toy):
+    name = "textcraft"
+    types = ("depth_2", "depth_3", "depth_4")
+    splits = ("test", "dev")
+
+
+class Minecraft(Toy):
+    name = "minecraft"
+    types = ("MT4_dig_down", "MT8_challenge")
+    splits = ("table21",)
+"""
+TESTING = Config(
+    planner="adapt",
+    planner_options={"actions_per_reply": 1},
+    env="alfworld",
+    selection=Selection(split="valid_unseen"),
+    actions=1000,
+    models={"default": f"openai:{DAVINCI}"},
+)
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file with worlds of the papers' names, as far as a comparison asks what they are."""
+    path = tmp_path_factory.mktemp("worlds") / "worlds.py"
+    path.write_text(WORLDS)
+    return str(path)
+
+
+def table(paper: Publication, number: int) -> Published:
+    (found,) = [each for each in paper.tables if each.table == number]
+    return found
+
+
+def values(paper: Publication, number: int, method: str, variant: str = "") -> dict[str, float]:
+    (row,) = [each for each in table(paper, number).rows if (each.method, each.variant) == (method, variant)]
+    return row.values
+
+
+def played(
+    folder: Path, config: Config, counts: dict[str, int], unsolved: int = 0, model: str = DAVINCI, **params: Any
+) -> tuple[Config, Summary]:
+    """A run whose first episodes of each type were not solved, an executor having tried each at depth 2."""
+    tasks = [
+        Task(id=f"{kind}/{number}", env=config.env, split="s", type=kind, goal="g", params=params)
+        for kind, count in counts.items()
+        for number in range(count)
+    ]
+    with closing(Run.create(folder, config, tasks)) as run:
+        asked: dict[str, Any] = {
+            "role": "planner",
+            "model": "openai:x",
+            "reply": Reply(text="x", model=model).model_dump(),
+        }
+        run.store.put("task/0", "ask", 0, asked)
+        for entry in run.entries():
+            failed = int(entry.task.id.rpartition("/")[2]) < unsolved
+            ending = Ending(outcome=Outcome.FAILURE if failed else Outcome.DIRECT_SUCCESS, cause="x" if failed else "")
+            claim: dict[str, Any] = {"by": "executor", "text": "x", "depth": 2, "done": True}
+            run.store.put(f"{entry.path}/round/0/plan/0", "subtask", 0, claim)
+            run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
+        return config, summarise(run.entries(), recorded_endings(run), 1.0, str(folder), deeds=deeds_in(run.store))
+
+
+def held(config: Config, summary: Summary) -> Beside:
+    compared = beside(config, summary)
+    assert compared is not None
+    return compared
+
+
+def differs(compared: Beside) -> dict[str, tuple[str, str]]:
+    return {each.what: (each.ours, each.theirs) for each in compared.differs}
+
+
+def printed(compared: Beside) -> str:
+    screen = Console(file=StringIO(), width=140, highlight=False, emoji=False, markup=False)
+    for part in sheets(compared):
+        screen.print(part, soft_wrap=isinstance(part, str))
+    written = screen.file
+    assert isinstance(written, StringIO)
+    return written.getvalue()
+
+
+def row(text: str, title: str, name: str) -> list[str]:
+    """The cells of a row of the first table whose title has these words."""
+    (line,) = [each for each in text.partition(title)[2].split("└")[0].splitlines() if each.startswith(f"│ {name} ")]
+    return [cell.strip() for cell in line.strip("│").split("│")]
+
+
+# The data.
+
+
+def test_the_overall_figures_of_alfworld_follow_from_the_types() -> None:
+    for number in (2, 8):
+        for each in table(ADAPT, number).rows:
+            solved = sum(round(each.values[kind] * count / 100) for kind, count in TASKS.items())
+            assert each.values[ALL] == pytest.approx(100 * solved / sum(TASKS.values()), abs=0.8), each.method
+
+
+def test_adapt_s_rates_by_depth_make_its_overall_figure() -> None:
+    by_depth = values(ADAPT, 7, "ADaPT")
+    solved = sum(round(by_depth[kind] * count / 100) for kind, count in {"depth_2": 77, "depth_3": 112}.items())
+    assert solved / 200 == pytest.approx(values(ADAPT, 4, "ADaPT")[ALL] / 100, abs=0.01)
+
+
+def test_the_figures_of_deps_in_table_2_follow_from_the_69_tasks() -> None:
+    groups, tasks = values(DEPS, 2, "DEPS"), values(DEPS, 21, "DEPS")
+    assert len(tasks) == 69
+    assert mean(tasks.values()) == pytest.approx(groups[ALL], abs=0.01)
+    assert tasks["diamond"] == pytest.approx(groups["MT8_challenge"], abs=0.1)
+
+
+def test_the_spread_of_a_group_is_that_of_its_tasks() -> None:
+    (deps,) = [each for each in table(DEPS, 2).rows if each.method == "DEPS"]
+    tools = ["bucket", "shears", "iron_pickaxe", "iron_axe", "iron_hoe", "iron_shovel", "iron_sword"]
+    rates = [values(DEPS, 21, "DEPS")[name] for name in tools]
+    assert mean(rates) == pytest.approx(deps.values["MT6_tool_complex"], abs=0.05)
+    assert stdev(rates) == pytest.approx(deps.spread["MT6_tool_complex"], abs=0.6)
+
+
+def test_deps_is_printed_alike_in_tables_2_3_4_and_19() -> None:
+    groups = values(DEPS, 2, "DEPS")
+    assert values(DEPS, 3, "DEPS", "MineDojo 1.11.2, learned controller") == {
+        name: rate for name, rate in groups.items() if name != ALL
+    }
+    for name, rate in values(DEPS, 4, "DEPS", "rounds: no limit").items():
+        assert rate == pytest.approx(groups[name], abs=0.06)
+    (codex,) = [each for each in table(DEPS, 19).rows if (each.method, each.model) == ("DEPS", "code-davinci-002")]
+    for name, rate in codex.values.items():
+        assert rate == pytest.approx(groups[name], abs=0.06)
+
+
+def test_the_averages_of_tables_6_and_8_follow_from_their_rows() -> None:
+    games = {"pick_and_place": 3, "pick_clean_then_place": 2, "pick_cool_then_place": 2}
+    games |= {"pick_heat_then_place": 1, "pick_two_obj": 1, "look_at_obj": 1}
+    for each in table(DEPS, 6).rows:
+        if each.planner is not None:
+            over = sum(each.values[kind] * count for kind, count in games.items()) / 10
+            assert each.values[ALL] == pytest.approx(over, abs=0.06)
+    for each in table(DEPS, 8).rows:
+        assert each.values[ALL] == pytest.approx(mean(v for k, v in each.values.items() if k != ALL), abs=0.06)
+
+
+def test_the_data_speaks_in_our_words() -> None:
+    assert ADAPT.planners <= set(METHODS)
+    for paper in (ADAPT, DEPS):
+        for each in paper.tables:
+            assert each.rows
+            assert each.unit.startswith(("%", "score"))
+            if each.by == "type" and each.env in known_worlds():
+                world = load_world(each.env)
+                assert set(each.columns) <= {*world.types, ALL}
+                assert each.split in (None, *world.splits)
+
+
+# A run beside them.
+
+
+def test_a_method_finds_its_own_paper_and_any_other_one_that_has_the_world() -> None:
+    assert publication_of("adapt", "alfworld") is ADAPT
+    assert publication_of("dep", "alfworld") is DEPS
+    assert publication_of("react", "minecraft") is DEPS
+    assert publication_of("procedures", "textcraft") is ADAPT
+    assert publication_of("adapt", "toy") is None
+
+
+def test_a_run_in_the_papers_setting_differs_in_its_prompts_alone(tmp_path: Path) -> None:
+    compared = held(*played(tmp_path / "run", TESTING, TASKS, unsolved=7))
+    assert set(differs(compared)) == {"prompts"}
+    assert compared.ours.overall == round(100 * (134 - 42) / 134, 1)
+    text = printed(compared)
+    assert row(text, "ADaPT, table 2:", "ADaPT")[1:] == ["87.5", "80.6", "60.8", "76.2", "61.1", "52.9", "71.6"]
+    assert row(text, "ADaPT, table 2:", "ours: adapt")[-1] == "68.7"
+    assert row(text, "ADaPT, table 8:", "ours: adapt, demonstrations hybrid")[1] == "70.8"
+    assert "table 5" not in text
+    assert f"Ours: adapt with {DAVINCI}, valid_unseen: 134 tasks, 1 repeat." in text
+
+
+def test_everything_that_differs_is_told(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"d_max": 2, "iterations": 5, "demonstrations": "atomic"}
+    update: dict[str, Any] = {"planner_options": options, "repeats": 2}
+    config = TESTING.model_copy(update=update)
+    found = differs(held(*played(tmp_path / "run", config, {"pick_and_place": 3}, model="small")))
+    assert found == {
+        "tasks": ("3", "134"),
+        "repeats": ("2", "1"),
+        "model": ("small", DAVINCI),
+        "d_max": ("2", "3"),
+        "iterations": ("5", "20"),
+        "actions_per_reply": ("no limit", "1"),
+        "demonstrations": ("atomic", "hybrid"),
+        "prompts": found["prompts"],
+    }
+
+
+def test_the_dev_set_is_held_against_the_figures_of_the_dev_set(tmp_path: Path) -> None:
+    config = TESTING.model_copy(update={"selection": Selection(split="valid_seen"), "planner": "react"})
+    compared = held(*played(tmp_path / "run", config, dict.fromkeys(TASKS, 10), unsolved=5))
+    assert [each.table.table for each in compared.tables] == [5]
+    assert set(differs(compared)) == {"prompts"}
+    assert row(printed(compared), "ADaPT, table 5:", "ours: react")[1] == "50.0"
+
+
+def test_success_and_k_max_stand_by_recipe_depth(tmp_path: Path, worlds: str) -> None:
+    setting: dict[str, Any] = {"env": f"{worlds}:Textcraft", "selection": Selection(split="test")}
+    counts = {"depth_2": 77, "depth_3": 112, "depth_4": 11}
+    config = TESTING.model_copy(update=setting)
+    compared = held(*played(tmp_path / "run", config, counts, unsolved=11, model=INSTRUCT))
+    assert set(differs(compared)) == {"prompts"}
+    text = printed(compared)
+    assert row(text, "ADaPT, table 7:", "ADaPT") == ["ADaPT", "78.2", "38.7", "1.9", "2.8"]
+    assert row(text, "ADaPT, table 7:", "ours: adapt") == ["ours: adapt", "85.7", "90.2", "2.0", "2.0"]
+    assert row(text, "ADaPT, table 4:", "ours: adapt") == ["ours: adapt", "83.5"]
+
+
+def test_tasks_stand_beside_the_task_of_the_same_object(tmp_path: Path, worlds: str) -> None:
+    setting: dict[str, Any] = {"env": f"{worlds}:Minecraft", "selection": Selection(split="table21"), "actions": 30}
+    config = TESTING.model_copy(update={**setting, "planner": "procedures", "planner_options": {}, "models": {}})
+    compared = held(*played(tmp_path / "run", config, {"MT4_dig_down": 4}, unsolved=1, object="torch"))
+    text = printed(compared)
+    assert [each.table.table for each in compared.tables] == [2, 3, 21]
+    assert row(text, "DEPS, table 21:", "torch") == ["torch", "0.0", "6.7", "0.0", "6.7", "0.0", "23.3", "13.3", "75.0"]
+    assert "coal" not in text
+    assert row(text, "DEPS, table 2:", "ours: procedures")[4] == "75.0"
+    assert row(text, "DEPS, table 2:", "ours: procedures")[-1] == "75.0*"
+    found = differs(compared)
+    assert found["planner"] == ("no model: procedures", "a model plans")
+    assert found["world"][0] == "in text"
+    assert found["repeats"] == ("1", "30")
+
+
+def test_a_run_prints_the_table_and_says_where_there_is_none(tmp_path: Path) -> None:
+    command = ["run", "--planner", "procedures", "--env", "toy", "--types", "fetch", "--table", "--json", "--out"]
+    finished = planbook(*command, tmp_path / "toy")
+    assert finished.returncode == 0, finished.stderr
+    assert result(finished)["table"] is None
+    assert "ADaPT has them for alfworld, textcraft and webshop. DEPS has them for" in finished.stderr
+    again = planbook("run", "--resume", tmp_path / "toy", "--table", "--json")
+    assert again.returncode == 0, again.stderr
+    assert result(again)["table"] is None
+
+
+def test_seeds_are_as_good_as_repeats_and_the_first_split_is_the_worlds_own(tmp_path: Path, worlds: str) -> None:
+    setting: dict[str, Any] = {
+        "env": f"{worlds}:Minecraft",
+        "selection": Selection(),
+        "planner": "react",
+        "actions": 30,
+    }
+    config = TESTING.model_copy(update=setting)
+    found = differs(held(*played(tmp_path / "run", config, {"MT4_dig_down": 69 * 30})))
+    assert not {"split", "tasks", "repeats"} & set(found)
+    by_id = config.model_copy(update={"selection": Selection(ids=("a/0",))})
+    found = differs(held(*played(tmp_path / "one", by_id, {"MT4_dig_down": 1})))
+    assert (found["split"], found["tasks"]) == (("tasks chosen by id", "table21"), ("1", "69"))
+    assert found["planner"] == ("react", "none of this paper's")
