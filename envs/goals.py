@@ -1,6 +1,7 @@
 """Goals: what a plan wants done, before anyone decides in which order (DEPS, section 3.3)."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.types import Action, ActionSpec
@@ -48,3 +49,11 @@ class Goals:
     def horizon(self, goal: Action) -> float:
         """How many time steps reaching the goal takes from here. The world's own knowledge: no plan is told."""
         return 0.0
+
+    def known(self) -> Sequence[Action]:
+        """The goals that a plan's line may be taken for where it is no valid call; here none."""
+        return ()
+
+    def recorded(self) -> Path | None:
+        """A table of recorded goals, to learn horizons from: CSV, the features and, as last column, the horizon."""
+        return None

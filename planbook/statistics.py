@@ -1,6 +1,8 @@
 """The few statistics that tables need."""
 
-from math import sqrt
+from collections.abc import Sequence
+from math import comb, sqrt
+from statistics import fmean, stdev
 
 Z_95 = 1.959963984540054
 
@@ -14,3 +16,28 @@ def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
     spread = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     scale = 1 + z * z / total
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tuple[float, float]:
+    """The interval of the difference of two shares of the same cases (Bonett and Price, 2012); (-1, 1) for none.
+
+    ``gained`` cases succeeded only the second time, ``lost`` ones only the first time.
+    """
+    if total == 0:
+        return -1.0, 1.0
+    up, down = (gained + 1) / (total + 2), (lost + 1) / (total + 2)
+    spread = z * sqrt((up + down - (up - down) ** 2) / (total + 2))
+    return max(-1.0, up - down - spread), min(1.0, up - down + spread)
+
+
+def mcnemar(gained: int, lost: int) -> float:
+    """How likely so uneven a split of the cases that differ would be by chance alone: McNemar's test, exact."""
+    differing = gained + lost
+    tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))
+    return min(1.0, 2 * tail / (1 << differing))
+
+
+def mean_interval(values: Sequence[float], z: float = Z_95) -> tuple[float, float]:
+    """The interval of a mean of at least two values, by the normal distribution."""
+    spread = z * stdev(values) / sqrt(len(values))
+    return fmean(values) - spread, fmean(values) + spread

@@ -76,13 +76,14 @@ def surface(world: type[Environment], options: BaseModel | None = None) -> Surfa
     """The surface of a world under these options."""
     offer = world.offered(options)
     return Surface(
-        actions=tuple(map(_shown, offer.actions.values())),
-        queries=tuple(map(_shown, offer.queries.values())),
+        actions=tuple(map(shown, offer.actions.values())),
+        queries=tuple(map(shown, offer.queries.values())),
         attributes=tuple(world.attributes.items()),
         helpers=world.helpers.strip(),
     )
 
 
-def _shown(spec: ActionSpec) -> ShownCall:
+def shown(spec: ActionSpec) -> ShownCall:
+    """An action, query or goal, as prompts show it."""
     signature = str(spec.signature).replace(" -> envs.types.Observation", " -> str")
     return ShownCall(name=spec.name, signature=signature, doc=spec.doc, example=spec.example)

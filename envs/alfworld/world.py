@@ -10,6 +10,7 @@ from envs.alfworld import games, generated, selecting, wheel
 from envs.alfworld.commands import as_action
 from envs.alfworld.direct import Direct
 from envs.alfworld.engine import NOTHING, Engine, Game, Reply
+from envs.alfworld.goals import AlfworldGoals
 from envs.alfworld.named import NAMED
 from envs.alfworld.reference import Reference
 from envs.alfworld.task_types import TYPES
@@ -116,6 +117,11 @@ class Alfworld(Environment):
     def scene(self) -> str:
         """The room: the first observation without its last line, which gives the task."""
         return self._first.text.rpartition("\n")[0]
+
+    @property
+    def goals(self) -> AlfworldGoals:
+        """What plans may name as goals."""
+        return AlfworldGoals(self)
 
     def possible_actions(self) -> list[Action]:
         """What the game admits now; with the option "open", going to what else stands here as well."""

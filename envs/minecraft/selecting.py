@@ -1,10 +1,12 @@
 """What a selector may ask about Minecraft's goals."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.goals import Features, Goals
 from envs.minecraft.deeds import Refused, amounts, one_kind, recipe_for, reckon
+from envs.minecraft.known import known_goals
 from envs.minecraft.nature import PICKAXES, Source, source_of, sources_giving
 from envs.minecraft.recipes import RECIPES, Recipe
 from envs.minecraft.sight import distance_word
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 NEVER = -1.0
 """Stands for a time or a distance that there is none of."""
 GATHERING = ("mine", "kill")
+RECORDED = Path(__file__).with_name("horizons.csv")
+"""What envs/minecraft/recording.py has written."""
 
 
 class MinecraftGoals(Goals):
@@ -57,6 +61,10 @@ class MinecraftGoals(Goals):
         made = [_by(recipe, count) for recipe in RECIPES.get(given, ()) if _gathered(recipe)]
         return (goal, *others, *made)
 
+    def known(self) -> Sequence[Action]:
+        """One of each thing from each source, each recipe once, and what can be worn or held."""
+        return known_goals()
+
     def features(self, goal: Action) -> Features:
         """What the agent sees and knows: the goal, the place, and when and how far off its source was last seen."""
         body, item, count = self.world.body, *_named(goal)
@@ -85,6 +93,10 @@ class MinecraftGoals(Goals):
         except Refused:
             return 0.0
         return float(self.world.ticks_for(deed))
+
+    def recorded(self) -> Path | None:
+        """Goals reached in worlds of their own, in random order."""
+        return RECORDED
 
 
 def _from(source: Source, item: str, count: int, goal: Action) -> Action:

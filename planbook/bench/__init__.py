@@ -1,10 +1,10 @@
-"""Our own speed, beside the peers that are installed; the figures of a part are taken in one run."""
+"""Our own speed and skill, beside the peers that are installed; the figures of a part are taken in one run."""
 
 import dataclasses
 import importlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import click
@@ -15,6 +15,7 @@ from planbook.printing import ERRORS, console
 BENCHES: Mapping[str, tuple[str, ...]] = {
     "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.replay"),
     "sandbox": ("planbook.bench.sandbox",),
+    "selector": ("planbook.bench.selector",),
 }
 """Part to the modules that measure it; each has a function ``rows() -> list[Row]``."""
 
@@ -33,24 +34,59 @@ class Row:
     against: str = ""
     goal: str = ""
     met: bool | None = None
+    interval: tuple[float, float] | None = None
+    """What the value lies in at 95%, in its unit."""
+    cell: tuple[str, str] | None = None
+    """The line and the column where figures of the same kind are shown side by side."""
 
 
 def show(part: str, *, as_json: bool) -> int:
-    """Measure a part and print its rows; a missed goal is shown, and is no error."""
+    """Measure a part and print its figures; a missed goal is shown, and is no error."""
     out = console(as_json)
     rows: list[Row] = []
     for module in BENCHES[part]:
         ERRORS.print(f"measuring {module.rpartition('.')[2]} ...")
         rows += importlib.import_module(module).rows()
-    table = Table(title=f"bench {part}: Python {platform.python_version()}, {platform.machine()}", title_justify="left")
+    title = f"bench {part}: Python {platform.python_version()}, {platform.machine()}"
+    out.print(_listed(title, [row for row in rows if row.cell is None]))
+    if any(row.cell for row in rows):
+        out.print(_side_by_side(f"bench {part}: value, 95% interval, and what it is against", rows))
+    if as_json:
+        click.echo(json.dumps({"part": part, "rows": [dataclasses.asdict(row) for row in rows]}))
+    return 0
+
+
+def _listed(title: str, rows: Sequence[Row]) -> Table:
+    """One line for each figure."""
+    table = Table(title=title, title_justify="left")
     for column in ("what", "measured", "ratio", "against", "goal", ""):
         table.add_column(column, justify="right" if column in ("measured", "ratio") else "left")
     for row in rows:
         ratio = f"{row.ratio:,.2f}" if row.ratio is not None else ""
-        met = {True: "met", False: "missed", None: ""}[row.met]
-        value = f"{row.value:,.4g} {row.unit}" if row.value is not None else ""
-        table.add_row(row.name, value, ratio, row.against, row.goal, met)
-    out.print(table)
-    if as_json:
-        click.echo(json.dumps({"part": part, "rows": [dataclasses.asdict(row) for row in rows]}))
-    return 0
+        table.add_row(row.name, _value(row), ratio, row.against, row.goal, _met(row))
+    return table
+
+
+def _side_by_side(title: str, rows: Sequence[Row]) -> Table:
+    """The figures that have a cell, each in its own."""
+    cells = {row.cell: row for row in rows if row.cell}
+    columns = list(dict.fromkeys(column for _, column in cells))
+    table = Table("", *columns, title=title, title_justify="left", show_lines=True)
+    for line in dict.fromkeys(line for line, _ in cells):
+        found = [cells.get((line, column)) for column in columns]
+        table.add_row(line, *(_told(row) if row else "" for row in found))
+    return table
+
+
+def _told(row: Row) -> str:
+    interval = "{:,.1f} to {:,.1f}".format(*row.interval) if row.interval else ""
+    met = f"{row.goal}: {_met(row)}" if row.goal else ""
+    return "\n".join(filter(None, (_value(row), interval, row.against, met)))
+
+
+def _value(row: Row) -> str:
+    return f"{row.value:,.4g} {row.unit}" if row.value is not None else ""
+
+
+def _met(row: Row) -> str:
+    return {True: "met", False: "missed", None: ""}[row.met]

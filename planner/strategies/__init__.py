@@ -7,26 +7,57 @@ from planner.strategies.adapt import PLANNING, PLANNING_DETAILED, AdaptOptions, 
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
 from planner.strategies.code import GivenCode, code_of, given_code, procedures
+from planner.strategies.controller import CONTROLLER
+from planner.strategies.deps import CODE, DEMONSTRATION, EXPLAINER, LISTS, DepsOptions, ReplanningOptions, dep, deps
 from planner.strategies.executor import DEMONSTRATIONS, EXECUTOR
+from planner.strategies.planners import (
+    chain_of_thought,
+    code_as_policies,
+    inner_monologue,
+    prog_prompt,
+    zero_shot,
+    zero_shot_replan,
+)
+from planner.strategies.pursuit import PursuitOptions
 from planner.strategies.react import REFLECTOR, react, reflexion, try_again
 
 _PLANNED = (*DEMONSTRATIONS, PLANNING, PLANNING_DETAILED)
+_PURSUING = (PLANNER, CONTROLLER)
+_EXPLAINED = (PLANNER, EXPLAINER, CONTROLLER)
 
 METHODS: Mapping[str, Method] = {
     "adapt": Method(
         adapt, AdaptOptions, "execute first, take apart only what fails (ADaPT)", (EXECUTOR, PLANNER), _PLANNED
     ),
     "automanual": Method(automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,)),
+    "chain-of-thought": Method(
+        chain_of_thought, PursuitOptions, "one plan, thought through step by step", _PURSUING, (LISTS,)
+    ),
     "code": Method(given_code, GivenCode, "one given plan; no model"),
+    "code-as-policies": Method(
+        code_as_policies, Options, "one program that decides by what it sees", (PLANNER,), (CODE,)
+    ),
+    "dep": Method(dep, ReplanningOptions, "DEPS without its selector", _EXPLAINED, (DEMONSTRATION,)),
+    "deps": Method(
+        deps, DepsOptions, "goals from a plan, the nearest first; what fails is explained", _EXPLAINED, (DEMONSTRATION,)
+    ),
+    "inner-monologue": Method(
+        inner_monologue, PursuitOptions, "one goal at a time, by what came of the last", _PURSUING, (LISTS,)
+    ),
     "plan-and-execute": Method(
         plan_and_execute, AdaptOptions, "one detailed plan, each step executed", (PLANNER, EXECUTOR), _PLANNED
     ),
     "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
+    "progprompt": Method(prog_prompt, Options, "one program with assertions", (PLANNER,), (CODE,)),
     "react": Method(react, AdaptOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
     "reflexion": Method(
         reflexion, AdaptOptions, "rounds with a reflection in between", (EXECUTOR, REFLECTOR), DEMONSTRATIONS
     ),
     "try-again": Method(try_again, AdaptOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS),
+    "zero-shot": Method(zero_shot, PursuitOptions, "one plan of goals, never mended", _PURSUING, (LISTS,)),
+    "zero-shot-replan": Method(
+        zero_shot_replan, ReplanningOptions, "goals, planned anew on the bare failure", _PURSUING, (LISTS,)
+    ),
 }
 
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from jinja2 import UndefinedError
 
-from envs import Selection
+from envs import Action, Selection
 from envs.toy import Toy
 from manuals.templates import FOLDER as MANUALS
 from planner import Conclusion, Prompt, Prompts, Trajectory, surface
+from planner.goals import Goal
+from planner.strategies.pursuit import Pursued, Tried
 from planner.templates import FOLDER as PLANNER
 from planner.types import Cell, Feedback, FeedbackKind, Round, Thought
 from rules import Form, Reflection, Rule, RuleType, Skill
@@ -109,13 +111,27 @@ ELSEWHERE: Mapping[tuple[str, str], tuple[Any, ...]] = {
     ("rules/generalise.j2", "skill"): (SKILL, SKILL.model_copy(update={"task": OTHER})),
 }
 """Where a word means something else, or is never missing."""
+_CALL = Action("mine", ({"log": 1}, None))
+_GOAL = Goal(action=_CALL, line=1, source="mine log", said="mine log")
+OF_DEPS: Mapping[str, tuple[Any, ...]] = {
+    "description": ("Failed: that.", CODE),
+    "explanation": ("It lacks wood.", "", CODE),
+    "plan": ("mine(1)", CODE),
+    "possible": (["agent.open('box_1')"], []),
+    "pursued": (
+        Pursued([Tried(_GOAL, "agent.mine({'birch_log': 1}, None)", False, "no tree")], [_GOAL]),
+        Pursued([Tried(_GOAL, _GOAL.call, True, "there")], [], controlled=True),
+    ),
+    "seen": ("You open box_1.", CODE),
+    "state": ("You hold nothing.", "", CODE),
+}
 
 
 def values_of(name: str, variable: str) -> tuple[Any, ...]:
     stem = name.rpartition("/")[2].removesuffix(".j2")
     if (name, variable) in ELSEWHERE:
         return ELSEWHERE[name, variable]
-    return TOLD_AS_TEXT[variable] if stem in AS_TEXT.get(variable, set()) else VALUES[variable]
+    return TOLD_AS_TEXT[variable] if stem in AS_TEXT.get(variable, set()) else {**OF_DEPS, **VALUES}[variable]
 
 
 def samples(name: str, prompt: Prompt) -> list[dict[str, Any]]:

@@ -1,0 +1,86 @@
+"""The goals that plans name in a household (DEPS, appendix A.1): each is several actions, which a controller finds."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from envs.goals import Goals
+from envs.types import Action, ActionSpec
+
+_ID = re.compile(r"\b[a-z]+_\d+\b")
+_MACHINES = {"clean": "sinkbasin", "heat": "microwave", "cool": "fridge"}
+
+
+class Household(Protocol):
+    """The goals' signatures. ``object`` is a kind, such as mug, or the id of one that was seen, such as mug_2."""
+
+    def find(self, object: str) -> str:
+        """Look into one receptacle after the other until an object of that kind is seen."""
+
+    def pick(self, object: str, place: str) -> str:
+        """Have an object of that kind in hand that is in or on the receptacle, as fridge_1. Hands must be empty."""
+
+    def put(self, object: str, place: str) -> str:
+        """Have the object that is in hand in or on the receptacle."""
+
+    def clean(self, object: str, place: str) -> str:
+        """Have the object that is in hand clean, by a sinkbasin."""
+
+    def heat(self, object: str, place: str) -> str:
+        """Have the object that is in hand hot, by a microwave."""
+
+    def cool(self, object: str, place: str) -> str:
+        """Have the object that is in hand cool, by a fridge."""
+
+    def use(self, object: str, place: str) -> str:
+        """Have a lamp on that is at the receptacle. What is in hand stays there, and is looked at under it."""
+
+    def open(self, place: str) -> str:
+        """Have the receptacle open, and see what is in it."""
+
+
+_EXAMPLES = {
+    "find": "agent.find('mug')",
+    "pick": "agent.pick('mug', 'shelf_1')",
+    "put": "agent.put('mug', 'cabinet_2')",
+    "clean": "agent.clean('mug', 'sinkbasin_1')",
+    "heat": "agent.heat('mug', 'microwave_1')",
+    "cool": "agent.cool('mug', 'fridge_1')",
+    "use": "agent.use('desklamp', 'desk_1')",
+    "open": "agent.open('drawer_3')",
+}
+
+
+def _spec(name: str) -> ActionSpec:
+    function = vars(Household)[name]
+    return ActionSpec(name, function, function.__doc__ or "", _EXAMPLES[name])
+
+
+SPECS: Mapping[str, ActionSpec] = {name: _spec(name) for name in _EXAMPLES}
+
+
+class AlfworldGoals(Goals):
+    """Goals for a controller."""
+
+    direct = False
+
+    @property
+    def specs(self) -> Mapping[str, ActionSpec]:
+        """The goals by name; the world's actions are the controller's."""
+        return SPECS
+
+    def known(self) -> Sequence[Action]:
+        """Every goal with the receptacles of the room and the kinds that the task names."""
+        task = self.world.task
+        told = self.world.told_params(task) if task else {}
+        kinds = [str(told[name]) for name in ("object", "lamp") if name in told]
+        places = list(dict.fromkeys(_ID.findall(self.world.scene())))
+        return [*(Action("find", (kind,)) for kind in kinds), *_at_places(kinds, places)]
+
+
+def _at_places(kinds: Sequence[str], places: Sequence[str]) -> Iterator[Action]:
+    for place in places:
+        yield Action("open", (place,))
+        for kind in kinds:
+            yield from (Action(name, (kind, place)) for name in ("pick", "put", "use"))
+            yield from (Action(name, (kind, place)) for name, at in _MACHINES.items() if place.startswith(f"{at}_"))

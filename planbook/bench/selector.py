@@ -1,0 +1,169 @@
+"""Selectors on goals that may be done in any order, without any language model (DEPS, section 4.3.1 and figure 4).
+
+All selectors play the same worlds, none of which the predictor has learnt from. No selector sees how long an episode
+is, so each game is played to its end once, and counts for an episode of any length that it would have fitted into.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
+from statistics import fmean
+
+from envs import Action, Features
+from envs.minecraft import tasks
+from envs.minecraft.options import MinecraftOptions
+from envs.minecraft.recipes import VERSION
+from envs.minecraft.recording import SEEDS as TRAINED_ON
+from envs.minecraft.selecting import RECORDED
+from envs.minecraft.world import Minecraft
+from planbook.bench import Row
+from planbook.bench.timing import seconds
+from planbook.statistics import mcnemar, mean_interval, paired_difference, wilson
+from planner.horizon import HorizonPredictor
+from planner.selectors import Candidate, SelectorName, recorded_rows, selector_of
+
+SEEDS = range(300)
+LENGTHS = (600, 1000, 1500, 2000)
+"""Ticks of an episode."""
+JUDGED = 1000
+"""The length at which the goals of this benchmark are set: what the paper calls a limited one."""
+SELECTORS: tuple[SelectorName, ...] = ("fixed", "random", "horizon", "nearest")
+OURS: SelectorName = "horizon"
+RIVALS: tuple[SelectorName, ...] = ("fixed", "random")
+PUBLISHED: Mapping[str, float] = {"parallel_2": 22.3, "parallel_3": 29.2, "parallel_4": 32.6}
+"""Points by which the paper's selector beats its fixed sequence."""
+ROUTES, LOGS = "3 log, from any tree", 3
+ROUTE_LENGTHS, ROUTES_JUDGED = (200, 400, 600), 400
+FIT_GOAL, PREDICT_GOAL = 2.0, 1.0
+"""Seconds to learn from all records, and milliseconds to predict for four goals."""
+ENDLESS = 20_000
+"""Ticks that no game takes; a lost one counts as if it had."""
+Ends = Mapping[SelectorName, Sequence[float]]
+"""By selector, the ticks after which each seed's game was won."""
+
+
+def rows(seeds: Sequence[int] = SEEDS) -> list[Row]:
+    """Success rates, what the learnt selector gains, and the ticks that games take; a hundred seeds tell them apart."""
+    learnt = list(recorded_rows(RECORDED))
+    found = _what_is_compared(seeds, len(learnt)) + _predictor(learnt)
+    for kind, count in tasks.PARALLEL.items():
+        ends = _ends(seeds, partial(_parallel, kind))
+        found += _compared(f"{count} goals", ends, LENGTHS, JUDGED, PUBLISHED[kind])
+    return found + _compared(ROUTES, _ends(seeds, _routes), ROUTE_LENGTHS, ROUTES_JUDGED)
+
+
+def _what_is_compared(seeds: Sequence[int], learnt: int) -> list[Row]:
+    told = [
+        f"worlds of seeds {seeds[0]} to {seeds[-1]}, recipes of Minecraft {VERSION}",
+        f"learnt from {learnt:,} goals of seeds {TRAINED_ON[0]} to {TRAINED_ON[-1]}, "
+        f"scikit-learn {version('scikit-learn')}",
+        f"fixed: the order in which the task names its goals; for {ROUTES}: an oak",
+        "nearest: the oracle, told by the world how far each goal is",
+        "differences: by world, with the worlds that only one of the two won, and p by McNemar's test",
+        "CLIP and MineCLIP selectors: left out, they need images",
+    ]
+    return [Row(text, None, "") for text in told]
+
+
+def _predictor(learnt: Sequence[tuple[Features, float]]) -> list[Row]:
+    """How long learning and predicting take: the fastest of some times, since others can only slow them down."""
+    predictor, four = HorizonPredictor.fit(learnt), [features for features, _ in learnt[:4]]
+    fit = min(seconds(lambda: HorizonPredictor.fit(learnt)) for _ in range(3))
+    predict = 1e3 * min(seconds(lambda: predictor.predict(four)) for _ in range(50))
+    return [
+        Row("predictor: learning", fit, "s", goal=f"at most {FIT_GOAL:g} s", met=fit <= FIT_GOAL),
+        Row("predictor: four goals", predict, "ms", goal=f"at most {PREDICT_GOAL:g} ms", met=predict <= PREDICT_GOAL),
+    ]
+
+
+# Playing.
+
+Game = Callable[[int], tuple[Minecraft, list[list[Action]]]]
+"""Begins the world of a seed; what is to be done, each with the ways to do it that are compared."""
+
+
+def _ends(seeds: Sequence[int], game: Game) -> Ends:
+    of_seeds = [[_end(*game(seed), name, seed) for name in SELECTORS] for seed in seeds]
+    return dict(zip(SELECTORS, zip(*of_seeds, strict=True), strict=True))
+
+
+def _end(world: Minecraft, goals: list[list[Action]], name: SelectorName, seed: int) -> float:
+    """The tick at which the last goal was reached; ``ENDLESS`` if one was not.
+
+    Ways that the world refuses are left out: trying one takes no time.
+    """
+    selector = selector_of(world.goals, name, f"bench/{seed}")
+    while goals:
+        ways = [(place, way) for place, ways in enumerate(goals) for way in ways if not world.goals.refusal(way)]
+        if not ways:
+            return ENDLESS
+        chosen = selector.choose(world.goals, [Candidate(number, way) for number, (_, way) in enumerate(ways)]).chosen
+        if not world.act(chosen.action).accepted:
+            return ENDLESS
+        goals.pop(ways[chosen.place][0])
+    return world.body.spot.tick
+
+
+def _parallel(kind: str, seed: int) -> tuple[Minecraft, list[list[Action]]]:
+    task = tasks.parallel_task(kind, seed, None)
+    world = Minecraft(MinecraftOptions(ticks=ENDLESS))
+    world.reset(task)
+    return world, [[goal] for goal in tasks.parallel_goals(task)]
+
+
+def _routes(seed: int) -> tuple[Minecraft, list[list[Action]]]:
+    """One goal, any kind of tree; the bare log, which comes first, is an oak's."""
+    world = Minecraft(MinecraftOptions(ticks=ENDLESS))
+    world.reset(tasks.single_task("planks", seed))
+    return world, [list(world.goals.routes(Action("mine", ({"log": LOGS}, None))))]
+
+
+# Comparing.
+
+
+def _compared(name: str, ends: Ends, lengths: Sequence[int], judged: int, published: float | None = None) -> list[Row]:
+    rows = []
+    for length in lengths:
+        won = {selector: [end <= length for end in ends[selector]] for selector in SELECTORS}
+        line = f"{name}, {length} ticks"
+        rows += [_rate((line, selector), won[selector]) for selector in SELECTORS]
+        rows += [_gain((line, f"{OURS} - {rival}"), won[OURS], won[rival], length == judged) for rival in RIVALS]
+        if length == judged and published:
+            rows.append(_row((line, "the paper's - fixed"), published, "points"))
+    line = f"{name}, ticks of a game"
+    rows += [_mean((line, selector), ends[selector]) for selector in SELECTORS]
+    for rival in RIVALS:
+        more = [ours - theirs for ours, theirs in zip(ends[OURS], ends[rival], strict=True)]
+        rows.append(_mean((line, f"{OURS} - {rival}"), more))
+    return rows
+
+
+def _row(cell: tuple[str, str], value: float, unit: str) -> Row:
+    return Row(": ".join(cell), value, unit, cell=cell)
+
+
+def _rate(cell: tuple[str, str], won: Sequence[bool]) -> Row:
+    return replace(_row(cell, 100 * fmean(won), "%"), interval=_percent(wilson(sum(won), len(won))))
+
+
+def _gain(cell: tuple[str, str], ours: Sequence[bool], theirs: Sequence[bool], judged: bool) -> Row:
+    """How many points more games are won. A world is a pair; those that only one of the two won are counted, too."""
+    pairs = list(zip(ours, theirs, strict=True))
+    gained, lost = pairs.count((True, False)), pairs.count((False, True))
+    interval = _percent(paired_difference(gained, lost, len(pairs)))
+    return replace(
+        _row(cell, 100 * (gained - lost) / len(pairs), "points"),
+        interval=interval,
+        against=f"{gained} : {lost}, p={mcnemar(gained, lost):.1g}",
+        goal="above 0" if judged else "",
+        met=interval[0] > 0 if judged else None,
+    )
+
+
+def _mean(cell: tuple[str, str], values: Sequence[float]) -> Row:
+    return replace(_row(cell, fmean(values), "ticks"), interval=mean_interval(values))
+
+
+def _percent(interval: tuple[float, float]) -> tuple[float, float]:
+    return 100 * interval[0], 100 * interval[1]

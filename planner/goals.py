@@ -1,0 +1,235 @@
+"""Goals out of a plan (DEPS, appendix C.4): the plan's code is run with collectors in the place of goals.
+
+Nothing in the world happens meanwhile. What is no valid call of a goal is taken for the known goal that reads most
+like it, and said so.
+"""
+
+import ast
+import builtins
+import re
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+
+from pydantic import JsonValue
+
+from envs import Action, ActionSpec, Environment
+from planner.episode import Episode
+from planner.errors import CellOver
+from planner.frames import Frame, Functions
+from planner.surface import AGENT, PlanFunction, Surface, plan_attributes, shown, surface
+from planner.thought import read_thought
+from planner.types import FeedbackKind, Record
+from sandbox.check import check
+from sandbox.reading import parse, read_reply
+from sandbox.types import Fault
+
+MOST = 100
+"""Goals of one plan."""
+ALIKE = 0.6
+"""How much a line must read like a known goal, from 0 to 1, to be taken for it."""
+LONGEST = 200
+"""Characters of a line that are compared."""
+UNCLEAR = "unclear"
+JSON_NAMES = "null, true, false = None, True, False"
+"""Planners write these, too."""
+_FILLING = frozenset("a an the of from with without using in on at to by for agent none null step tool".split())
+_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
+_NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
+
+
+class Goal(Record):
+    """A goal of a plan. ``said`` is what stood there, where that was no valid call."""
+
+    action: Action
+    line: int | None
+    source: str
+    """The plan's line, as it was written."""
+    said: str = ""
+
+    @property
+    def call(self) -> str:
+        """The goal as a call, which is plan code."""
+        return call_of(self.action)
+
+
+def call_of(action: Action) -> str:
+    """An action as the call of plan code."""
+    return f"{AGENT}.{action}"
+
+
+def goal_surface(world: Environment) -> Surface:
+    """What plans may call where their calls are goals; the world's helpers act, and are left out."""
+    goals = tuple(map(shown, world.goals.specs.values()))
+    return surface(type(world), world.options).model_copy(update={"actions": goals, "helpers": ""})
+
+
+def nearest(text: str, known: Sequence[Action]) -> Action | None:
+    """The known goal that reads most like a text, the first of several; None if none is like it.
+
+    A goal reads as its name with all its arguments, or with the first alone: "craft a stick", "craft stick of planks".
+    """
+    matcher = SequenceMatcher(b=_words(text[:LONGEST]), autojunk=False)
+    best, found = ALIKE, None
+    for action in known:
+        for form in (_words(f"{action.name} {action.args[:1]}"), _words(str(action))):
+            matcher.set_seq1(form)
+            if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and matcher.ratio() > best:
+                best, found = matcher.ratio(), action
+    return found
+
+
+def _words(text: str) -> str:
+    """The words of a text in one order, so that only their choice counts."""
+    words = re.findall(r"[^\W_]+", text.partition("#")[0].lower())
+    return " ".join(sorted(word for word in words if word not in _FILLING))
+
+
+def collect(episode: Episode, role: str, reply: str) -> tuple[Goal, ...]:
+    """The goals of a plan, in its order. Raises ValueError that says why the reply is none."""
+    found = read_reply(reply)
+    code = found.code if found.problem is None else _line_by_line(found.code, reply, str(found.problem))
+    collector = _Collector(episode.world)
+    with episode.frame("collect", collector.functions(), JSON_NAMES) as frame:
+        collector.frame, collector.lines = frame, code.split("\n")
+        code = collector.runnable(code)
+        feedback = episode.run(code, source=role, thought=read_thought(found.before))
+    if collector.endless:
+        raise ValueError(
+            f"the plan names more than {MOST} goals. Nothing happens while they are listed, so a loop that waits for "
+            "the effect of a goal does not end: name each goal as often as it is wanted"
+        )
+    if feedback.kind is not FeedbackKind.UNFINISHED:
+        raise ValueError(f"{feedback.text}\nThe goals are only listed at first; their calls return nothing.")
+    if collector.unlike:
+        goals = ", ".join(f"{AGENT}.{name}" for name in episode.world.goals.specs)
+        listed = "\n".join(collector.unlike)
+        raise ValueError(f"these lines name no goal:\n{listed}\nThe goals are {goals}, each with its arguments")
+    if not collector.goals:
+        raise ValueError("the plan names no goal")
+    return tuple(collector.goals)
+
+
+class _Collector:
+    """Stands in the place of a world's goals while a plan runs, and lists them."""
+
+    frame: Frame
+
+    def __init__(self, world: Environment) -> None:
+        self._world, self._api = world, world.goals
+        self._known = self._api.known()
+        self.goals: list[Goal] = []
+        self.unlike: list[str] = []
+        self.endless = False
+        self.lines: Sequence[str] = ()
+
+    def functions(self) -> Functions:
+        """The collecting functions: of ``agent``, and bare. What acts without being a goal does nothing at all."""
+        goals = {name: PlanFunction(spec, self._note) for name, spec in self._api.specs.items()}
+        bare = {name: function for name, function in goals.items() if not hasattr(builtins, name)}
+        acting = {name: PlanFunction(spec, self._refuse) for name, spec in self._world.offer.actions.items()}
+        dotted = {f"{AGENT}.{name}": function for name, function in {**acting, **goals}.items()}
+        return {**dotted, **bare, UNCLEAR: self._unclear}
+
+    def runnable(self, code: str) -> str:
+        """The plan with its last function called, if it calls none, and with what is no call of a goal marked."""
+        faults = self._faults(code)
+        if any(fault.type == "only-definitions" for fault in faults):
+            code = f"{code.rstrip()}\n\n\n{_last_function(code)}()\n"
+            faults = self._faults(code)
+        return _marked(code, faults)
+
+    def _faults(self, code: str) -> list[Fault]:
+        goals = {f"{AGENT}.{name}" for name in self._api.specs}
+        no_goals = {f"{AGENT}.{name}" for name in self._world.offer.actions} - goals
+        functions = {name: each for name, each in self.frame.functions.items() if name not in no_goals}
+        return check(code, functions, attributes=plan_attributes(type(self._world)), names=self.frame.names)
+
+    def _note(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+        self._add(spec.bind(*args, **kwargs))
+        return ""
+
+    def _refuse(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+        raise ValueError(
+            f"{AGENT}.{spec.name} is no goal: plans name goals, and how they are reached is found out later"
+        )
+
+    def _unclear(self, said: str) -> None:
+        """Take a line for the known goal that reads most like it."""
+        if goal := nearest(said, self._known):
+            self._add(goal, said)
+        else:
+            self._count()
+            self.unlike.append(said[:LONGEST])
+
+    def _count(self) -> None:
+        """Raises CellOver if there are too many lines to be a plan."""
+        if len(self.goals) + len(self.unlike) == MOST:
+            self.endless = True
+            raise CellOver(f"These are more than {MOST} goals.")
+
+    def _add(self, action: Action, said: str = "") -> None:
+        self._count()
+        line = self.frame.session.line
+        source = self.lines[line - 1].strip() if line and line <= len(self.lines) else ""
+        self.goals.append(Goal(action=action, line=line, source=said[:LONGEST] or source, said=said[:LONGEST]))
+
+
+def _last_function(code: str) -> str:
+    """The last function that a plan defines. Raises ValueError if it cannot be called without arguments."""
+    tree = parse(code)
+    defined = [] if isinstance(tree, Fault) else [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if not defined:
+        raise ValueError("the plan only defines things; nothing in it names a goal")
+    last, given = defined[-1], defined[-1].args
+    required = len(given.posonlyargs) + len(given.args) - len(given.defaults) + given.kw_defaults.count(None)
+    if required:
+        raise ValueError(f"the plan only defines {last.name}, which takes arguments; call it at the end of the plan")
+    return last.name
+
+
+def _marked(code: str, faults: Sequence[Fault]) -> str:
+    """The code with each faulty statement that is a call, and stands alone in its lines, marked as unclear."""
+    tree, lines = parse(code), code.split("\n")
+    if isinstance(tree, Fault) or not faults:
+        return code
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+    faulty = {fault.line for fault in faults if fault.line}
+    for node in calls:
+        span = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        if faulty.isdisjoint(span) or not _alone(node, tree, lines):
+            continue
+        said = " ".join(line.strip() for line in lines[span.start - 1 : span.stop - 1])
+        lines[span.start - 1 : span.stop - 1] = [
+            f"{lines[node.lineno - 1][: node.col_offset]}{UNCLEAR}({said!r})",
+            *[""] * (len(span) - 1),
+        ]
+    return "\n".join(lines)
+
+
+def _alone(node: ast.Expr, tree: ast.Module, lines: Sequence[str]) -> bool:
+    """Whether no other statement has a part in the lines of a statement."""
+    ends = [each for each in ast.walk(tree) if isinstance(each, ast.stmt) and each is not node]
+    shared = any(other.lineno in (node.lineno, node.end_lineno) for other in ends)
+    return not shared and not lines[node.lineno - 1][: node.col_offset].strip()
+
+
+def _line_by_line(code: str, reply: str, problem: str) -> str:
+    """Code for a reply that is none: calls stay as they are, other lines of the list are marked as unclear.
+
+    Raises ValueError where nothing in it looks like a list of goals.
+    """
+    listed = code.split("\n") if code else [line for line in reply.split("\n") if _MARK.match(line)]
+    if code:
+        listed = [line for line in listed if not line.lstrip().startswith("#")]
+    told = [line for line in (_MARK.sub("", each).strip() for each in listed) if not _NO_GOAL.match(line)]
+    if not told:
+        raise ValueError(problem)
+    return "\n".join(line if _is_call(line) else f"{UNCLEAR}({line!r})" for line in told)
+
+
+def _is_call(line: str) -> bool:
+    tree = parse(line)
+    if isinstance(tree, Fault) or len(tree.body) != 1:
+        return False
+    statement = tree.body[0]
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)

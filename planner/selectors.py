@@ -1,0 +1,172 @@
+"""Which goal comes next (DEPS, section 3.3): of those that can be done now, the one that is predicted to be nearest."""
+
+import csv
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
+
+from envs import Action, Features, Goals, MissingRequirement
+
+SelectorName = Literal["fixed", "random", "nearest", "horizon"]
+COMMENT = "#"
+"""Lines of a table of recorded goals that say where it is from."""
+
+
+class Candidate(NamedTuple):
+    """A goal that can be done now: its ``place`` among the remaining ones, and the ``action`` that reaches it."""
+
+    place: int
+    action: Action
+
+
+class Choice(NamedTuple):
+    """What a selector chose, from which candidates, and how many steps it predicted for each of them, if any."""
+
+    chosen: Candidate
+    candidates: Sequence[Candidate]
+    horizons: Sequence[float] = ()
+
+
+class Predictor(Protocol):
+    """Predicts how many time steps goals take."""
+
+    def predict(self, features: Sequence[Features], /) -> Sequence[float]:
+        """One number for each goal."""
+
+
+class Selector(Protocol):
+    """Chooses among candidates, of which there is at least one."""
+
+    name: str
+    """As recorded beside what it chose."""
+
+    def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
+        """The goal to do next."""
+
+
+def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
+    """The ways to reach one of the remaining goals that are open now.
+
+    A way that needs a material which an earlier remaining goal needs, too, is none: it might take it away.
+    """
+    found: list[Candidate] = []
+    needed: set[str] = set()
+    for index, goal in enumerate(remaining):
+        for route in goals.routes(goal):
+            if not goals.refusal(route) and needed.isdisjoint(goals.materials(route)):
+                found.append(Candidate(index, route))
+        needed |= set(goals.materials(goal))
+    return found
+
+
+def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Choice:
+    """The goal to do next; the first of the remaining if none can be done: it will fail, and the world says why."""
+    candidates = candidates_of(goals, remaining)
+    return selector.choose(goals, candidates) if candidates else Choice(Candidate(0, remaining[0]), ())
+
+
+class Fixed:
+    """Keeps to the order of the plan, and to its own way of reaching a goal where that is open."""
+
+    name = "fixed"
+
+    def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
+        """The first."""
+        return Choice(candidates[0], candidates)
+
+
+class Random:
+    """Takes the goals in any order; each by the first way that is open."""
+
+    name = "random"
+
+    def __init__(self, seed: str) -> None:
+        self._dice = random.Random(seed)
+
+    def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
+        """A random goal."""
+        place = self._dice.choice(sorted({candidate.place for candidate in candidates}))
+        return Choice(next(each for each in candidates if each.place == place), candidates)
+
+
+class Nearest:
+    """The oracle: it asks the world itself how far the goals are, which no agent can."""
+
+    name = "nearest (oracle)"
+
+    def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
+        """The goal that is nearest."""
+        return _least(candidates, [goals.horizon(candidate.action) for candidate in candidates])
+
+
+class Horizon:
+    """Takes the goal for which the fewest steps are predicted: the most likely one by equation 2."""
+
+    name = "horizon"
+
+    def __init__(self, predictor: Predictor) -> None:
+        self._predictor = predictor
+
+    def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
+        """The goal that is predicted to be nearest."""
+        features = [goals.features(candidate.action) for candidate in candidates]
+        return _least(candidates, list(map(float, self._predictor.predict(features))))
+
+
+def _least(candidates: Sequence[Candidate], horizons: Sequence[float]) -> Choice:
+    chosen = min(range(len(candidates)), key=lambda number: horizons[number])
+    return Choice(candidates[chosen], candidates, horizons)
+
+
+def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
+    """The selector of that name; None is ``horizon`` where the world has records to learn from, else ``fixed``.
+
+    Raises MissingRequirement for ``horizon`` in a world without.
+    """
+    chosen = name or ("horizon" if goals.recorded() else "fixed")
+    if chosen == "horizon":
+        return Horizon(predictor_of(goals))
+    others: Mapping[str, Selector] = {"fixed": Fixed(), "random": Random(seed), "nearest": Nearest()}
+    return others[chosen]
+
+
+def predictor_of(goals: Goals) -> Predictor:
+    """What was learnt from the world's recorded goals. Raises MissingRequirement if there are none."""
+    recorded = goals.recorded()
+    if recorded is None:
+        raise MissingRequirement(
+            f"the world {goals.world.name} has no recorded goals from which horizons could be learnt; "
+            "choose another selector: fixed, random or nearest"
+        )
+    return _fitted(recorded)
+
+
+def recorded_rows(path: Path) -> Iterator[tuple[Mapping[str, float | str], float]]:
+    """The features and the horizon of each recorded goal. Raises MissingRequirement if the table cannot be read."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(line for line in file if not line.startswith(COMMENT)):
+                *features, horizon = row.items()
+                yield {name: _value(text) for name, text in features}, float(horizon[1])
+    except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:
+        raise MissingRequirement(f"the recorded goals in {path} cannot be read: {error}") from error
+
+
+def _value(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+@cache
+def _fitted(path: Path) -> Predictor:
+    try:
+        library: Any = import_module("planner.horizon")
+    except ModuleNotFoundError as missing:
+        raise MissingRequirement("the horizon predictor (planner/horizon.py) is not installed") from missing
+    predictor: Predictor = library.HorizonPredictor.fit(recorded_rows(path))
+    return predictor

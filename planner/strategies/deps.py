@@ -1,0 +1,135 @@
+"""DEPS: describe, explain, plan and select (section 3). And what its baselines have of that: a table says which."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, Field
+
+from planner.asking import as_text
+from planner.episode import Episode
+from planner.errors import NoPlan, UnusableReply
+from planner.goals import Goal, collect, goal_surface
+from planner.models.types import Message
+from planner.prompts import Prompt
+from planner.scope import PROMPTS, Scope
+from planner.selectors import Selector, SelectorName, selector_of
+from planner.strategies.automanual import PLANNER
+from planner.strategies.pursuit import Pursued, Pursuit, PursuitOptions
+from planner.surface import Surface
+
+EXPLAINER = "explainer"
+DEMONSTRATION, LISTS, CODE = "deps", "goals", "code"
+"""What is shown of the world: to DEPS, to the baselines that list goals, and to those whose code acts."""
+ROUNDS = 20
+"""How often it is planned anew where no number is given: the paper goes on until the context ends (table 4)."""
+
+
+class ReplanningOptions(PursuitOptions):
+    """``rounds``: how often it is planned anew (table 4); None is until the task is done, 20 times at most."""
+
+    rounds: int | None = Field(default=None, ge=0)
+
+    @property
+    def replans(self) -> int:
+        """How often it is planned anew at most."""
+        return ROUNDS if self.rounds is None else self.rounds
+
+
+class DepsOptions(ReplanningOptions):
+    """``selector``: ``nearest`` is the oracle; None is ``horizon`` where goals were recorded, else ``fixed``."""
+
+    selector: SelectorName | None = None
+
+
+class Manner(NamedTuple):
+    """What a method that lists goals has of DEPS: its prompt, what is told of a failure, whether that is explained."""
+
+    system: str
+    demonstration: str = LISTS
+    failure: str = "deps/failure"
+    explains: bool = False
+
+
+DEPS = Manner("deps/deps", DEMONSTRATION, "deps/description", explains=True)
+
+
+def deps(episode: Episode, options: BaseModel) -> None:
+    """Plan, reach the nearest goals first, and plan anew on a description and an explanation of what failed."""
+    chosen = DepsOptions.model_validate(options)
+    seed = f"{episode.terms.seed}/{episode.task.id}"
+    follow_plans(episode, DEPS, chosen, chosen.replans, selector_of(episode.world.goals, chosen.selector, seed))
+
+
+def dep(episode: Episode, options: BaseModel) -> None:
+    """The same without a selector: the goals are taken as the plan has them."""
+    chosen = ReplanningOptions.model_validate(options)
+    follow_plans(episode, DEPS, chosen, chosen.replans)
+
+
+def follow_plans(
+    episode: Episode, manner: Manner, options: PursuitOptions, replans: int, selector: Selector | None = None
+) -> None:
+    """Plan and follow the plan; then, as often as allowed, plan anew. All that was said before stays in the prompt."""
+    history: Sequence[Message] = [system(episode, manner.system, manner.demonstration)]
+    with episode.frame("plan") as frame:
+        pursuit = Pursuit(episode, frame.scope, options, selector)
+        prompt, about = PROMPTS["deps/task"], situation(episode)
+        for left in reversed(range(replans + 1)):
+            goals, history = ask_for_goals(episode, frame.scope, prompt, history, about)
+            pursued = pursuit.follow(goals)
+            if left:
+                description = describe(episode, PROMPTS[manner.failure], pursued)
+                why = explain(episode, frame.scope, history[-1].content, description) if manner.explains else ""
+                about = {"description": description, "explanation": why, "goal": episode.task.goal, "left": left - 1}
+                prompt = PROMPTS["deps/again"]
+
+
+def ask_for_goals(
+    episode: Episode,
+    scope: Scope,
+    prompt: Prompt,
+    history: Sequence[Message],
+    about: Mapping[str, Any],
+    read: Callable[[Episode, str, str], Sequence[Goal]] = collect,
+) -> tuple[Sequence[Goal], Sequence[Message]]:
+    """The goals that the planner names, and the conversation. Raises NoPlan if its replies cannot be used."""
+    try:
+        answer = scope.ask(PLANNER, prompt, read=partial(read, episode, PLANNER), history=history, **about)
+    except UnusableReply as unusable:
+        raise NoPlan(str(unusable)) from unusable
+    return answer.value, answer.history
+
+
+def describe(episode: Episode, prompt: Prompt, pursued: Pursued) -> str:
+    """What came of a plan, in words: no model is asked. A description that tells less needs no state."""
+    known = {"pursued": pursued, "state": episode.world.state()}
+    return prompt.render(**{name: known[name] for name in prompt.variables})
+
+
+def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
+    """What an explainer makes of a plan that failed; empty if it has nothing to say."""
+    about = {"plan": plan, "description": description, "goal": episode.task.goal}
+    told = {**about, **world_told(episode, goal_surface(episode.world))}
+    try:
+        return scope.ask(EXPLAINER, PROMPTS["deps/explain"], read=as_text, **told).value
+    except UnusableReply:
+        return ""
+
+
+def system(episode: Episode, template: str, demonstration: str, usable: Surface | None = None) -> Message:
+    """What a planner is told of its role and of the world, in which the goals are usable or something else."""
+    shown = episode.recall().demonstrations.get(demonstration, "")
+    told = world_told(episode, usable or goal_surface(episode.world))
+    return Message(role="system", content=PROMPTS[template].render(**told, demonstrations=shown))
+
+
+def world_told(episode: Episode, usable: Surface) -> dict[str, Any]:
+    """What the world is, what can be named in it, and what is known of it."""
+    return {"about": type(episode.world).about, "surface": usable, "knowledge": episode.recall().text}
+
+
+def situation(episode: Episode) -> dict[str, Any]:
+    """What every planner is told of its task."""
+    world = episode.world
+    return {"scene": world.scene(), "state": world.state(), "goal": episode.task.goal}

@@ -1,0 +1,84 @@
+"""The planners that DEPS is compared with (section 4.2, appendices A, D and G): a few lines each over its parts.
+
+Those that list goals are DEPS without some of its parts; Inner Monologue names one goal at a time; the code of
+ProgPrompt and Code as Policies acts by itself.
+"""
+
+import re
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from planner.episode import Episode
+from planner.goals import Goal, collect
+from planner.models.types import Message
+from planner.scope import PROMPTS
+from planner.strategies.automanual import PLANNER
+from planner.strategies.deps import (
+    CODE,
+    LISTS,
+    Manner,
+    ReplanningOptions,
+    ask_for_goals,
+    follow_plans,
+    situation,
+    system,
+)
+from planner.strategies.pursuit import Pursuit, PursuitOptions
+from planner.surface import surface
+
+ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought")
+_DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")
+
+
+def zero_shot(episode: Episode, options: BaseModel) -> None:
+    """Plan once, and follow the plan as far as it goes."""
+    follow_plans(episode, ZERO_SHOT, PursuitOptions.model_validate(options), replans=0)
+
+
+def zero_shot_replan(episode: Episode, options: BaseModel) -> None:
+    """The same, planning anew on the bare message of what failed."""
+    chosen = ReplanningOptions.model_validate(options)
+    follow_plans(episode, ZERO_SHOT, chosen, chosen.replans)
+
+
+def chain_of_thought(episode: Episode, options: BaseModel) -> None:
+    """Plan once, working out what is there after each step."""
+    follow_plans(episode, CHAIN_OF_THOUGHT, PursuitOptions.model_validate(options), replans=0)
+
+
+def inner_monologue(episode: Episode, options: BaseModel) -> None:
+    """Name one goal, see what came of it, name the next, until the planner says that the task is done."""
+    history: Sequence[Message] = [system(episode, "deps/inner_monologue", LISTS)]
+    with episode.frame("plan") as frame:
+        pursuit = Pursuit(episode, frame.scope, PursuitOptions.model_validate(options), None)
+        prompt, about = PROMPTS["deps/task"], situation(episode)
+        for _ in range(episode.terms.actions):
+            goals, history = ask_for_goals(episode, frame.scope, prompt, history, about, _first_goal)
+            if not goals:
+                return
+            prompt = PROMPTS["deps/next"]
+            about = {"pursued": pursuit.follow(goals), "state": episode.world.state()}
+
+
+def _first_goal(episode: Episode, role: str, reply: str) -> Sequence[Goal]:
+    """The goal that a reply names, or nothing if it says that the task is done. Raises ValueError."""
+    said = reply.strip().rpartition("\n")[2]
+    return () if _DONE.fullmatch(said) else collect(episode, role, reply)[:1]
+
+
+def prog_prompt(episode: Episode, options: BaseModel) -> None:
+    """Write one function with assertions on what each step needs, and run it."""
+    _run_program(episode, "deps/prog_prompt")
+
+
+def code_as_policies(episode: Episode, options: BaseModel) -> None:
+    """Write one program that decides by what it sees, and run it."""
+    _run_program(episode, "deps/code_as_policies")
+
+
+def _run_program(episode: Episode, template: str) -> None:
+    told = system(episode, template, CODE, surface(type(episode.world), episode.world.options))
+    with episode.frame("plan"):
+        program = episode.ask(PLANNER, PROMPTS["deps/task"], history=[told], **situation(episode)).value
+        episode.run(program.code, source=PLANNER, thought=program.thought)

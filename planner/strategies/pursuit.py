@@ -1,0 +1,125 @@
+"""Reaching the goals of a plan, one after the other, until one fails (DEPS, algorithm of section 3.1).
+
+DEPS and the baselines that name goals share it.
+"""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from envs import Action
+from planner.episode import Episode
+from planner.errors import EpisodeOver
+from planner.goals import Goal, call_of
+from planner.scope import Scope
+from planner.selectors import Candidate, Choice, Selector, select
+from planner.strategies.base import Options
+from planner.strategies.controller import control
+
+GOAL = "goal"
+
+
+class PursuitOptions(Options):
+    """``controller_steps``: actions for each goal where a controller has to reach it."""
+
+    controller_steps: int = 15
+
+
+class Tried(NamedTuple):
+    """A goal and what came of it. ``call`` is how it was tried, which may be another way than the plan's."""
+
+    goal: Goal
+    call: str
+    done: bool
+    reason: str = ""
+
+
+class Pursued(NamedTuple):
+    """What came of a plan: the goals tried, of which only the last may have failed, and those that were left."""
+
+    tried: Sequence[Tried]
+    left: Sequence[Goal]
+    controlled: bool = False
+    """Whether a controller reached the goals: then what it said of them is all that is known of what it saw."""
+
+    @property
+    def failed(self) -> Tried | None:
+        """The goal that stopped the plan, if one did."""
+        return self.tried[-1] if self.tried and not self.tried[-1].done else None
+
+    @property
+    def done(self) -> Sequence[Tried]:
+        """The goals that were reached."""
+        return [tried for tried in self.tried if tried.done]
+
+    @property
+    def taken_for(self) -> Sequence[Goal]:
+        """The goals that stand for what was no valid call."""
+        return [goal for goal in (*(tried.goal for tried in self.tried), *self.left) if goal.said]
+
+
+class Pursuit:
+    """Reaches goals in the innermost frame. Without a selector they are taken as the plan has them."""
+
+    def __init__(self, episode: Episode, scope: Scope, options: PursuitOptions, selector: Selector | None) -> None:
+        self._episode, self._scope, self._options, self._selector = episode, scope, options, selector
+
+    def follow(self, plan: Sequence[Goal]) -> Pursued:
+        """Try the goals until one fails. Raises EpisodeOver if the episode ends with one."""
+        tried: list[Tried] = []
+        left = list(plan)
+        while left and (not tried or tried[-1].done):
+            choice = self._choice([goal.action for goal in left])
+            tried.append(self._try(left.pop(choice.chosen.place), choice))
+        return Pursued(tried, left, controlled=not self._episode.world.goals.direct)
+
+    def _choice(self, left: Sequence[Action]) -> Choice:
+        if self._selector is None:
+            return Choice(Candidate(0, left[0]), ())
+        return select(self._episode.world.goals, left, self._selector)
+
+    def _try(self, goal: Goal, choice: Choice) -> Tried:
+        """Reach one goal, and write down what a selector can learn from it."""
+        action, goals = choice.chosen.action, self._episode.world.goals
+        known: dict[str, JsonValue] = {
+            "goal": goal.call,
+            "line": goal.line,
+            "said": goal.said,
+            "selector": self._selector.name if self._selector else "",
+            "candidates": [call_of(candidate.action) for candidate in choice.candidates],
+            "predicted": [_plain(horizon) for horizon in choice.horizons],
+            "chosen": call_of(action),
+            "features": dict(goals.features(action)),
+            "horizon": _plain(goals.horizon(action)),
+        }
+        begun = len(self._episode.steps)
+        try:
+            done, reason = self._reach(action)
+        except EpisodeOver as over:
+            last = self._episode.steps[begun:][-1:]
+            done = self._episode.world.ended and all(step.observation.accepted for step in last)
+            self._record(known, begun, done, last[0].observation.text if done and last else str(over))
+            raise
+        self._record(known, begun, done, reason)
+        return Tried(goal, call_of(action), done, reason)
+
+    def _reach(self, action: Action) -> tuple[bool, str]:
+        """Whether the goal was reached, and what is said of it."""
+        episode = self._episode
+        if not episode.world.goals.direct:
+            return control(episode, action, self._options.controller_steps)
+        begun = len(episode.steps)
+        feedback = episode.run(call_of(action), source=GOAL)
+        if len(episode.steps) == begun:
+            return False, feedback.text
+        return episode.steps[-1].observation.accepted, episode.steps[-1].observation.text
+
+    def _record(self, known: dict[str, JsonValue], begun: int, done: bool, reason: str) -> None:
+        self._scope.record("goal", **known, actions=len(self._episode.steps) - begun, done=done, reason=reason)
+
+
+def _plain(number: float) -> float | None:
+    """The number as a journal can keep it; None for one that is not finite."""
+    return number if isfinite(number) else None

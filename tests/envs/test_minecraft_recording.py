@@ -1,0 +1,58 @@
+"""The recorded goals that ship: made again byte for byte, from worlds that nothing is measured in."""
+
+import csv
+
+import pytest
+
+from envs.minecraft import recording
+from envs.minecraft.recording import HEADER, SEEDS, recorded
+from envs.minecraft.selecting import RECORDED
+from envs.minecraft.tasks import DEFAULT_SEEDS, parallel_goals, parallel_task
+from envs.minecraft.world import Minecraft
+from planbook.bench.selector import SEEDS as MEASURED
+
+MOST_BYTES = 300_000
+
+
+def rows() -> list[dict[str, str]]:
+    with RECORDED.open(encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+@pytest.mark.slow
+def test_the_shipped_table_is_what_the_command_writes() -> None:
+    assert RECORDED.read_bytes() == recorded().encode(), "run python -m envs.minecraft.recording"
+
+
+def test_the_shipped_table_begins_with_what_the_first_worlds_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "SEEDS", SEEDS[:2])
+    assert RECORDED.read_text(encoding="utf-8").startswith(recorded())
+
+
+def test_the_table_is_small_and_says_where_it_is_from() -> None:
+    text = RECORDED.read_text(encoding="utf-8")
+    assert len(text) < MOST_BYTES
+    assert text.startswith(HEADER)
+    assert f"seeds {SEEDS[0]} to {SEEDS[-1]}" in HEADER
+    assert "python -m envs.minecraft.recording" in HEADER
+
+
+def test_no_world_is_both_learnt_from_and_measured() -> None:
+    assert set(SEEDS).isdisjoint([*MEASURED, *DEFAULT_SEEDS])
+
+
+def test_columns_are_what_a_selector_is_told_and_then_the_ticks() -> None:
+    task = parallel_task("parallel_2", 0, None)
+    world = Minecraft()
+    world.reset(task)
+    features = world.goals.features(parallel_goals(task)[0])
+    assert list(rows()[0]) == [*features, "ticks"]
+
+
+def test_all_kinds_of_goals_were_reached_in_all_sorts_of_places() -> None:
+    found = rows()
+    assert {row["action"] for row in found} >= {"mine", "kill", "craft"}
+    assert {row["seen"] for row in found} >= {"next to you", "near", "far", "unseen", "none"}
+    assert len({row["biome"] for row in found}) >= 8
+    assert len({row["item"] for row in found}) >= 40
+    assert all(int(row["ticks"]) >= 0 for row in found)

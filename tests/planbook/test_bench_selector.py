@@ -1,0 +1,103 @@
+"""Selectors on parallel goals, in small: the learnt one wins more games than a fixed order does."""
+
+import json
+
+import pytest
+
+from envs.minecraft import tasks
+from envs.minecraft.options import MinecraftOptions
+from envs.minecraft.world import Minecraft
+from planbook import bench
+from planbook.bench import Row, selector
+from planbook.statistics import mcnemar, mean_interval, paired_difference
+
+SEEDS = range(1000, 1040)
+FOUR, RIVAL = "4 goals, 1000 ticks", "horizon - fixed"
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Row]:
+    return {row.name: row for row in selector.rows(SEEDS)}
+
+
+def test_the_learnt_selector_beats_a_fixed_order_and_a_random_one(figures: dict[str, Row]) -> None:
+    for rival in selector.RIVALS:
+        gain = figures[f"{FOUR}: horizon - {rival}"]
+        assert gain.met
+        assert gain.interval
+        assert gain.interval[0] > 0
+    assert (figures["4 goals, ticks of a game: horizon - fixed"].interval or (0, 0))[1] < 0
+
+
+def test_each_number_of_goals_and_length_has_each_selector_and_both_differences(figures: dict[str, Row]) -> None:
+    for count in tasks.PARALLEL.values():
+        for length in selector.LENGTHS:
+            shares = [figures[f"{count} goals, {length} ticks: {name}"] for name in selector.SELECTORS]
+            for share in shares:
+                assert share.value is not None
+                assert share.interval
+                assert share.interval[0] <= share.value <= share.interval[1]
+            fixed, horizon = shares[0].value or 0, shares[2].value or 0
+            assert figures[f"{count} goals, {length} ticks: {RIVAL}"].value == pytest.approx(horizon - fixed)
+
+
+def test_longer_episodes_win_no_fewer_games(figures: dict[str, Row]) -> None:
+    for name in selector.SELECTORS:
+        shares = [figures[f"3 goals, {length} ticks: {name}"].value or 0 for length in selector.LENGTHS]
+        assert shares == sorted(shares)
+
+
+def test_the_papers_figures_stand_beside_ours(figures: dict[str, Row]) -> None:
+    published = [figures[f"{count} goals, 1000 ticks: the paper's - fixed"].value for count in (2, 3, 4)]
+    assert published == [22.3, 29.2, 32.6]
+
+
+def test_seeds_versions_and_what_is_left_out_are_said(figures: dict[str, Row]) -> None:
+    told = "\n".join(row.name for row in figures.values() if row.value is None)
+    for expected in ("seeds 1000 to 1039", "1.11.2", "seeds 100000 to 100149", "scikit-learn 1", "CLIP", "oracle"):
+        assert expected in told
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("name", ["fixed", "horizon"])
+def test_a_game_counts_for_a_length_just_where_an_episode_of_it_is_won(seed: int, name: str) -> None:
+    chosen = next(each for each in selector.SELECTORS if each == name)
+    end = selector._end(*selector._parallel("parallel_3", seed), chosen, seed)
+    for length in (int(end) - 1, int(end)):
+        world = Minecraft(MinecraftOptions(ticks=length))
+        task = tasks.parallel_task("parallel_3", seed, None)
+        world.reset(task)
+        selector._end(world, [[goal] for goal in tasks.parallel_goals(task)], chosen, seed)
+        assert world.verdict().solved is (length >= end)
+
+
+def test_the_oracle_needs_no_more_ticks_for_one_goal_than_anyone(figures: dict[str, Row]) -> None:
+    ticks = {name: figures[f"{selector.ROUTES}, ticks of a game: {name}"].value or 0 for name in selector.SELECTORS}
+    assert ticks["nearest"] == min(ticks.values())
+    assert ticks["nearest"] < ticks["fixed"]
+
+
+def test_the_command_prints_figures_and_one_object(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selector.rows, "__defaults__", (SEEDS[:3],))
+    assert bench.show("selector", as_json=True) == 0
+    printed = capsys.readouterr()
+    told = json.loads(printed.out)
+    assert told["part"] == "selector"
+    assert {"name", "value", "unit", "interval", "cell", "goal", "met", "against"} <= set(told["rows"][0])
+    cells = [row["cell"] for row in told["rows"] if row["cell"]]
+    assert [FOUR, RIVAL] in cells
+    assert len({tuple(cell) for cell in cells}) == len(cells)
+    assert "95% interval" in printed.err
+
+
+def test_differences_of_pairs_and_their_chance() -> None:
+    low, high = paired_difference(8, 2, 100)
+    assert (low, high) == pytest.approx((-0.006, 0.124), abs=0.003)
+    assert paired_difference(0, 0, 0) == (-1.0, 1.0)
+    assert mcnemar(8, 2) == pytest.approx(0.109375)
+    assert mcnemar(0, 0) == 1.0
+    assert mcnemar(0, 10) == mcnemar(10, 0) == pytest.approx(2 / 1024)
+    assert mcnemar(0, 3000) == 0.0
+    assert mean_interval([1.0, 3.0]) == pytest.approx((2 - 1.96, 2 + 1.96), abs=1e-3)

@@ -1,0 +1,95 @@
+"""DEP in a household: a controller, here a script, reaches each goal by the actions that the game admits."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from envs import Action, Selection
+from envs.alfworld import Alfworld
+from planner import Episode, MemoryJournal, Outcome, Roles, Terms, method, play
+from planner.goals import nearest
+from planner.models import Message, Reply, Sampling
+from planner.models.types import OnText
+from sandbox import Sandbox
+from tests.planner.camp import code, goal_events
+
+TASK = Alfworld.tasks(Selection(split="generated", types=("pick_and_place",), seeds=(0,)))[0]
+KIND, TARGET = str(TASK.params["object"]), f"{TASK.params['target']}_1"
+
+
+class Script:
+    """Plans at first without looking for the object; the controller goes round until it sees one."""
+
+    name = "script"
+
+    def __init__(self) -> None:
+        self.visited: list[str] = []
+        self.role = ""
+
+    def speaking(self, role: str) -> "Script":
+        self.role = role
+        return self
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        asked = messages[-1].content
+        if self.role == "explainer":
+            return Reply(text=f"Nobody knows yet where a {KIND} is: find one first.")
+        return Reply(text=self._plan(asked) if self.role == "planner" else self._steer(asked))
+
+    def _plan(self, asked: str) -> str:
+        if found := re.search(r"Done: agent\.find\('\w+'\): it is in (\w+)", asked):
+            return f"So:\n#1 pick {KIND} {found[1]}\n#2 put {KIND} {TARGET}"
+        first = f"agent.find('{KIND}')" if "find one first" in asked else f"agent.pick('{KIND}', '{TARGET}')"
+        return code(f"{first}\nagent.heat('{KIND}', 'microwave_9')")
+
+    def _steer(self, asked: str) -> str:
+        name = re.findall(r"The goal: agent\.(\w+)", asked)[0]
+        listed = {call: number for number, call in re.findall(r"(\d+)\. agent\.(.*)", asked)}
+        if name == "heat":
+            return "Answer: impossible: there is no microwave_9"
+        if name == "find":
+            seen = re.search(rf"[OI]n (\w+), you see .*{KIND}_", asked)
+            return f"Answer: done: it is in {seen[1]}" if seen else f"Answer: {listed[self._next_look(listed)]}"
+        wanted = f"take_from('{KIND}_" if name == "pick" else f"put_in_or_on('{KIND}_"
+        there = [call for call in listed if call.startswith(wanted) and (name == "pick" or TARGET in call)]
+        if there:
+            return f"Answer: {listed[there[0]]}"
+        if name == "pick":
+            return "Answer: done" if "holding nothing" not in asked else f"Answer: impossible: no {KIND} here"
+        return f"Answer: {listed[f'go_to({TARGET!r})']}"
+
+    def _next_look(self, listed: Mapping[str, str]) -> str:
+        ways = [call for call in listed if call.startswith(("open", "go_to")) and call not in self.visited]
+        self.visited.append(sorted(ways, key=lambda call: not call.startswith("open"))[0])
+        return self.visited[-1]
+
+
+def test_a_plan_is_mended_until_the_household_task_is_done() -> None:
+    with Sandbox() as sandbox:
+        script, journal = Script(), MemoryJournal()
+        terms = Terms(actions=50)
+        playing = Episode(TASK, Alfworld(), sandbox, journal, terms=terms, roles=Roles(script.speaking, {}))
+        dep = method("dep")
+        ending = play(playing, dep.play, dep.options.model_validate({"controller_steps": 30}))
+    assert ending.outcome is Outcome.DIRECT_SUCCESS
+    tried = [(event["chosen"].partition("(")[0], event["done"]) for event in goal_events(journal)]
+    assert tried == [
+        ("agent.pick", False),
+        ("agent.find", True),
+        ("agent.heat", False),
+        ("agent.pick", True),
+        ("agent.put", True),
+    ]
+    assert goal_events(journal)[-1]["said"] == f"put {KIND} {TARGET}"
+    assert {cell.source for cell in playing.cells} == {"planner", "controller"}
+    assert all(step.action.name in Alfworld.actions for step in playing.steps)
+
+
+def test_a_line_is_taken_for_a_goal_of_this_room() -> None:
+    world = Alfworld()
+    world.reset(TASK)
+    known = world.goals.known()
+    assert nearest(f"pick up the {KIND} in {TARGET}", known) == Action("pick", (KIND, TARGET))
+    assert nearest(f"clean {KIND} with sinkbasin 1", known) == Action("clean", (KIND, "sinkbasin_1"))
+    assert nearest("open drawer 3", known) == Action("open", ("drawer_3",))
+    assert Action("clean", (KIND, TARGET)) not in known
+    assert nearest("sing a song", known) is None

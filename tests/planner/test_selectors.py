@@ -1,0 +1,126 @@
+"""Which goal comes next: what can be done now, without taking from an earlier goal what it needs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from envs import Action, Features, Goals, MissingRequirement, Selection
+from planner.selectors import (
+    Candidate,
+    Choice,
+    Fixed,
+    Horizon,
+    Nearest,
+    Random,
+    candidates_of,
+    recorded_rows,
+    select,
+    selector_of,
+)
+from tests.planner.camp import Camp, CampGoals
+
+
+def mine(kind: str, count: int = 1) -> Action:
+    return Action("mine", ({kind: count}, None))
+
+
+def craft(kind: str, **materials: int) -> Action:
+    return Action("craft", ({kind: 1}, dict(materials)))
+
+
+SAND, STONE, LOG, OAK, BIRCH = map(mine, ("sand", "cobblestone", "log", "oak_log", "birch_log"))
+BOX, STICK, PICKAXE = craft("box", planks=4), craft("stick", planks=2), craft("pickaxe", planks=3, stick=2)
+
+
+@pytest.fixture
+def goals() -> Goals:
+    world = Camp()
+    world.reset(Camp.tasks(Selection())[0])
+    world.held = {"planks": 4}
+    return world.goals
+
+
+class Table:
+    """Predicts what it was given, by how far the world says the goal is."""
+
+    def predict(self, features: Sequence[Features], /) -> Sequence[float]:
+        return [-float(each["far"]) for each in features]
+
+
+def test_what_cannot_be_done_now_is_no_candidate(goals: Goals) -> None:
+    assert candidates_of(goals, [STONE, SAND]) == [Candidate(1, SAND)]
+
+
+def test_each_way_to_reach_a_goal_is_a_candidate(goals: Goals) -> None:
+    assert candidates_of(goals, [SAND, LOG]) == [
+        Candidate(0, SAND),
+        Candidate(1, LOG),
+        Candidate(1, OAK),
+        Candidate(1, BIRCH),
+    ]
+
+
+def test_goals_do_not_compete_for_a_material(goals: Goals) -> None:
+    assert candidates_of(goals, [BOX, STICK]) == [Candidate(0, BOX)]
+    assert candidates_of(goals, [PICKAXE, STICK, SAND]) == [Candidate(2, SAND)], "the pickaxe's planks are kept for it"
+
+
+def test_where_nothing_can_be_done_the_first_goal_is_tried(goals: Goals) -> None:
+    assert select(goals, [PICKAXE, STONE], Nearest()) == Choice(Candidate(0, PICKAXE), ())
+
+
+def test_the_fixed_order_is_the_plans(goals: Goals) -> None:
+    assert select(goals, [STONE, SAND, LOG], Fixed()).chosen == Candidate(1, SAND)
+    assert select(goals, [LOG, SAND], Fixed()).chosen == Candidate(0, LOG)
+
+
+def test_the_nearest_goal_and_way_are_chosen(goals: Goals) -> None:
+    choice = select(goals, [SAND, LOG], Nearest())
+    assert (choice.chosen, choice.horizons) == (Candidate(1, BIRCH), [20.0, 30.0, 30.0, 10.0])
+
+
+def test_the_goal_with_the_least_predicted_horizon_is_chosen(goals: Goals) -> None:
+    assert select(goals, [SAND, LOG], Horizon(Table())).chosen == Candidate(1, LOG)
+
+
+def test_the_random_order_depends_on_its_seed_alone(goals: Goals) -> None:
+    def order(seed: str) -> list[Candidate]:
+        chooser = Random(seed)
+        return [select(goals, [SAND, LOG, STICK], chooser).chosen for _ in range(30)]
+
+    assert order("a") == order("a") != order("b")
+    taken = order("a")
+    assert all(Candidate(*each) in taken for each in ((0, SAND), (1, LOG), (2, STICK)))
+    assert all(each.action in (SAND, LOG, STICK) for each in taken)
+
+
+def test_a_world_without_records_has_the_fixed_order_and_no_predictor(goals: Goals) -> None:
+    assert selector_of(goals, None, "0").name == "fixed"
+    assert [selector_of(goals, name, "0").name for name in ("random", "nearest")] == ["random", "nearest (oracle)"]
+    with pytest.raises(MissingRequirement, match="the world camp has no recorded goals"):
+        selector_of(goals, "horizon", "0")
+
+
+def test_records_are_read_with_their_kinds(tmp_path: Path) -> None:
+    (tmp_path / "goals.csv").write_text("kind,far,horizon\nmine,3,12.5\ncraft,0,1\n")
+    assert list(recorded_rows(tmp_path / "goals.csv")) == [
+        ({"kind": "mine", "far": 3.0}, 12.5),
+        ({"kind": "craft", "far": 0.0}, 1.0),
+    ]
+
+
+@pytest.mark.parametrize("table", ["kind,horizon\nmine,soon\n", "kind,horizon\nmine\n", b"\xff\xfe"])
+def test_records_that_cannot_be_read_are_named(tmp_path: Path, table: str | bytes) -> None:
+    path = tmp_path / "goals.csv"
+    path.write_bytes(table if isinstance(table, bytes) else table.encode())
+    with pytest.raises(MissingRequirement, match=r"goals\.csv cannot be read"):
+        list(recorded_rows(path))
+    with pytest.raises(MissingRequirement, match="cannot be read"):
+        list(recorded_rows(tmp_path / "none.csv"))
+
+
+def test_the_world_of_these_tests_is_as_they_say(goals: Goals) -> None:
+    assert isinstance(goals, CampGoals)
+    assert goals.refusal(STONE) == "cobblestone takes a pickaxe"
+    assert goals.routes(SAND) == (SAND,)
