@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from envs import Action
 from planner.episode import Episode
@@ -24,7 +24,7 @@ GOAL = "goal"
 class PursuitOptions(Options):
     """``controller_steps``: actions for each goal where a controller has to reach it."""
 
-    controller_steps: int = 15
+    controller_steps: int = Field(default=15, ge=1)
 
 
 class Tried(NamedTuple):
@@ -121,5 +121,5 @@ class Pursuit:
 
 
 def _plain(number: float) -> float | None:
-    """The number as a journal can keep it; None for one that is not finite."""
-    return number if isfinite(number) else None
+    """The number as a journal can keep it: short, so that it is the same again; None for one that is not finite."""
+    return round(number, 3) if isfinite(number) else None

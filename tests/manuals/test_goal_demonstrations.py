@@ -1,23 +1,34 @@
-"""What DEPS and its baselines are shown of Minecraft: played as it stands, it does what it says."""
+"""What DEPS and its baselines are shown of worlds: played as it stands, it does what it says."""
 
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
+from pydantic import JsonValue
 
-from envs import Selection, Task
+from envs import ActionSpec, Selection, Task, load_world
+from envs.alfworld.goals import SPECS
 from envs.minecraft import Minecraft
-from manuals.demonstrations import Demonstrating
+from manuals.demonstrations import FOLDER, Demonstrating
 from manuals.library import SHIPPED
 from planner import METHODS, Episode, MemoryJournal, NoMemory, Outcome, Roles, Terms, method, play
 from planner.models import ScriptedModel
+from planner.surface import AGENT, PlanFunction
 from sandbox import Sandbox
+from sandbox.check import check
+from sandbox.reading import read_reply
 
-FOLDER = SHIPPED / "minecraft" / "demonstrations"
-SEEDS = (0, 1, 2)
 PLANNERS = {"deps": ("dep", "deps"), "goals": ("zero-shot", "zero-shot-replan"), "code": ("progprompt",)}
-PLAYED = [(name, planner, seed) for name, planners in PLANNERS.items() for planner in planners for seed in SEEDS]
+SEEDS: Mapping[str, Sequence[int]] = {"minecraft": (0, 1, 2), "tabletop": (0,)}
+"""The worlds whose examples can be played without a controller, and the seeds for those that bear none."""
+PLAYED = [
+    (world, name, planner, seed)
+    for world, seeds in SEEDS.items()
+    for name, planners in PLANNERS.items()
+    for planner in planners
+    for seed in seeds
+]
+HOUSEHOLD = ("deps", "goals")
 
 
 @pytest.fixture(scope="module")
@@ -26,15 +37,25 @@ def sandbox() -> Iterator[Sandbox]:
         yield shared
 
 
-def sections(path: Path) -> list[tuple[Task, str]]:
+def sections(world: str, name: str) -> list[tuple[Task, str]]:
     """The tasks that a file shows, each with its text."""
-    found = re.findall(r"^## Obtain (\d+) (\w+)\n(.*?)(?=^## |\Z)", path.read_text(), re.DOTALL | re.MULTILINE)
-    return [(task(item, int(count)), text) for count, item, text in found]
+    text = (SHIPPED / world / FOLDER / f"{name}.md").read_text()
+    found = re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    return [(task(world, title, body), body) for title, body in found]
 
 
-def task(item: str, count: int) -> Task:
-    about = {"id": f"{item}/0", "env": "minecraft", "split": "shown", "type": "MT2_tool_simple"}
-    return Task(**about, goal=f"obtain {count} {item}", params={"object": item, "count": count})
+def task(world: str, title: str, body: str) -> Task:
+    """The task of an example: told by its id, or in Minecraft by its title."""
+    if shown := re.search(r"<!-- task: (\S+) -->", body):
+        return load_world(world).select(Selection(ids=(shown[1],)))[0]
+    params: dict[str, JsonValue] = {}
+    if amount := re.fullmatch(r"Obtain (\d+) (\w+)", title):
+        params = {"object": amount[2], "count": int(amount[1])}
+    return Task(id=title, env=world, split="shown", type="MT2_tool_simple", goal=title.lower(), params=params)
+
+
+def codes(text: str) -> list[str]:
+    return re.findall(r"^```python\n.*?^```", text, re.DOTALL | re.MULTILINE)
 
 
 def played(sandbox: Sandbox, planner: str, shown: Task, replies: Sequence[str], seed: int) -> tuple[Outcome, list[str]]:
@@ -42,8 +63,8 @@ def played(sandbox: Sandbox, planner: str, shown: Task, replies: Sequence[str], 
     voices = {"planner": ScriptedModel(replies), "explainer": ScriptedModel(lambda *_: "Because.")}
     journal = MemoryJournal()
     playing = Episode(
-        shown.model_copy(update={"seed": seed}),
-        Minecraft(),
+        shown if shown.seed else shown.model_copy(update={"seed": seed}),
+        load_world(shown.env)(),
         sandbox,
         journal,
         terms=Terms(actions=100),
@@ -55,26 +76,43 @@ def played(sandbox: Sandbox, planner: str, shown: Task, replies: Sequence[str], 
     return ending.outcome, asked
 
 
-@pytest.mark.parametrize(("name", "planner", "seed"), PLAYED)
-def test_what_is_shown_does_the_task(sandbox: Sandbox, name: str, planner: str, seed: int) -> None:
-    shown = sections(FOLDER / f"{name}.md")
+@pytest.mark.parametrize(("world", "name", "planner", "seed"), PLAYED)
+def test_what_is_shown_does_the_task(sandbox: Sandbox, world: str, name: str, planner: str, seed: int) -> None:
+    shown = sections(world, name)
     assert len(shown) == 2
     for each, text in shown:
-        replies = re.findall(r"^```python\n.*?^```", text, re.DOTALL | re.MULTILINE)
+        replies = codes(text)
         outcome, asked = played(sandbox, planner, each, replies, seed)
         assert outcome is Outcome.DIRECT_SUCCESS, each.goal
         quoted = re.findall(r"^> (.*)$", text, re.MULTILINE)
         for line in quoted:
             assert line.removesuffix("...").strip() in asked[-1].replace("\\'", "'"), line
         assert bool(quoted) == (len(replies) > 1)
+        for scene in re.findall(r"^You see a table .*$", text, re.MULTILINE):
+            assert scene in asked[0]
+
+
+@pytest.mark.parametrize("name", HOUSEHOLD)
+def test_what_is_shown_of_a_household_names_its_goals(name: str) -> None:
+    goals = {f"{AGENT}.{goal}": PlanFunction(spec, _never) for goal, spec in SPECS.items()}
+    for _, text in sections("alfworld", name):
+        for code in codes(text):
+            assert check(read_reply(code).code, goals) == []
+
+
+def _never(spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+    raise AssertionError(f"{spec.name} is only checked")
 
 
 def test_no_task_that_is_played_is_shown() -> None:
     objects = {each.params["object"] for each in Minecraft.tasks(Selection(split="full"))}
-    assert objects.isdisjoint(each.params["object"] for name in PLANNERS for each, _ in sections(FOLDER / f"{name}.md"))
+    assert objects.isdisjoint(each.params["object"] for name in PLANNERS for each, _ in sections("minecraft", name))
+    assert {each.split for name in PLANNERS for each, _ in sections("tabletop", name)} == {"dev"}
 
 
-def test_every_method_finds_what_it_asks_for() -> None:
-    for name in ("deps", "dep", "zero-shot", "zero-shot-replan", "chain-of-thought", "inner-monologue", "progprompt"):
-        wanted = METHODS[name].demonstrations
-        assert set(Demonstrating(NoMemory(), wanted).recall(task("ladder", 3)).demonstrations) == set(wanted)
+@pytest.mark.parametrize("world", SEEDS)
+@pytest.mark.parametrize("name", ["deps", "dep", "zero-shot", "zero-shot-replan", "chain-of-thought", "progprompt"])
+def test_every_method_finds_what_it_asks_for(world: str, name: str) -> None:
+    wanted = METHODS[name].demonstrations
+    recalled = Demonstrating(NoMemory(), wanted).recall(task(world, "Any", ""))
+    assert set(recalled.demonstrations) == set(wanted)
