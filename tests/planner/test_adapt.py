@@ -1,29 +1,22 @@
 """ADaPT's controller: what is tried, what is taken apart, what is handed on, and when it is over."""
 
 from collections.abc import Iterator
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from envs import Selection
+from envs import Observation, Selection, action
 from envs.alfworld import Alfworld
 from planner import (
     METHODS,
-    Body,
-    BudgetEnded,
     Episode,
     FeedbackKind,
-    JournalMismatch,
     MemoryJournal,
     Outcome,
     Terms,
     play,
 )
 from planner.asking import Roles
-from planner.errors import ModelUnavailable
 from planner.order import read_decomposition
 from sandbox import Sandbox
 from tests.planner.players import (
@@ -361,224 +354,18 @@ def test_what_claims_to_be_done_is_believed_and_audited(sandbox: Sandbox) -> Non
     assert players.calls == [("executor", GOAL)]
 
 
-# Cut off, and gone on with.
+def test_an_action_without_a_docstring_is_told_by_its_name(sandbox: Sandbox) -> None:
+    class Undocumented(Traced):
+        """A world that says little of itself."""
 
-DOES = {"l": ["agent.touch('l')", done_by("l2")], "n": ["rubbish"], "deep": ["print(agent.holding)", SOLVE]}
-PLANS = {
-    GOAL: planned("(S1 AND S2) OR S3", "l", "m", "r"),
-    "m": [planned("S1 OR S1 AND S1", "x"), planned("S1 OR S2", "n", "o")],
-    "r": planned("S1", "deep"),
-}
+        @action()
+        def knock(self) -> Observation:
+            return Observation("Knock, knock.")
 
-
-def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox) -> None:
-    whole, players = MemoryJournal(), Players(DOES, PLANS)
-    ending, _ = played(sandbox, players, journal=whole)
-    assert ending.outcome is Outcome.INDIRECT_SUCCESS
-    events = list(whole.events.items())
-    assert len(events) > 40
-    asks = [number for number, ((_, kind, _), _) in enumerate(events) if kind == "ask"]
-    for cut in range(len(events)):
-        journal = MemoryJournal()
-        journal.events = dict(events[:cut])
-        again = Replayed(players, skip=sum(ask < cut for ask in asks))
-        assert played(sandbox, again, journal=journal)[0] == ending
-        assert [(key, timeless(body)) for key, body in journal.events.items()] == [
-            (key, timeless(body)) for key, body in events
-        ]
-        assert len(again.asked) == len(asks) - sum(ask < cut for ask in asks), "nothing is asked twice"
-
-
-def timeless(body: Body) -> Any:
-    reply = body.get("reply")
-    return {**body, "reply": {**reply, "seconds": 0.0}} if isinstance(reply, dict) else body
-
-
-class Replayed(Players):
-    """Goes on where other players were cut off: their replies, but for the first so many."""
-
-    def __init__(self, players: Players, skip: int) -> None:
-        super().__init__(DOES, PLANS)
-        for role, messages, _ in players.asked[:skip]:
-            self.model(role).complete(messages, players.asked[0][2])
-        self.asked.clear()
-
-
-class Enough:
-    """A guard that ends the budget before the call of this number."""
-
-    def __init__(self, calls: int) -> None:
-        self.left = calls
-
-    def __call__(self) -> None:
-        if self.left == 0:
-            raise BudgetEnded("the budget of calls is used up")
-        self.left -= 1
-
-
-@pytest.mark.parametrize("calls", [0, 3, 7])
-def test_a_budget_that_ends_in_the_middle_leaves_no_ending_and_nothing_is_asked_twice(
-    sandbox: Sandbox, calls: int
-) -> None:
-    journal, players = MemoryJournal(), Players(DOES, PLANS)
-    with pytest.raises(BudgetEnded):
-        played(sandbox, players, journal=journal, guard=Enough(calls))
-    assert len(players.asked) == calls
-    assert "outcome" not in {kind for _, kind, _ in journal.events}
-    ending, _ = played(sandbox, players, journal=journal)
-    whole = Players(DOES, PLANS)
-    assert played(sandbox, whole)[0] == ending
-    assert [(role, messages) for role, messages, _ in players.asked] == [
-        (role, messages) for role, messages, _ in whole.asked
-    ]
-
-
-class Unanswered(Players):
-    """Players whose model does not answer about one piece of work."""
-
-    def _reply(self, role: str, work: str) -> str:
-        if work == "o" and role == "executor":
-            raise ModelUnavailable("the server is down")
-        return super()._reply(role, work)
-
-
-def test_a_model_that_does_not_answer_deep_inside_stops_the_run_which_can_be_resumed(sandbox: Sandbox) -> None:
-    """It is neither an error of the plan around it nor a sub-task that failed."""
-    journal, whole = MemoryJournal(), Players(DOES, PLANS)
-    with pytest.raises(ModelUnavailable, match="the server is down"):
-        played(sandbox, Unanswered(DOES, PLANS), journal=journal)
-    assert "outcome" not in {kind for _, kind, _ in journal.events}
-    asked = sum(kind == "ask" for _, kind, _ in journal.events)
-    ending, _ = played(sandbox, whole)
-    again = Replayed(whole, skip=asked)
-    assert played(sandbox, again, journal=journal)[0] == ending
-    assert len(again.asked) == len(whole.asked) - asked
-
-
-def test_another_option_does_not_fit_the_journal(sandbox: Sandbox) -> None:
-    journal = MemoryJournal()
-    played(sandbox, Players(DOES, PLANS), journal=journal)
-    with pytest.raises(JournalMismatch):
-        played(sandbox, Players(DOES, PLANS), journal=journal, options={"iterations": 2})
-
-
-# Held against the paper's algorithm.
-
-
-class Luck:
-    """Random plans and outcomes of sub-tasks, by their names."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-
-    def does(self, work: str) -> str:
-        dice = Random(f"{self._seed}/does/{work}")
-        touch = f"agent.touch('{work}')\n" if dice.random() < 0.8 else ""
-        return f"{touch}finish({work != 'w' and dice.random() < 0.45})"
-
-    def order(self, work: str) -> tuple[str, int]:
-        """An order such as ``S1 AND (S2 OR S3)``, and how many steps it has."""
-        dice = Random(f"{self._seed}/order/{work}")
-        return dice.choice(
-            [
-                ("S1", 1),
-                ("S1 AND S2", 2),
-                ("S1 OR S2", 2),
-                ("(S1 OR S2) AND S3", 3),
-                ("(S1 AND S2) OR S3", 3),
-                ("S1 AND (S2 OR (S3 AND S1))", 3),
-            ]
-        )
-
-
-class Lucky(dict[str, str]):
-    """Answers for every piece of work."""
-
-    def __init__(self, answer: Any) -> None:
-        super().__init__()
-        self._answer = answer
-
-    def get(self, work: str, default: Any = None) -> Any:
-        return self._answer(work)
-
-
-def named(work: str) -> str:
-    return "w" if work == GOAL else work
-
-
-def algorithm(luck: Luck, d_max: int) -> list[tuple[str, str, int, str]]:
-    """Algorithm 1, with what is handed on: who is asked about what, how deep, and told what of those before."""
-    calls: list[tuple[str, str, int, str]] = []
-
-    def adapt(work: str, depth: int, before: str) -> tuple[bool, str]:
-        if depth > d_max:
-            return False, before
-        calls.append(("executor", work, depth, before))
-        code_of = luck.does(named(work))
-        if "True" in code_of:
-            return True, touched(named(work)) if "touch" in code_of else before
-        if depth == d_max:
-            return False, before
-        calls.append(("planner", work, depth, ""))
-        order, _ = luck.order(named(work))
-        return combined(order, f"{named(work)}", depth + 1, before)
-
-    def combined(order: str, work: str, depth: int, before: str) -> tuple[bool, str]:
-        word, parts = split(order)
-        if not word:
-            return adapt(f"{work}.{parts[0][1:]}", depth, before)
-        handed_on, results = before, []
-        for part in parts:
-            done, after = combined(part, work, depth, handed_on if word == "AND" else before)
-            results.append(done)
-            handed_on = after if done else handed_on
-            if done is (word == "OR"):
-                break
-        achieved = all(results) if word == "AND" else any(results)
-        return achieved, handed_on if achieved else before
-
-    adapt(GOAL, 1, "")
-    return calls
-
-
-def split(order: str) -> tuple[str, list[str]]:
-    """The outermost word of an order and what it joins; no word for a single step."""
-    parts, words, depth = [""], [], 0
-    for token in order.replace("(", "( ").replace(")", " )").split():
-        depth += (token == "(") - (token == ")")
-        if depth == 0 and token in ("AND", "OR"):
-            words.append(token)
-            parts.append("")
-        else:
-            parts[-1] += f" {token}"
-    parts = [part.strip() for part in parts]
-    if not words and parts[0].startswith("("):
-        return split(parts[0][1:-1])
-    return (words[0] if words else ""), parts
-
-
-@settings(max_examples=40)
-@given(st.integers(0, 10**6), st.integers(1, 4))
-def test_the_controller_is_the_algorithm_of_the_paper(sandbox: Sandbox, seed: int, d_max: int) -> None:
-    luck = Luck(seed)
-
-    def plan(work: str) -> str:
-        order, steps = luck.order(named(work))
-        return planned(order, *(f"{named(work)}.{number}" for number in range(1, steps + 1)))
-
-    players, journal = Players(Lucky(lambda work: luck.does(named(work))), Lucky(plan)), MemoryJournal()
-    played(sandbox, players, options={"d_max": d_max}, journal=journal, actions=1000)
-    asked = [
-        (str(body["role"]), str(body["messages"][-1]["content"]), scope.count("/plan/") + (body["role"] == "executor"))  # type: ignore[index,call-overload]
-        for (scope, kind, _), body in journal.events.items()
-        if kind == "ask"
-    ]
-    calls = []
-    for role, prompt, depth in asked:
-        where = prompt.partition("# Where things stand\n\n")[2].partition("\n\n# Your piece")[0]
-        work = prompt.partition("# Your piece of work\n\n")[2].partition("\n\nYou have")[0]
-        calls.append((role, work or prompt.partition("# The piece of work to take apart\n\n")[2], depth, where))
-    assert calls == algorithm(luck, d_max)
+    players = Players()
+    ending, _ = played(sandbox, players, world=Undocumented())
+    assert ending.outcome is Outcome.FAILURE
+    assert "- `knock`: \n" in players.whole("planner")
 
 
 def test_an_episode_on_alfworld(sandbox: Sandbox) -> None:
@@ -593,7 +380,7 @@ def test_an_episode_on_alfworld(sandbox: Sandbox) -> None:
         "say so": "finish(True)",
     }
     plan = planned("(S1 OR S2) AND S3", f"look at {places[0]}", f"look at {places[1]}", "say so")
-    players = Players(does, Lucky(lambda work: plan))
+    players = Players(does, {task.goal: plan, **dict.fromkeys(places, plan)})
     playing = Episode(
         task, world, sandbox, journal, terms=Terms(actions=30), roles=Roles(players.model, {}), path="task/0"
     )

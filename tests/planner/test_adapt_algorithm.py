@@ -1,0 +1,131 @@
+"""The controller, held against algorithm 1 of the paper and what its appendix A says is handed on."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from random import Random
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import MemoryJournal
+from sandbox import Sandbox
+from tests.planner.players import GOAL, Players, planned, played, touched
+
+Call = tuple[str, str, int, str]
+"""Who is asked about what, how deep, and what it is told of those before."""
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as shared:
+        yield shared
+
+
+class Luck:
+    """Random plans and outcomes of sub-tasks, by their names. The whole task always has to be planned."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def does(self, work: str) -> tuple[bool, bool]:
+        """Whether the executor acts, and whether it is done."""
+        dice = Random(f"{self._seed}/does/{work}")
+        return dice.random() < 0.8, dice.random() < 0.5 and work != GOAL
+
+    def logic(self, work: str) -> Any:
+        """A number of a step, or a word and what it joins: ``("OR", ("AND", 1, 2), 3)``."""
+        return self._drawn(Random(f"{self._seed}/logic/{work}"), count(1), 2)
+
+    def _drawn(self, dice: Random, numbers: Iterator[int], deep: int) -> Any:
+        if deep == 0 or dice.random() < 0.4:
+            return next(numbers)
+        return (dice.choice(("AND", "OR")), *(self._drawn(dice, numbers, deep - 1) for _ in range(2)))
+
+
+def step(work: str, number: int) -> str:
+    return f"{'w' if work == GOAL else work}.{number}"
+
+
+def algorithm(luck: Luck, d_max: int) -> list[Call]:
+    """Everyone who is asked. None stands for a failure, which hands nothing on."""
+    calls: list[Call] = []
+
+    def adapt(work: str, depth: int, before: str) -> str | None:
+        calls.append(("executor", work, depth, before))
+        acts, done = luck.does(work)
+        if done:
+            return touched(work) if acts else before
+        if depth == d_max:
+            return None
+        calls.append(("planner", work, depth, ""))
+        return combined(luck.logic(work), work, depth + 1, before)
+
+    def combined(logic: Any, work: str, depth: int, before: str) -> str | None:
+        if isinstance(logic, int):
+            return adapt(step(work, logic), depth, before)
+        word, *parts = logic
+        for part in parts:
+            after = combined(part, work, depth, before)
+            if (after is None) == (word == "AND"):
+                return after
+            before = before if after is None else after
+        return before if word == "AND" else None
+
+    adapt(GOAL, 1, "")
+    return calls
+
+
+class Everything(dict[str, str]):
+    """A reply for every piece of work."""
+
+    def __init__(self, answer: Callable[[str], str]) -> None:
+        super().__init__()
+        self._answer = answer
+
+    def get(self, work: str, default: Any = None) -> Any:
+        return self._answer(work)
+
+
+def players_by(luck: Luck) -> Players:
+    def code(work: str) -> str:
+        acts, done = luck.does(work)
+        return f"{f'agent.touch({work!r})' if acts else ''}\nfinish({done})"
+
+    def plan(work: str) -> str:
+        steps: list[str] = []
+
+        def written(logic: Any) -> str:
+            if isinstance(logic, int):
+                steps.append(step(work, logic))
+                return f"S{logic}"
+            word, *parts = logic
+            return f"({f' {word} '.join(map(written, parts))})"
+
+        order = written(luck.logic(work))
+        return planned(order, *steps)
+
+    return Players(Everything(code), Everything(plan))
+
+
+def asked(journal: MemoryJournal) -> list[Call]:
+    """Everyone who was asked, read from the journal."""
+    calls = []
+    for (scope, kind, _), body in journal.events.items():
+        if kind == "ask":
+            known = cast(dict[str, Any], body)
+            role, prompt = known["role"], known["messages"][-1]["content"]
+            before = prompt.partition("# Where things stand\n\n")[2].partition("\n\n# Your piece")[0]
+            work = prompt.partition("# Your piece of work\n\n")[2].partition("\n\nYou have")[0]
+            work = work or prompt.partition("# The piece of work to take apart\n\n")[2]
+            calls.append((role, work, scope.count("/plan/") + (role == "executor"), before))
+    return calls
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_the_controller_is_the_algorithm_of_the_paper(sandbox: Sandbox, seed: int, d_max: int) -> None:
+    luck, journal = Luck(seed), MemoryJournal()
+    played(sandbox, players_by(luck), options={"d_max": d_max}, journal=journal, actions=1000)
+    assert asked(journal) == algorithm(luck, d_max)
