@@ -4,11 +4,11 @@ import csv
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from envs import Action, Features, Goals, MissingRequirement
+from planner.horizon import HorizonPredictor
 
 SelectorName = Literal["fixed", "random", "nearest", "horizon"]
 COMMENT = "#"
@@ -164,9 +164,4 @@ def _value(text: str) -> float | str:
 
 @cache
 def _fitted(path: Path) -> Predictor:
-    try:
-        library: Any = import_module("planner.horizon")
-    except ModuleNotFoundError as missing:
-        raise MissingRequirement("the horizon predictor (planner/horizon.py) is not installed") from missing
-    predictor: Predictor = library.HorizonPredictor.fit(recorded_rows(path))
-    return predictor
+    return HorizonPredictor.fit(recorded_rows(path))

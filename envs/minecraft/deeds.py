@@ -27,6 +27,10 @@ class Refused(Exception):
     """The goal cannot be reached from here; the message is the reason, as the plan reads it."""
 
 
+class NoneLeft(Refused):
+    """This world has not enough of it: only who tries finds that out."""
+
+
 @dataclass(frozen=True)
 class Deed:
     """A goal that can be reached, and all that reaching it changes."""
@@ -43,7 +47,7 @@ class Deed:
 
 
 def reckon(layout: Layout, body: Body, action: Action) -> Deed:
-    """What the goal comes to from the present state, changing nothing. Raises Refused."""
+    """What the goal comes to from the present state, changing nothing. Raises Refused, NoneLeft."""
     return _VERBS[action.name](layout, body, *action.args)
 
 
@@ -56,7 +60,7 @@ def _gather(verb: str, layout: Layout, body: Body, obj: JsonValue, tool: JsonVal
     units = -(-count // source.gives[given])
     done = trip(layout, body.spot, body.gone, source, units, DIGGING.get(held, 0))
     if done is None:
-        raise Refused(f"there are not {count} {item} left to be found in this world")
+        raise NoneLeft(f"there are not {count} {item} left to be found in this world")
     gains = {name: each * units for name, each in source.gives.items()}
     told = f"mine {gains[given]} {given}" + ("" if item in source.gives else f" from {source.name}")
     if verb == "kill":

@@ -1,11 +1,12 @@
 """What a selector may ask about Minecraft's goals."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.goals import Features, Goals
-from envs.minecraft.deeds import Refused, amounts, one_kind, recipe_for, reckon
+from envs.minecraft.deeds import NoneLeft, Refused, amounts, one_kind, recipe_for, reckon
 from envs.minecraft.known import known_goals
 from envs.minecraft.nature import PICKAXES, Source, source_of, sources_giving
 from envs.minecraft.recipes import RECIPES, Recipe
@@ -28,9 +29,14 @@ class MinecraftGoals(Goals):
     world: "Minecraft"
 
     def refusal(self, goal: Action) -> str:
-        """The reason that the action would give, in its words; empty where it would be tried."""
+        """The reason that the action would give, in its words; empty where it would be tried.
+
+        That this world has none of a thing is no such reason: no agent sees it beforehand.
+        """
         try:
             reckon(self.world.layout, self.world.body, goal)
+        except NoneLeft:
+            return ""
         except Refused as why:
             return str(why)
         return ""
@@ -87,9 +93,14 @@ class MinecraftGoals(Goals):
         }
 
     def horizon(self, goal: Action) -> float:
-        """The ticks that the goal takes from here: what the action takes, without bad luck and if time allows."""
+        """The ticks that the goal takes from here: what the action takes, without bad luck and if time allows.
+
+        Infinite for what this world has not enough of.
+        """
         try:
             deed = reckon(self.world.layout, self.world.body, goal)
+        except NoneLeft:
+            return inf
         except Refused:
             return 0.0
         return float(self.world.ticks_for(deed))

@@ -24,9 +24,10 @@ class TabletopGoals(Goals):
         return self._layout.refusal(*goal.args)
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """The place or thing that is used up by having something put on it; a box takes several."""
-        supports = self._supports(goal)
-        return {} if not supports or self._kind(supports[0]) == "box" else {JOINED.join(supports): 1}
+        """The thing that is moved, and the place that is used up by having it put there; a box takes several."""
+        moved, supports = str(goal.args[0]), self._supports(goal)
+        taken = [] if not supports or self._kind(supports[0]) == "box" else [JOINED.join(supports)]
+        return dict.fromkeys((moved, *taken), 1)
 
     def routes(self, goal: Action) -> Sequence[Action]:
         """Any free spot serves as well as the spot that was named."""

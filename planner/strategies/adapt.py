@@ -8,7 +8,7 @@ from planner.frames import Functions
 from planner.models.types import Message
 from planner.order import Decomposition, read_decomposition
 from planner.scope import PROMPTS, Scope
-from planner.strategies.executor import ExecutorOptions, Subtask, execute
+from planner.strategies.executor import ExecutorOptions, Subtask, execute, handed_on
 from planner.surface import surface
 from planner.types import Thought
 
@@ -106,8 +106,8 @@ class Controller:
 
     def _execute(self, subtask: str, depth: int) -> bool:
         episode, begun = self._episode, len(self._episode.steps)
-        handed = episode.world.state() if episode.world.hands_on == "state" else self._last_action
-        claim = execute(episode, Subtask(text=subtask, depth=depth, handed=handed), self._options, self._replies)
+        given = Subtask(text=subtask, depth=depth, handed=handed_on(episode, self._last_action))
+        claim = execute(episode, given, self._options, self._replies)
         accepted = [step for step in episode.steps[begun:] if step.observation.accepted]
         if claim.done and accepted:
             self._last_action = f"agent.{accepted[-1].action} -> {accepted[-1].observation.text}"

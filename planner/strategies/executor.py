@@ -3,6 +3,7 @@
 ADaPT and its baselines share it.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from pydantic import Field, JsonValue
@@ -10,7 +11,6 @@ from pydantic import Field, JsonValue
 from planner.asking import FIRST, Draw
 from planner.episode import Episode
 from planner.errors import CellOver, EpisodeOver, NoPlan
-from planner.memory import Recall
 from planner.models.types import Message
 from planner.scope import PROMPTS
 from planner.strategies.base import Options, ask_and_run
@@ -21,7 +21,10 @@ EXECUTOR = "executor"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
 """How many replies a sub-task may take (appendix A): in general, and in some worlds."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
-"""What an executor is shown of the world, by its option ``demonstrations`` (section 6.2)."""
+"""What an executor is shown of the world, by its option ``demonstrations`` (section 6.2).
+
+A world that has nothing by task type shows the same as for hybrid.
+"""
 DEMONSTRATIONS = ("atomic", "common", "task")
 
 
@@ -57,6 +60,16 @@ class Claim(Record):
     note: str
 
 
+def handed_on(episode: Episode, last_action: str = "") -> str:
+    """What the next executor is told of what was done before it (section 3.3, appendix A)."""
+    return episode.world.state() if episode.world.hands_on == "state" else last_action
+
+
+def whole_task(episode: Episode, lessons: Sequence[str] = ()) -> Subtask:
+    """The task itself as a piece of work."""
+    return Subtask(text=episode.task.goal, handed=handed_on(episode), lessons=tuple(lessons))
+
+
 def execute(episode: Episode, subtask: Subtask, options: ExecutorOptions, replies: int, draw: Draw = FIRST) -> Claim:
     """Let the executor work on a sub-task, in a namespace of its own. Without a claim in time it has failed."""
     said: list[Claim] = []
@@ -66,30 +79,16 @@ def execute(episode: Episode, subtask: Subtask, options: ExecutorOptions, replie
         said.append(Claim(done=done, note=note))
         raise CellOver(f"finish({done}) was called; that ends the sub-task.")
 
-    recall, scene = episode.recall(), episode.world.scene()
-    told: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": scene}
-    with episode.frame("execute", {"finish": finish}, recall.helpers, task=told) as frame:
+    told: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": episode.world.scene()}
+    with episode.frame("execute", {"finish": finish}, episode.recall().helpers, task=told) as frame:
 
         def keep(claim: Claim) -> Claim:
             body = {**subtask.model_dump(mode="json", exclude={"lessons"}), **claim.model_dump(mode="json")}
             frame.scope.record("subtask", by=EXECUTOR, replies=frame.cells, **body)
             return claim
 
-        history = [_system(episode, recall, options)]
-        about = {"scene": scene, **subtask.model_dump(include={"handed", "lessons"}), "replies": replies}
         try:
-            prompt = PROMPTS["executor/task"]
-            answer = episode.ask(EXECUTOR, prompt, history=history, draw=draw, subtask=subtask.text, **about)
-            ask_and_run(
-                episode,
-                EXECUTOR,
-                answer,
-                PROMPTS["executor/feedback"],
-                replies - 1,
-                draw=draw,
-                actions=options.actions_per_reply,
-                enough=lambda: bool(said),
-            )
+            _work(episode, subtask, options, replies, draw, enough=lambda: bool(said))
         except NoPlan as none:
             return keep(Claim(done=False, note=str(none)))
         except EpisodeOver as over:
@@ -98,9 +97,34 @@ def execute(episode: Episode, subtask: Subtask, options: ExecutorOptions, replie
         return keep(said[-1] if said else Claim(done=False, note=f"no finish() within {replies} replies"))
 
 
-def _system(episode: Episode, recall: Recall, options: ExecutorOptions) -> Message:
-    world = type(episode.world)
-    shown = [recall.demonstrations.get(name, "") for name in SHOWN[options.demonstrations]]
+def _work(
+    episode: Episode,
+    subtask: Subtask,
+    options: ExecutorOptions,
+    replies: int,
+    draw: Draw,
+    enough: Callable[[], bool],
+) -> None:
+    """Ask for plan code, run it, feed back, until it is enough."""
+    answer = episode.ask(
+        EXECUTOR,
+        PROMPTS["executor/task"],
+        history=[_system(episode, options)],
+        draw=draw,
+        scene=episode.world.scene(),
+        subtask=subtask.text,
+        handed=subtask.handed,
+        lessons=subtask.lessons,
+        replies=replies,
+    )
+    again, actions = PROMPTS["executor/feedback"], options.actions_per_reply
+    ask_and_run(episode, EXECUTOR, answer, again, replies - 1, draw=draw, actions=actions, enough=enough)
+
+
+def _system(episode: Episode, options: ExecutorOptions) -> Message:
+    world, recall = type(episode.world), episode.recall()
+    has, asked = recall.demonstrations, options.demonstrations
+    shown = [has.get(name, "") for name in SHOWN[asked if asked != "task" or "task" in has else "hybrid"]]
     text = PROMPTS["executor/system"].render(
         about=world.about,
         surface=surface(world, episode.world.options),

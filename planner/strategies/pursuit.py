@@ -65,11 +65,13 @@ class Pursuit:
 
     def __init__(self, episode: Episode, scope: Scope, options: PursuitOptions, selector: Selector | None) -> None:
         self._episode, self._scope, self._options, self._selector = episode, scope, options, selector
+        self._plans = 0
 
     def follow(self, plan: Sequence[Goal]) -> Pursued:
         """Try the goals until one fails. Raises EpisodeOver if the episode ends with one."""
         tried: list[Tried] = []
         left = list(plan)
+        self._plans += 1
         while left and (not tried or tried[-1].done):
             choice = self._choice([goal.action for goal in left])
             tried.append(self._try(left.pop(choice.chosen.place), choice))
@@ -84,6 +86,7 @@ class Pursuit:
         """Reach one goal, and write down what a selector can learn from it."""
         action, goals = choice.chosen.action, self._episode.world.goals
         known: dict[str, JsonValue] = {
+            "round": self._plans - 1,
             "goal": goal.call,
             "line": goal.line,
             "said": goal.said,

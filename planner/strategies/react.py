@@ -10,7 +10,7 @@ from planner.errors import UnusableReply
 from planner.scope import PROMPTS
 from planner.strategies.adapt import AdaptOptions
 from planner.strategies.base import in_rounds
-from planner.strategies.executor import Subtask, execute
+from planner.strategies.executor import execute, whole_task
 
 REFLECTOR = "reflector"
 REPLIES_IN = {"textcraft": 60}
@@ -25,7 +25,7 @@ def react(episode: Episode, options: BaseModel) -> None:
     replies = chosen.replies(world) * chosen.deepest(world)
     if chosen.iterations is None and chosen.d_max is None:
         replies = REPLIES_IN.get(world, replies)
-    execute(episode, Subtask(text=episode.task.goal), chosen, replies)
+    execute(episode, whole_task(episode), chosen, replies)
 
 
 def try_again(episode: Episode, options: BaseModel) -> None:
@@ -34,7 +34,7 @@ def try_again(episode: Episode, options: BaseModel) -> None:
 
     def play(number: int) -> None:
         draw = Draw(number, TEMPERATURE) if number else FIRST
-        execute(episode, Subtask(text=episode.task.goal), chosen, chosen.replies(world), draw)
+        execute(episode, whole_task(episode), chosen, chosen.replies(world), draw)
 
     in_rounds(episode, chosen.deepest(world), play)
 
@@ -50,8 +50,7 @@ def reflexion(episode: Episode, options: BaseModel) -> None:
         if number:
             lessons.extend(filter(None, [_lesson(episode, begun, lessons)]))
             begun = len(episode.cells)
-        subtask = Subtask(text=episode.task.goal, lessons=tuple(lessons))
-        execute(episode, subtask, chosen, chosen.replies(world))
+        execute(episode, whole_task(episode, lessons), chosen, chosen.replies(world))
 
     in_rounds(episode, chosen.deepest(world), play)
 
