@@ -72,11 +72,13 @@ class Tabletop(Environment):
         """Deal the scene."""
         self._scene = deal(task.type, task.seed)
         self.layout = Layout(self._scene.things, self._scene.on)
-        return Observation(f"{self._seen()}\nYour task is to: {task.goal}.")
+        return Observation(f"{self.scene()} {self.state()}\nYour task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """The first observation without its last line."""
-        return self._first.text.rpartition("\n")[0]
+        """The places, which stay where they are."""
+        fixed = [each.told for each in self.layout.things.values() if each.name not in self.layout.on]
+        places = ", ".join(each for each in fixed if not each.startswith("spot_"))
+        return f"You see a table with spot_1 to spot_12, and {places}."
 
     @property
     def goals(self) -> TabletopGoals:
@@ -136,15 +138,10 @@ class Tabletop(Environment):
         inside = self.layout.things[supports[0]].kind in CONTAINERS
         return f"{'in' if inside else 'on'} {JOINED.join(supports)}"
 
-    def _seen(self) -> str:
-        fixed = [each.told for each in self.layout.things.values() if each.name not in self.layout.on]
-        places = ", ".join(each for each in fixed if not each.startswith("spot_"))
-        lying = "; ".join(f"{self.layout.things[name].told} {self._where(name)}" for name in self.layout.on)
-        return f"You see a table with spot_1 to spot_12, and {places}. There are: {lying}."
-
     def state(self) -> str:
         """What is where."""
-        return f"On the table: {'; '.join(f'{name} {self._where(name)}' for name in self.layout.on)}."
+        lying = [f"{self.layout.things[name].told} {self._where(name)}" for name in self.layout.on]
+        return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
         """Solved when every placement is done."""

@@ -63,17 +63,17 @@ def test_an_unknown_task_is_refused(task_id: str) -> None:
         task_of(task_id)
 
 
-def test_the_scene_is_the_first_observation_without_the_goal() -> None:
+def test_the_first_observation_is_the_places_the_things_and_the_goal() -> None:
     for kind in Tabletop.types:
         world = begun(f"{kind}/1")
         assert world.task is not None
         first = world.reset(world.task).text
-        assert first == f"{world.scene()}\nYour task is to: {world.task.goal}."
+        assert first == f"{world.scene()} {world.state()}\nYour task is to: {world.task.goal}."
         assert world.task.goal not in world.scene()
         for name in world.layout.things:
             if name.startswith("spot_"):
                 continue
-            assert name in world.scene()
+            assert name in (world.state() if name in world.layout.on else world.scene())
 
 
 def test_no_scene_is_done_at_the_start_and_most_have_distractors() -> None:
