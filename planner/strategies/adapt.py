@@ -63,30 +63,7 @@ class Controller:
     def decompose(self, subtask: str, depth: int) -> bool:
         """Ask the planner for sub-tasks, and try them in the order that it gives, as plan code."""
         results: list[bool] = []
-        handed: list[str] = []
-
-        def begin() -> bool:
-            """Begin steps that belong together."""
-            handed.append(self._last_action)
-            return True
-
-        def together(done: bool) -> bool:
-            """End them: what failed as a whole hands nothing on, whatever was achieved of it."""
-            before = handed.pop()
-            self._last_action = self._last_action if done else before
-            return done
-
-        def achieve(step: str) -> bool:
-            """Try a sub-task; take it apart if that fails."""
-            return self.achieve(step, depth + 1)
-
-        def finish(done: bool) -> None:
-            """Say whether the task is done."""
-            results.append(done)
-            raise CellOver(f"finish({done}) was called.")
-
-        functions: Functions = {"achieve": achieve, "finish": finish, "begin": begin, "together": together}
-        with self._episode.frame("plan", functions) as frame:
+        with self._episode.frame("plan", self._functions(depth, results)) as frame:
 
             def keep(done: bool | None, note: str = "") -> None:
                 frame.scope.record("subtask", by=PLANNER, text=subtask, depth=depth, done=done, note=note)
@@ -103,6 +80,32 @@ class Controller:
             done = results == [True]
             keep(done)
             return done
+
+    def _functions(self, depth: int, results: list[bool]) -> Functions:
+        """What the code of a plan calls; what it says at its end is added to ``results``."""
+        handed: list[str] = []
+
+        def achieve(step: str) -> bool:
+            """Try a sub-task; take it apart if that fails."""
+            return self.achieve(step, depth + 1)
+
+        def begin() -> bool:
+            """Begin steps that belong together."""
+            handed.append(self._last_action)
+            return True
+
+        def together(done: bool) -> bool:
+            """End them: what failed as a whole hands nothing on, whatever was achieved of it."""
+            before = handed.pop()
+            self._last_action = self._last_action if done else before
+            return done
+
+        def finish(done: bool) -> None:
+            """Say whether the task is done."""
+            results.append(done)
+            raise CellOver(f"finish({done}) was called.")
+
+        return {"achieve": achieve, "begin": begin, "together": together, "finish": finish}
 
     def _execute(self, subtask: str, depth: int) -> bool:
         episode, begun = self._episode, len(self._episode.steps)
