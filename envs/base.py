@@ -18,6 +18,7 @@ from envs.types import Action, ActionSpec, Observation, Offered, Requirement, Se
 
 P = ParamSpec("P")
 W = TypeVar("W")
+R = TypeVar("R")
 _MARK = "_planbook_spec"
 
 
@@ -38,10 +39,10 @@ def action(
 
 def query(
     example: str = "",
-) -> Callable[[Callable[Concatenate[W, P], JsonValue]], Callable[Concatenate[W, P], JsonValue]]:
-    """Mark a read-only method: it tells the plan something, is no action, and leaves no step behind."""
+) -> Callable[[Callable[Concatenate[W, P], R]], Callable[Concatenate[W, P], R]]:
+    """Mark a read-only method: it tells the plan something that JSON can hold, is no action, and leaves no step."""
 
-    def mark(function: Callable[Concatenate[W, P], JsonValue]) -> Callable[Concatenate[W, P], JsonValue]:
+    def mark(function: Callable[Concatenate[W, P], R]) -> Callable[Concatenate[W, P], R]:
         setattr(function, _MARK, ("query", example, ""))
         return function
 

@@ -9,6 +9,7 @@ from pydantic import JsonValue, TypeAdapter
 from envs import ActionSpec, Environment, EnvsError, MissingRequirement, Observation, Snapshot, Task, Verdict
 from planner import feedback as words
 from planner.asking import FIRST, SILENT, Answer, Draw, Roles
+from planner.ending import broken_ending, ending_of
 from planner.errors import CellOver, EpisodeBroken, EpisodeOver, NoPlan, RoundOver, UnusableReply, WrongMark
 from planner.frames import Frame, Frames, Functions
 from planner.journal import Journal
@@ -18,7 +19,7 @@ from planner.prompts import Prompt
 from planner.scope import Scope
 from planner.surface import plan_attributes, plan_functions
 from planner.thought import as_plan
-from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Plan, Step, Thought
+from planner.types import Cell, Ending, Feedback, FeedbackKind, Plan, Step, Thought
 from sandbox import Limits, Sandbox
 from sandbox.check import check
 
@@ -208,17 +209,11 @@ class Episode:
 
     def ending(self) -> Ending:
         """How the episode stands, judged by the world."""
-        if self.verdict().solved:
-            failed = any(feedback.is_error for feedback in self.feedbacks)
-            return self._ended(Outcome.INDIRECT_SUCCESS if failed else Outcome.DIRECT_SUCCESS)
-        if self._used_up:
-            return self._ended(Outcome.OUT_OF_BUDGET, cause=Outcome.OUT_OF_BUDGET.value)
-        last = self.feedbacks[-1].kind.value if self.feedbacks else "no_plan"
-        return self._ended(Outcome.FAILURE, cause=last)
+        return ending_of(self.verdict(), self.feedbacks, self.actions, used_up=self._used_up)
 
     def broken(self, message: str) -> Ending:
         """The ending of an episode that failed through no fault of the plan."""
-        return self._ended(Outcome.BROKEN, cause=Outcome.BROKEN.value, message=message)
+        return broken_ending(message, self.feedbacks, self.actions)
 
     def write_ending(self, ending: Ending) -> None:
         """Add the ending to the journal: from then on the episode counts as played."""
@@ -227,13 +222,6 @@ class Episode:
     def close(self) -> None:
         """End every session that is still open."""
         self._frames.close_all()
-
-    def _ended(self, outcome: Outcome, cause: str = "", message: str = "") -> Ending:
-        verdict = Verdict(False, 0.0) if outcome is Outcome.BROKEN else self.verdict()
-        errors = sum(feedback.is_error for feedback in self.feedbacks)
-        return Ending(
-            outcome=outcome, cause=cause, message=message, actions=self.actions, verdict=verdict, error_steps=errors
-        )
 
     # What plan code calls.
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from envs.base import Environment, action, query
 from envs.goals import Goals
@@ -150,12 +150,12 @@ class Minecraft(Environment):
         return self._do("equip", obj)
 
     @query('agent.inventory() -> {"log": 3}')
-    def inventory(self) -> dict[str, JsonValue]:
+    def inventory(self) -> dict[str, int]:
         """What the agent holds, by name."""
         return dict(self._body.inventory)
 
     @query('agent.sees() -> {"oak_tree": "near", "sheep": "far"}')
-    def sees(self) -> dict[str, JsonValue]:
+    def sees(self) -> dict[str, str]:
         """What is in sight, each with how far the nearest is: "next to you", "near" or "far"."""
         return dict(seen_words(self._body.sight(self._layout)))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from envs.base import Environment, action, query
 from envs.errors import BadSelection
@@ -100,23 +100,23 @@ class Tabletop(Environment):
         return Observation(f"You put {object} {self._where(object)}.", terminated=self.verdict().solved)
 
     @query("agent.things() -> {'red_block': 'spot_3', 'blue_block': 'red_block', 'pink_ring': 'dark_peg'}")
-    def things(self) -> dict[str, JsonValue]:
+    def things(self) -> dict[str, str]:
         """All that can be moved, each with what it is on or in; a block across two others has both their names."""
         return {name: JOINED.join(supports) for name, supports in self.layout.on.items()}
 
     @query("agent.places() -> {'red_bowl': ['red_block'], 'star_hole': []}")
-    def places(self) -> dict[str, JsonValue]:
+    def places(self) -> dict[str, list[str]]:
         """The places other than spots, each with what is directly on or in it."""
         fixed = [each for each in self.layout.things.values() if each.name not in self.layout.on]
-        return {each.name: list[JsonValue](self.layout.upon(each.name)) for each in fixed if each.kind != "spot"}
+        return {each.name: list(self.layout.upon(each.name)) for each in fixed if each.kind != "spot"}
 
     @query("agent.free_spots() -> ['spot_2', 'spot_5']")
-    def free_spots(self) -> list[JsonValue]:
+    def free_spots(self) -> list[str]:
         """The spots of the table that have nothing on them."""
-        return list[JsonValue](self.layout.free_spots())
+        return list(self.layout.free_spots())
 
     @query("agent.look_at('pink_ring') -> {'kind': 'ring', 'colour': 'pink', 'size': 'small', 'carries': [], ...}")
-    def look_at(self, name: str) -> dict[str, JsonValue]:
+    def look_at(self, name: str) -> dict[str, object]:
         """A thing or place: its kind, colour, shape, size; what it carries; the position [right, front, level].
 
         Positions count in widths of a block, levels from the table up. A box has 'room left'. Empty for unknown names.
@@ -125,13 +125,13 @@ class Tabletop(Environment):
             return {}
         thing = self.layout.things[name]
         plain = {"kind": thing.kind, "colour": thing.colour, "shape": thing.shape, "size": SIZES[thing.size]}
-        said: dict[str, JsonValue] = {key: value for key, value in plain.items() if value}
+        said: dict[str, object] = {key: value for key, value in plain.items() if value}
         if name not in self.layout.on:
             said.pop("size")
         if thing.kind == "box":
             said["room left"] = thing.room - self.layout.filled(name)
-        carried = list[JsonValue](self.layout.upon(name))
-        return {**said, "carries": carried, "position": list[JsonValue](self.layout.position(name))}
+        carried, position = list(self.layout.upon(name)), list(self.layout.position(name))
+        return {**said, "carries": carried, "position": position}
 
     def _where(self, name: str) -> str:
         supports: Supports = self.layout.on[name]

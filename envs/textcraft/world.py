@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from envs.base import Environment, action, query
 from envs.errors import UnknownAction
@@ -135,7 +135,7 @@ class Textcraft(Environment):
         return Observation(f"You craft {recipe.count} {recipe.makes}.", terminated=recipe.makes == self._target)
 
     @query("agent.inventory() -> {'oak planks': 4, 'stick': 1}")
-    def inventory(self) -> dict[str, JsonValue]:
+    def inventory(self) -> dict[str, int]:
         """What is carried: item to count."""
         return dict(self.carried)
 

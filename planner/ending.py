@@ -1,0 +1,34 @@
+"""How an episode stands: the world's verdict and what its cells gave, as one outcome."""
+
+from collections.abc import Sequence
+
+from envs import Verdict
+from planner.types import Ending, Feedback, Outcome
+
+NO_PLAN = "no_plan"
+"""The cause of a failure in which no code was ever run."""
+
+
+def ending_of(verdict: Verdict, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool) -> Ending:
+    """The ending by what is known now; ``used_up`` says whether an action was refused because none was left."""
+    outcome, cause = _outcome(verdict, feedbacks, used_up=used_up)
+    return Ending(outcome=outcome, cause=cause, verdict=verdict, actions=actions, error_steps=_errors(feedbacks))
+
+
+def broken_ending(message: str, feedbacks: Sequence[Feedback] = (), actions: int = 0) -> Ending:
+    """The ending of an episode that failed through no fault of the plan."""
+    cause = Outcome.BROKEN.value
+    errors = _errors(feedbacks)
+    return Ending(outcome=Outcome.BROKEN, cause=cause, message=message, actions=actions, error_steps=errors)
+
+
+def _outcome(verdict: Verdict, feedbacks: Sequence[Feedback], *, used_up: bool) -> tuple[Outcome, str]:
+    if verdict.solved:
+        return (Outcome.INDIRECT_SUCCESS if _errors(feedbacks) else Outcome.DIRECT_SUCCESS), ""
+    if used_up:
+        return Outcome.OUT_OF_BUDGET, Outcome.OUT_OF_BUDGET.value
+    return Outcome.FAILURE, feedbacks[-1].kind.value if feedbacks else NO_PLAN
+
+
+def _errors(feedbacks: Sequence[Feedback]) -> int:
+    return sum(feedback.is_error for feedback in feedbacks)
