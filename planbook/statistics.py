@@ -1,6 +1,6 @@
 """The few statistics that tables need."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import comb, sqrt
 from statistics import fmean, stdev
 
@@ -16,6 +16,13 @@ def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
     spread = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     scale = 1 + z * z / total
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def percent(counts: Iterable[tuple[int, int]]) -> float | None:
+    """The share of all that was solved, of pairs of solved and tried; None where nothing was tried."""
+    listed = list(counts)
+    tasks = sum(tasks for _, tasks in listed)
+    return round(100 * sum(solved for solved, _ in listed) / tasks, 1) if tasks else None
 
 
 def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """A run held beside the tables of a paper (``published.py``)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from planbook.papers.published import ALL, Publication, Published, publication_o
 from planbook.papers.unlike import WITHOUT_A_MODEL, chosen_options, split_of, unlike
 from planbook.run import Run
 from planbook.runner import recorded_endings
+from planbook.statistics import percent
 from planbook.summary import Summary
 
 OBJECT = "object"
@@ -73,7 +74,7 @@ def beside(config: Config, summary: Summary) -> Beside | None:
         models = () if config.planner in WITHOUT_A_MODEL else models_asked(run)
         by_object = _by_object(run)
     fitting = [table for table in paper.tables if _fits(table, config, paper)]
-    by_type = {kind: share for kind, counts in summary.by_type.items() if (share := _percent([counts])) is not None}
+    by_type = {kind: share for kind, counts in summary.by_type.items() if (share := percent([counts])) is not None}
     quoted = {row.method: None for table in fitting for row in table.rows if row.planner is None}
     return Beside(
         paper=paper.paper,
@@ -84,7 +85,7 @@ def beside(config: Config, summary: Summary) -> Beside | None:
             split=split_of(config),
             tasks=summary.tasks // summary.repeats,
             repeats=summary.repeats,
-            overall=_percent(summary.by_type.values()) or 0.0,
+            overall=percent(summary.by_type.values()) or 0.0,
             spread=None if summary.spread is None else round(100 * summary.spread, 1),
             by_type=by_type,
             k_max=summary.subtasks.k_max_by_type if summary.subtasks else {},
@@ -110,7 +111,7 @@ def _held(
     ours = by_type if table.by == "type" else by_object
     figures = {name: ours[name] for name in table.columns if name in ours}
     if ALL in table.columns:
-        figures[ALL] = _percent(summary.by_type.values()) or 0.0
+        figures[ALL] = percent(summary.by_type.values()) or 0.0
     partly = any(name not in figures for name in table.columns)
     return BesideTable(table=table, ours=figures, partly=partly, otherwise=_otherwise(table, config))
 
@@ -131,10 +132,4 @@ def _by_object(run: Run) -> dict[str, float]:
         ending = endings.get(entry.index)
         about = str(entry.task.params.get(OBJECT, ""))
         counts.setdefault(about, []).append((ending is not None and ending.outcome.solved, 1))
-    return {about: share for about, each in counts.items() if (share := _percent(each)) is not None}
-
-
-def _percent(counts: Iterable[tuple[int, int]]) -> float | None:
-    listed = list(counts)
-    tasks = sum(tasks for _, tasks in listed)
-    return round(100 * sum(solved for solved, _ in listed) / tasks, 1) if tasks else None
+    return {about: share for about, each in counts.items() if (share := percent(each)) is not None}

@@ -1,13 +1,12 @@
 """A test run held beside the paper's tables."""
 
-from collections.abc import Iterable
-
 from pydantic import BaseModel, ConfigDict
 
 from planbook.config import Config
 from planbook.papers.differences import Difference, differences
 from planbook.papers.figures import Figures, Paper, Row, automanual
 from planbook.papers.played import Played, played
+from planbook.statistics import percent
 from planbook.summary import Summary
 
 ABLATIONS = "ablations"
@@ -100,9 +99,9 @@ def _our_row(test: Played) -> Ours:
         split=config.selection.split or "",
         tasks=test.tasks,
         repeats=summary.repeats,
-        overall=_percent(summary.by_type.values()) or 0.0,
+        overall=percent(summary.by_type.values()) or 0.0,
         spread=None if summary.spread is None else round(100 * summary.spread, 1),
-        by_type={kind: share for kind, each in summary.by_type.items() if (share := _percent([each])) is not None},
+        by_type={kind: share for kind, each in summary.by_type.items() if (share := percent([each])) is not None},
         error_steps=summary.mean_error_steps,
         without=test.without,
         start=test.start,
@@ -124,7 +123,7 @@ def _ours(figures: Figures, paper: Paper, test: Played) -> float | None:
     others = (_types(each, paper, test) for each in paper.of(figures.env))
     if any(other < over and seen <= other for other in others):
         return None
-    return _percent(each for kind, each in test.summary.by_type.items() if kind in over)
+    return percent(each for kind, each in test.summary.by_type.items() if kind in over)
 
 
 def _rows_of(figures: Figures, test: Played) -> tuple[int, ...]:
@@ -136,9 +135,3 @@ def _rows_of(figures: Figures, test: Played) -> tuple[int, ...]:
 def leaves_out_the_same(row: Row, test: Played) -> bool:
     """Whether a row of ablations is about what the run did."""
     return row.without == test.without and row.start in ((), test.start)
-
-
-def _percent(counts: Iterable[tuple[int, int]]) -> float | None:
-    listed = list(counts)
-    tasks = sum(tasks for _, tasks in listed)
-    return round(100 * sum(solved for solved, _ in listed) / tasks, 1) if tasks else None

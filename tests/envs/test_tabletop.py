@@ -217,7 +217,7 @@ def test_goals_know_routes_materials_and_what_is_in_the_way() -> None:
     assert f"{above} is on {below}" in goals.refusal(covered)
     assert goals.horizon(covered) >= 2
     assert goals.features(covered)["in the way"] == goals.horizon(covered) - 1
-    assert goals.materials(covered) == {bowl: 1}
+    assert goals.materials(covered) == {below: 1, bowl: 1}
     assert goals.routes(covered) == (covered,)
     aside = Action("pick_place", (above, world.layout.free_spots()[0]))
     assert goals.refusal(aside) == ""
@@ -227,5 +227,6 @@ def test_goals_know_routes_materials_and_what_is_in_the_way() -> None:
     nonsense = Action("pick_place", (7, None))
     assert goals.refusal(nonsense)
     assert set(goals.features(nonsense)) == set(goals.features(aside))
-    assert (goals.materials(nonsense), goals.horizon(nonsense)) == ({}, 1)
-    assert begun("packing_shapes/0").goals.materials(Action("pick_place", ("red_block", "brown_box"))) == {}
+    assert (goals.materials(nonsense), goals.horizon(nonsense)) == ({"7": 1}, 1)
+    into_the_box = Action("pick_place", ("red_block", "brown_box"))
+    assert begun("packing_shapes/0").goals.materials(into_the_box) == {"red_block": 1}

@@ -88,8 +88,9 @@ def test_what_is_shown_does_the_task(sandbox: Sandbox, world: str, name: str, pl
         for line in quoted:
             assert line.removesuffix("...").strip() in asked[-1].replace("\\'", "'"), line
         assert bool(quoted) == (len(replies) > 1)
-        for scene in re.findall(r"^You see a table .*$", text, re.MULTILINE):
+        for scene, things in re.findall(r"^(You see a table .*) (On the table: .*)$", text, re.MULTILINE):
             assert scene in asked[0]
+            assert things in asked[0]
 
 
 @pytest.mark.parametrize("name", HOUSEHOLD)

@@ -1,0 +1,60 @@
+"""Every planning method on every world that needs no browser: it asks, and hostile replies harm nobody."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from envs import Selection, load_world
+from manuals.demonstrations import Demonstrating
+from planner import METHODS, Episode, MemoryJournal, NoMemory, Outcome, Roles, Terms, method, play
+from planner.models import Message, Sampling, ScriptedModel
+from sandbox import Sandbox
+
+TASKS = {
+    "alfworld": "generated/pick_and_place/0",
+    "minecraft": "MT1/chest/0",
+    "tabletop": "put_block_in_bowl/0",
+    "textcraft": "test/17",
+    "toy": "fetch/0",
+}
+ASKING = sorted(name for name, each in METHODS.items() if each.roles)
+REPLIES: dict[str, Callable[[str], str]] = {
+    "nothing": lambda asked: "",
+    "prose": lambda asked: "I would first think about the weather.",
+    "no end": lambda asked: "```python\nwhile True:\n    pass\n```",
+    "a break-in": lambda asked: "```python\nimport os\n().__class__.__base__.__subclasses__()\n```",
+    "a plan without steps": lambda asked: "Execution Order: Step 1 OR\n```python\nfinish(True)\n```\nAnswer: 99",
+}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as shared:
+        yield shared
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+@pytest.mark.parametrize("world_name", TASKS)
+@pytest.mark.parametrize("planner", ASKING)
+def test_no_reply_breaks_an_episode(sandbox: Sandbox, planner: str, world_name: str, reply: str) -> None:
+    world = load_world(world_name)()
+    (task,) = world.select(Selection(ids=(TASKS[world_name],)))
+    chosen = method(planner)
+    asked: list[str] = []
+
+    def answer(messages: Sequence[Message], sampling: Sampling) -> str:
+        asked.append("\n".join(message.content for message in messages))
+        return REPLIES[reply](asked[-1])
+
+    roles = Roles(lambda role: ScriptedModel(answer), {})
+    memory = Demonstrating(NoMemory(), chosen.demonstrations)
+    limits = Terms(actions=5).limits.model_copy(update={"wall_seconds": 0.2, "cpu_seconds": 0.2})
+    episode = Episode(
+        task, world, sandbox, MemoryJournal(), terms=Terms(actions=5, limits=limits), memory=memory, roles=roles
+    )
+    few = {"iterations": 1, "d_max": 2, "replans": 1, "rounds": 1, "controller_steps": 1}
+    given = {name: value for name, value in few.items() if name in chosen.options.model_fields}
+    ending = play(episode, chosen.play, chosen.options.model_validate(given))
+    assert ending.outcome in (Outcome.FAILURE, Outcome.OUT_OF_BUDGET), ending.message
+    assert all(world.about in prompt for prompt in asked if "# The world" in prompt)
+    assert any(world.about in prompt for prompt in asked)
