@@ -1,5 +1,6 @@
 """The goals that plans name in a household (DEPS, appendix A.1): each is several actions, which a controller finds."""
 
+import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
@@ -17,8 +18,11 @@ class Household(Protocol):
     def find(self, object: str) -> str:
         """Look into one receptacle after the other until an object of that kind is seen."""
 
-    def pick(self, object: str, place: str) -> str:
-        """Have an object of that kind in hand that is in or on the receptacle, as fridge_1. Hands must be empty."""
+    def pick(self, object: str, place: str = "") -> str:
+        """Have an object of that kind in hand, from a receptacle, as fridge_1; without one, from where it was seen.
+
+        Hands must be empty.
+        """
 
     def put(self, object: str, place: str) -> str:
         """Have the object that is in hand in or on the receptacle."""
@@ -41,7 +45,7 @@ class Household(Protocol):
 
 _EXAMPLES = {
     "find": "agent.find('mug')",
-    "pick": "agent.pick('mug', 'shelf_1')",
+    "pick": "agent.pick('mug', 'shelf_1'), or agent.pick('mug') after agent.find('mug')",
     "put": "agent.put('mug', 'cabinet_2')",
     "clean": "agent.clean('mug', 'sinkbasin_1')",
     "heat": "agent.heat('mug', 'microwave_1')",
@@ -53,7 +57,7 @@ _EXAMPLES = {
 
 def _spec(name: str) -> ActionSpec:
     function = vars(Household)[name]
-    return ActionSpec(name, function, function.__doc__ or "", _EXAMPLES[name])
+    return ActionSpec(name, function, inspect.getdoc(function) or "", _EXAMPLES[name])
 
 
 SPECS: Mapping[str, ActionSpec] = {name: _spec(name) for name in _EXAMPLES}

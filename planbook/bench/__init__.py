@@ -13,7 +13,7 @@ from rich.table import Table
 from planbook.printing import ERRORS, console
 
 BENCHES: Mapping[str, tuple[str, ...]] = {
-    "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.replay"),
+    "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.worlds", "planbook.bench.replay"),
     "sandbox": ("planbook.bench.sandbox",),
     "selector": ("planbook.bench.selector",),
 }

@@ -50,7 +50,7 @@ def _knowing(config: Config, folder: Path) -> Memory:
     if config.planner == PROCEDURES:
         return ProcedureLibrary(config.world, folder, config.world_options)
     knowledge = read_knowledge(folder, config.world, config.world_options)
-    if not knowledge.example:
+    if not knowledge.example and not method(config.planner).demonstrations:
         knowledge = _with_start(config, knowledge)
     if knowledge.manual and config.rule_tokens is not None:
         manual, rules = parse(knowledge.manual)

@@ -22,9 +22,9 @@ GOAL = "goal"
 
 
 class PursuitOptions(Options):
-    """``controller_steps``: actions for each goal where a controller has to reach it."""
+    """``controller_steps``: actions for each goal where a controller has to reach it; the episode's are the limit, too."""
 
-    controller_steps: int = Field(default=15, ge=1)
+    controller_steps: int = Field(default=50, ge=1)
 
 
 class Tried(NamedTuple):

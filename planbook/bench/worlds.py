@@ -1,0 +1,66 @@
+"""The worlds that are our own code: the actions of their procedures walked again, without sandbox and store.
+
+Seconds are processor time: a world does all its work in this process.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+
+from envs import Action, Environment, Selection, Task, load_world
+from manuals import ProcedureLibrary
+from planbook.bench import Row
+from planner import Episode, MemoryJournal, Terms, method, play
+from sandbox import Sandbox
+
+WORLDS = ("textcraft", "minecraft", "tabletop")
+TASKS, REPEATS, SNAPSHOTS = 12, 20, 200
+STEPS_GOAL, SNAPSHOT_GOAL = 10_000.0, 1_000.0
+"""At least so many actions a second; at most so many microseconds for a snapshot and coming back to it."""
+Walk = tuple[Task, Sequence[Action]]
+
+
+def rows() -> list[Row]:
+    """Actions a second, resets included, and the time of snapshot and restore, for each world."""
+    return [row for name in WORLDS for row in _rows_of(load_world(name))]
+
+
+def _rows_of(world: type[Environment]) -> list[Row]:
+    begun = world()
+    walks = _walks(world)
+    steps = REPEATS * sum(len(actions) for _, actions in walks)
+    speed = steps / _cpu_seconds(lambda: _walk_all(begun, walks))
+    spans = [_cpu_seconds(lambda: [begun.restore(begun.snapshot()) for _ in range(SNAPSHOTS)]) for _ in range(5)]
+    micros = 1e6 * median(spans) / SNAPSHOTS
+    source = f"{len(walks)} tasks by procedures, {REPEATS} times"
+    at_least, at_most = f"at least {STEPS_GOAL:,.0f}", f"at most {SNAPSHOT_GOAL:,.0f} us"
+    return [
+        Row(f"{world.name}: actions", speed, "/s", None, source, at_least, speed >= STEPS_GOAL),
+        Row(f"{world.name}: snapshot and restore", micros, "us", None, "", at_most, micros <= SNAPSHOT_GOAL),
+    ]
+
+
+def _walks(world: type[Environment]) -> list[Walk]:
+    """What the shipped procedures do, on the first tasks of each type."""
+    library, procedures = ProcedureLibrary(world), method("procedures")
+    walks: list[Walk] = []
+    with Sandbox() as sandbox:
+        for task in world.select(Selection(limit=TASKS)):
+            terms = Terms(actions=world.action_limit)
+            episode = Episode(task, world(), sandbox, MemoryJournal(), terms=terms, memory=library)
+            play(episode, procedures.play, procedures.options())
+            walks.append((task, [step.action for step in episode.steps]))
+    return walks
+
+
+def _walk_all(world: Environment, walks: Sequence[Walk]) -> None:
+    for task, actions in [*walks] * REPEATS:
+        world.reset(task)
+        for action in actions:
+            world.act(action)
+
+
+def _cpu_seconds(work: Callable[[], object]) -> float:
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
