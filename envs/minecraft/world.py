@@ -26,13 +26,15 @@ class Minecraft(Environment):
 
     name = "minecraft"
     about = (
-        "Minecraft 1.11.2 in words: the agent stands in a world of several biomes, with an axe in hand and an "
-        "inventory, and each action is a whole goal: it walks to the nearest place that has the thing, digging down "
-        "where that is underground, and mines, kills, crafts, smelts or equips. Every goal takes time, counted in "
-        "ticks, of which an episode has a fixed number: what is near is quick, and animals wander off. An action that "
-        "cannot be done returns 'Nothing happens: ' and the reason (a tool, a station or material that is lacking, "
-        "another recipe), one that fails on the way returns 'In vain: ', and all end with the inventory. Fuel needs no "
-        "care, quartz lies in ordinary ground, and the episode ends once the task is done or its time is over."
+        "Minecraft 1.11.2 in words: the agent stands in a world of several biomes, with an axe in hand (which is no "
+        "item of its inventory), and each action is a whole goal: it walks to the nearest place that has the thing, "
+        "digging down where that is underground, and mines, kills, crafts, smelts or equips. Every goal takes time, "
+        "counted in ticks, of which an episode has a fixed number: walking past 20 blocks takes some 100, smelting 200 an item, "
+        "crafting 10 to 30, and animals wander off. Much that is out of sight can be found all the same: animals, ores "
+        "deep in the ground, other trees. An action that cannot be done returns 'Nothing happens: ' and the reason (a "
+        "tool, a station or material that is lacking, another recipe) and takes no time; one that fails on the way "
+        "returns 'In vain: ' and takes its time; all end with the inventory. Fuel needs no care, quartz lies in "
+        "ordinary ground, and the episode ends once the task is done or its time is over."
     )
     types = tasks.TYPES
     splits = tasks.SPLITS
@@ -118,9 +120,10 @@ class Minecraft(Environment):
 
     @action('agent.mine({"log": 3}) -> "You mine 3 log. Inventory: 3 log."')
     def mine(self, obj: dict[str, int], tool: str | None = None) -> Observation:
-        """Walk to the nearest source of one kind of block and mine so many. ``tool`` is the tool that this takes, which
-        must be held; logs, sand and plants take none. A bare log is an oak's; birch_log, acacia_log and so on name
-        other trees, and all give log."""
+        """Walk to the nearest source of one kind of block and mine so many, beside what is held. Blocks are named by
+        what they give: cobblestone, coal, iron_ore, diamond. ``tool`` is the tool that this takes, which must be held;
+        logs, sand and plants take none. A bare log is an oak's; agent.mine({"birch_log": 2}) gives 2 log as well, and
+        so do acacia_log, spruce_log and other trees."""
         return self._do("mine", obj, tool)
 
     @action('agent.kill({"wool": 1}) -> "You kill 1 sheep. Inventory: 1 wool, 1 mutton."')

@@ -1,5 +1,7 @@
 """ADaPT (algorithm 1): try to do a task; only where that fails, take it apart and do the same with its parts."""
 
+from typing import Any
+
 from pydantic import BaseModel, Field
 
 from planner.episode import Episode
@@ -21,10 +23,12 @@ DEPTH, DEPTH_IN = 3, {"textcraft": 4}
 class AdaptOptions(ExecutorOptions):
     """``d_max``: at this depth sub-tasks are not taken apart; 1 never asks the planner, None is the paper's number.
 
-    Every level has a process of its own while it waits for those inside it.
+    Every level has a process of its own while it waits for those inside it. ``informed_planner`` tells the planner,
+    too, where things stand; the paper's plans from the first observation alone.
     """
 
     d_max: int | None = Field(default=None, ge=1, le=20)
+    informed_planner: bool = False
 
     def deepest(self, world: str) -> int:
         """The depth at which the planner is not asked."""
@@ -125,8 +129,10 @@ class Controller:
             detailed=self._detailed,
             demonstrations=shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, ""),
         )
+        told: dict[str, Any] = {
+            "scene": episode.world.scene(),
+            "state": episode.world.state() if self._options.informed_planner else "",
+            "subtask": subtask,
+        }
         history = [Message(role="system", content=text)]
-        scene = episode.world.scene()
-        return scope.ask(
-            PLANNER, PROMPTS["adapt/plan"], read=read_decomposition, history=history, scene=scene, subtask=subtask
-        ).value
+        return scope.ask(PLANNER, PROMPTS["adapt/plan"], read=read_decomposition, history=history, **told).value

@@ -77,7 +77,7 @@ def execute(episode: Episode, subtask: Subtask, options: ExecutorOptions, replie
     def finish(done: bool, note: str = "") -> None:
         """End your work on this sub-task and say whether it is done."""
         said.append(Claim(done=done, note=note))
-        raise CellOver(f"finish({done}) was called; that ends the sub-task.")
+        raise CellOver(f"finish({done}) was called; that ends the work.")
 
     told: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": episode.world.scene()}
     with episode.frame("execute", {"finish": finish}, episode.recall().helpers, task=told) as frame:

@@ -22,7 +22,7 @@ GOAL = "goal"
 
 
 class PursuitOptions(Options):
-    """``controller_steps``: actions for each goal where a controller has to reach it; the episode's are the limit, too."""
+    """``controller_steps``: actions for each goal where a controller has to reach it."""
 
     controller_steps: int = Field(default=50, ge=1)
 

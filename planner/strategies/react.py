@@ -48,14 +48,14 @@ def reflexion(episode: Episode, options: BaseModel) -> None:
     def play(number: int) -> None:
         nonlocal begun
         if number:
-            lessons.extend(filter(None, [_lesson(episode, begun, lessons)]))
+            lessons.extend(filter(None, [_lesson(episode, chosen, begun, lessons)]))
             begun = len(episode.cells)
         execute(episode, whole_task(episode, lessons), chosen, chosen.replies(world))
 
     in_rounds(episode, chosen.deepest(world), play)
 
 
-def _lesson(episode: Episode, begun: int, lessons: Sequence[str]) -> str:
+def _lesson(episode: Episode, options: AdaptOptions, begun: int, lessons: Sequence[str]) -> str:
     """What a reflector makes of the cells of a failed round; empty if it has nothing to say."""
     with episode.frame("reflect") as frame:
         try:
@@ -68,6 +68,8 @@ def _lesson(episode: Episode, begun: int, lessons: Sequence[str]) -> str:
                 goal=episode.task.goal,
                 cells=episode.cells[begun:],
                 lessons=lessons,
+                replies=options.replies(episode.world.name),
+                actions_per_reply=options.actions_per_reply,
             ).value
         except UnusableReply:
             return ""

@@ -49,7 +49,7 @@ def test_it_works_until_it_says_that_it_is_done(sandbox: Sandbox) -> None:
     assert claim == Claim(done=True, note="seen")
     assert kinds(playing) == ["unfinished"] * 3
     assert len(players.asked) == 3
-    assert "finish(True) was called; that ends the sub-task." in playing.feedbacks[-1].text
+    assert "finish(True) was called; that ends the work." in playing.feedbacks[-1].text
     first, second, third = players.prompts("executor")
     assert "# Your piece of work\n\nlook around\n\nYou have 20 replies for it." in first
     assert "You have 19 replies left" in second
