@@ -29,12 +29,12 @@ class Minecraft(Environment):
         "Minecraft 1.11.2 in words: the agent stands in a world of several biomes, with an axe in hand (which is no "
         "item of its inventory), and each action is a whole goal: it walks to the nearest place that has the thing, "
         "digging down where that is underground, and mines, kills, crafts, smelts or equips. Every goal takes time, "
-        "counted in ticks, of which an episode has a fixed number: walking past 20 blocks takes some 100, smelting 200 an item, "
-        "crafting 10 to 30, and animals wander off. Much that is out of sight can be found all the same: animals, ores "
-        "deep in the ground, other trees. An action that cannot be done returns 'Nothing happens: ' and the reason (a "
-        "tool, a station or material that is lacking, another recipe) and takes no time; one that fails on the way "
-        "returns 'In vain: ' and takes its time; all end with the inventory. Fuel needs no care, quartz lies in "
-        "ordinary ground, and the episode ends once the task is done or its time is over."
+        "counted in ticks, of which an episode has a fixed number: walking past 20 blocks takes some 100, smelting "
+        "200 an item, crafting 10 to 30, and animals wander off. Much that is out of sight can be found all the same: "
+        "animals, ores deep in the ground, other trees. An action that cannot be done returns 'Nothing happens: ' and "
+        "the reason (a tool, a station or material that is lacking, another recipe) and takes no time; one that fails "
+        "on the way returns 'In vain: ' and takes its time; all end with the inventory. Fuel needs no care, quartz "
+        "lies in ordinary ground, and the episode ends once the task is done or its time is over."
     )
     types = tasks.TYPES
     splits = tasks.SPLITS
