@@ -8,7 +8,18 @@ from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
 from planner.strategies.code import GivenCode, code_of, given_code, procedures
 from planner.strategies.controller import CONTROLLER
-from planner.strategies.deps import CODE, DEMONSTRATION, EXPLAINER, LISTS, DepsOptions, ReplanningOptions, dep, deps
+from planner.strategies.deps import (
+    ASSERTIONS,
+    DEMONSTRATION,
+    EXPLAINER,
+    LISTS,
+    POLICIES,
+    THOUGHTS,
+    DepsOptions,
+    ReplanningOptions,
+    dep,
+    deps,
+)
 from planner.strategies.executor import DEMONSTRATIONS, EXECUTOR
 from planner.strategies.planners import (
     chain_of_thought,
@@ -31,11 +42,11 @@ METHODS: Mapping[str, Method] = {
     ),
     "automanual": Method(automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,)),
     "chain-of-thought": Method(
-        chain_of_thought, PursuitOptions, "one plan, thought through step by step", _PURSUING, (LISTS,)
+        chain_of_thought, PursuitOptions, "one plan, thought through step by step", _PURSUING, (THOUGHTS,)
     ),
     "code": Method(given_code, GivenCode, "one given plan; no model"),
     "code-as-policies": Method(
-        code_as_policies, Options, "one program that decides by what it sees", (PLANNER,), (CODE,)
+        code_as_policies, Options, "one program that decides by what it sees", (PLANNER,), (POLICIES,)
     ),
     "dep": Method(dep, ReplanningOptions, "DEPS without its selector", _EXPLAINED, (DEMONSTRATION,)),
     "deps": Method(
@@ -48,7 +59,7 @@ METHODS: Mapping[str, Method] = {
         plan_and_execute, AdaptOptions, "one detailed plan, each step executed", (PLANNER, EXECUTOR), _PLANNED
     ),
     "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
-    "progprompt": Method(prog_prompt, Options, "one program with assertions", (PLANNER,), (CODE,)),
+    "progprompt": Method(prog_prompt, Options, "one program with assertions", (PLANNER,), (ASSERTIONS,)),
     "react": Method(react, AdaptOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
     "reflexion": Method(
         reflexion, AdaptOptions, "rounds with a reflection in between", (EXECUTOR, REFLECTOR), DEMONSTRATIONS

@@ -19,8 +19,9 @@ from planner.strategies.pursuit import Pursued, Pursuit, PursuitOptions
 from planner.surface import Surface
 
 EXPLAINER = "explainer"
-DEMONSTRATION, LISTS, CODE = "deps", "goals", "code"
-"""What is shown of the world: to DEPS, to the baselines that list goals, and to those whose code acts."""
+DEMONSTRATION, LISTS, THOUGHTS, ASSERTIONS, POLICIES = "deps", "goals", "thoughts", "assertions", "policies"
+"""What is shown of the world: to DEPS; to the baselines that list goals, bare or thought through; to those whose code
+acts, step by step under assertions or as it sees fit."""
 ROUNDS = 20
 """How often it is planned anew where no number is given: the paper goes on until the context ends (table 4)."""
 

@@ -15,8 +15,10 @@ from planner.models.types import Message
 from planner.scope import PROMPTS
 from planner.strategies.automanual import PLANNER
 from planner.strategies.deps import (
-    CODE,
+    ASSERTIONS,
     LISTS,
+    POLICIES,
+    THOUGHTS,
     Manner,
     ReplanningOptions,
     ask_for_goals,
@@ -27,7 +29,7 @@ from planner.strategies.deps import (
 from planner.strategies.pursuit import Pursuit, PursuitOptions
 from planner.surface import surface
 
-ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought")
+ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought", THOUGHTS)
 _DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")
 
 
@@ -69,16 +71,16 @@ def _first_goal(episode: Episode, role: str, reply: str) -> Sequence[Goal]:
 
 def prog_prompt(episode: Episode, options: BaseModel) -> None:
     """Write one function with assertions on what each step needs, and run it."""
-    _run_program(episode, "deps/prog_prompt")
+    _run_program(episode, "deps/prog_prompt", ASSERTIONS)
 
 
 def code_as_policies(episode: Episode, options: BaseModel) -> None:
     """Write one program that decides by what it sees, and run it."""
-    _run_program(episode, "deps/code_as_policies")
+    _run_program(episode, "deps/code_as_policies", POLICIES)
 
 
-def _run_program(episode: Episode, template: str) -> None:
-    told = system(episode, template, CODE, surface(type(episode.world), episode.world.options))
+def _run_program(episode: Episode, template: str, demonstration: str) -> None:
+    told = system(episode, template, demonstration, surface(type(episode.world), episode.world.options))
     with episode.frame("plan"):
         program = episode.ask(PLANNER, PROMPTS["deps/task"], history=[told], **situation(episode)).value
         episode.run(program.code, source=PLANNER, thought=program.thought)

@@ -1,12 +1,13 @@
 """What DEPS and its baselines are shown of worlds: played as it stands, it does what it says."""
 
 import re
+from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 from pydantic import JsonValue
 
-from envs import ActionSpec, Selection, Task, load_world
+from envs import Action, ActionSpec, Selection, Task, load_world
 from envs.alfworld.goals import SPECS
 from envs.minecraft import Minecraft
 from manuals.demonstrations import FOLDER, Demonstrating
@@ -18,7 +19,13 @@ from sandbox import Sandbox
 from sandbox.check import check
 from sandbox.reading import read_reply
 
-PLANNERS = {"deps": ("dep", "deps"), "goals": ("zero-shot", "zero-shot-replan"), "code": ("progprompt",)}
+PLANNERS = {
+    "deps": ("dep", "deps"),
+    "goals": ("zero-shot", "zero-shot-replan"),
+    "thoughts": ("chain-of-thought",),
+    "assertions": ("progprompt",),
+    "policies": ("code-as-policies",),
+}
 SEEDS: Mapping[str, Sequence[int]] = {"minecraft": (0, 1, 2), "tabletop": (0,)}
 """The worlds whose examples can be played without a controller, and the seeds for those that bear none."""
 PLAYED = [
@@ -28,7 +35,7 @@ PLAYED = [
     for planner in planners
     for seed in seeds
 ]
-HOUSEHOLD = ("deps", "goals")
+HOUSEHOLD = ("deps", "goals", "thoughts")
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +100,27 @@ def test_what_is_shown_does_the_task(sandbox: Sandbox, world: str, name: str, pl
             assert things in asked[0]
 
 
+@pytest.mark.parametrize(("world", "seed"), [(world, seed) for world, seeds in SEEDS.items() for seed in seeds])
+def test_a_thought_says_what_is_there_after_its_goal(world: str, seed: int) -> None:
+    for each, text in sections(world, "thoughts"):
+        playing = load_world(world)()
+        playing.reset(each if each.seed else each.model_copy(update={"seed": seed}))
+        thought_through = re.findall(r"^agent\.(\w+)(.*)\n# .* In all: (.*?)\. ", text, re.MULTILINE)
+        assert len(thought_through) == text.count("agent.")
+        for name, arguments, told in thought_through:
+            playing.act(Action(name, literal_eval(arguments)))
+            state = re.sub(r" \(\w+\)", "", playing.state())
+            assert re.search(rf"(?:Inventory|On the table): {told}\.", state), state
+
+
+@pytest.mark.parametrize("name", ["assertions", "policies"])
+@pytest.mark.parametrize("world", SEEDS)
+def test_what_is_shown_of_code_has_the_form_that_its_prompt_asks_for(world: str, name: str) -> None:
+    for _, text in sections(world, name):
+        assert bool(re.search(r"^ +assert ", text, re.MULTILINE)) == (name == "assertions")
+        assert bool(re.search(r"^ *(?:if|for) ", text, re.MULTILINE)) == (name == "policies")
+
+
 @pytest.mark.parametrize("name", HOUSEHOLD)
 def test_what_is_shown_of_a_household_names_its_goals(name: str) -> None:
     goals = {f"{AGENT}.{goal}": PlanFunction(spec, _never) for goal, spec in SPECS.items()}
@@ -112,7 +140,7 @@ def test_no_task_that_is_played_is_shown() -> None:
 
 
 @pytest.mark.parametrize("world", SEEDS)
-@pytest.mark.parametrize("name", ["deps", "dep", "zero-shot", "zero-shot-replan", "chain-of-thought", "progprompt"])
+@pytest.mark.parametrize("name", [*(each for planners in PLANNERS.values() for each in planners), "inner-monologue"])
 def test_every_method_finds_what_it_asks_for(world: str, name: str) -> None:
     wanted = METHODS[name].demonstrations
     recalled = Demonstrating(NoMemory(), wanted).recall(task(world, "Any", ""))

@@ -21,11 +21,14 @@ WHOLE = "\n".join((LOGS, PLANKS, STICKS, PICKAXE))
 TOY = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 
 
+SHOWN = ("goals", "thoughts", "assertions", "policies")
+
+
 class Shows:
     """Shows one demonstration of each kind."""
 
     def recall(self, task: object) -> Recall:
-        return Recall(text="Logs come first.", demonstrations={name: f"As {name} do." for name in ("goals", "code")})
+        return Recall(text="Logs come first.", demonstrations={name: f"As {name} do." for name in SHOWN})
 
 
 class FetchingGoals(Goals):
@@ -76,7 +79,8 @@ def test_each_of_them_follows_a_plan_of_goals(sandbox: Sandbox, planner: str) ->
     assert len(playing.steps) == 4
     told = voices.asked["planner"][0][0].content
     assert "Logs come first." in told
-    assert ("As goals do." in told) == (planner not in ("dep", "deps"))
+    wanted = {"chain-of-thought": ["thoughts"], "zero-shot": ["goals"], "zero-shot-replan": ["goals"]}
+    assert [name for name in SHOWN if f"As {name} do." in told] == wanted.get(planner, [])
 
 
 @pytest.mark.parametrize("planner", ["zero-shot", "chain-of-thought"])
@@ -142,15 +146,19 @@ for _ in range(5):
 
 
 @pytest.mark.parametrize(
-    ("planner", "program", "steps"), [("progprompt", PROGRAM.replace("LEAST", "0"), 4), ("code-as-policies", POLICY, 6)]
+    ("planner", "program", "steps", "shown"),
+    [
+        ("progprompt", PROGRAM.replace("LEAST", "0"), 4, "assertions"),
+        ("code-as-policies", POLICY, 6, "policies"),
+    ],
 )
-def test_a_program_is_run_as_it_stands(sandbox: Sandbox, planner: str, program: str, steps: int) -> None:
+def test_a_program_is_run_as_it_stands(sandbox: Sandbox, planner: str, program: str, steps: int, shown: str) -> None:
     voices = Voices(planner=[code(program)])
     ending, playing = played(sandbox, voices, planner, memory=Shows())
     assert (ending.outcome, len(playing.steps)) == (Outcome.DIRECT_SUCCESS, steps)
     told = voices.asked["planner"][0][0].content
     assert "`agent.inventory() -> dict[str, typing.Any]`" in told
-    assert "As code do." in told
+    assert [name for name in SHOWN if f"As {name} do." in told] == [shown]
 
 
 def test_an_assertion_ends_a_program_for_good(sandbox: Sandbox) -> None:
@@ -163,7 +171,7 @@ def test_an_assertion_ends_a_program_for_good(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("planner", sorted(set(METHODS) - {"automanual", "code", "procedures"}))
 def test_a_demonstration_that_is_missing_breaks_nothing(sandbox: Sandbox, planner: str) -> None:
     method = METHODS[planner]
-    assert set(method.demonstrations) <= {"deps", "goals", "code"} or "atomic" in method.demonstrations
+    assert set(method.demonstrations) <= {"deps", *SHOWN} or "atomic" in method.demonstrations
     assert method.roles
 
 
