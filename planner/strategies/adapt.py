@@ -10,7 +10,7 @@ from planner.frames import Functions
 from planner.models.types import Message
 from planner.order import Decomposition, read_decomposition
 from planner.scope import PROMPTS, Scope
-from planner.strategies.executor import ExecutorOptions, Subtask, execute, handed_on
+from planner.strategies.executor import Claim, ExecutorOptions, Subtask, execute, handed_on
 from planner.surface import surface
 from planner.types import Thought
 
@@ -23,8 +23,8 @@ DEPTH, DEPTH_IN = 3, {"textcraft": 4}
 class AdaptOptions(ExecutorOptions):
     """``d_max``: at this depth sub-tasks are not taken apart; 1 never asks the planner, None is the paper's number.
 
-    Every level has a process of its own while it waits for those inside it. ``informed_planner`` tells the planner,
-    too, where things stand; the paper's plans from the first observation alone.
+    Every level has a process of its own while it waits for those inside it. ``informed_planner`` tells the planner
+    where things stand, why the executor gave up, and what it may use; the paper's plans from the scene alone.
     """
 
     d_max: int | None = Field(default=None, ge=1, le=20)
@@ -59,13 +59,17 @@ class Controller:
     def achieve(self, subtask: str, depth: int) -> bool:
         """Whether the sub-task was achieved, as far as the executor can tell. A failure hands nothing on."""
         before = self._last_action
-        done = self._execute(subtask, depth) or (depth < self._deepest and self.decompose(subtask, depth))
+        claim = self._execute(subtask, depth)
+        done = bool(claim.done) or (depth < self._deepest and self.decompose(subtask, depth, claim.note))
         if not done:
             self._last_action = before
         return done
 
-    def decompose(self, subtask: str, depth: int) -> bool:
-        """Ask the planner for sub-tasks, and try them in the order that it gives, as plan code."""
+    def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
+        """Ask the planner for sub-tasks, and try them in the order that it gives, as plan code.
+
+        ``note`` is what the executor gave up with.
+        """
         results: list[bool] = []
         with self._episode.frame("plan", self._functions(depth, results)) as frame:
 
@@ -73,7 +77,7 @@ class Controller:
                 frame.scope.record("subtask", by=PLANNER, text=subtask, depth=depth, done=done, note=note)
 
             try:
-                plan = self._plan(frame.scope, subtask)
+                plan = self._plan(frame.scope, subtask, depth, note)
                 self._episode.run(plan.code, source=PLANNER, thought=Thought(text=plan.thought))
             except UnusableReply as unusable:
                 keep(False, str(unusable))
@@ -111,16 +115,16 @@ class Controller:
 
         return {"achieve": achieve, "begin": begin, "together": together, "finish": finish}
 
-    def _execute(self, subtask: str, depth: int) -> bool:
+    def _execute(self, subtask: str, depth: int) -> Claim:
         episode, begun = self._episode, len(self._episode.steps)
         given = Subtask(text=subtask, depth=depth, handed=handed_on(episode, self._last_action))
         claim = execute(episode, given, self._options, self._replies)
         accepted = [step for step in episode.steps[begun:] if step.observation.accepted]
         if claim.done and accepted:
             self._last_action = f"agent.{accepted[-1].action} -> {accepted[-1].observation.text}"
-        return bool(claim.done)
+        return claim
 
-    def _plan(self, scope: Scope, subtask: str) -> Decomposition:
+    def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
         episode, world = self._episode, type(self._episode.world)
         shown = episode.recall().demonstrations
         text = PROMPTS["adapt/system"].render(
@@ -131,8 +135,13 @@ class Controller:
         )
         told: dict[str, Any] = {
             "scene": episode.world.scene(),
-            "state": episode.world.state() if self._options.informed_planner else "",
             "subtask": subtask,
+            "informed": self._options.informed_planner,
+            "state": episode.world.state(),
+            "note": note,
+            "replies": self._replies,
+            "actions_per_reply": self._options.actions_per_reply,
+            "levels": self._deepest - depth - 1,
         }
         history = [Message(role="system", content=text)]
         return scope.ask(PLANNER, PROMPTS["adapt/plan"], read=read_decomposition, history=history, **told).value

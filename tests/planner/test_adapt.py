@@ -390,3 +390,13 @@ def test_an_episode_on_alfworld(sandbox: Sandbox) -> None:
     assert found[f"look at {places[0]}"] == found[f"look at {places[1]}"] == ""
     assert found["say so"].startswith(f"agent.go_to('{places[1]}') -> ")
     assert NOTE not in "\n".join(players.prompts("executor"))
+
+
+@pytest.mark.parametrize("informed", [False, True])
+def test_only_an_informed_planner_is_told_why_the_executor_gave_up(sandbox: Sandbox, informed: bool) -> None:
+    players = Players(planner={GOAL: planned("S1", "one")})
+    played(sandbox, players, options={"d_max": 2, "iterations": 1, "informed_planner": informed})
+    [asked] = players.prompts("planner")
+    for told_only_then in (NOTE, "it has 1 reply, each", "is not taken apart any more"):
+        assert (told_only_then in asked) == informed
+    assert NOTE not in players.whole("executor")
