@@ -23,6 +23,15 @@ BUILDING = Asked(env="alfworld", split="generated", models=("recorded:alfworld-g
 LEARNING = Learning(start=("put",), tasks_per_type=1, verify="generated:10")
 """As the recording was made; see tools/record.sh."""
 TESTING = Asked(env="alfworld", split="generated:60", seeds="1000-1009")
+ADAPT = Asked(
+    env="textcraft",
+    split="test:3",
+    models=("recorded:adapt-textcraft-stepwise",),
+    planner_options=("iterations=3", "actions_per_reply=1"),
+)
+DEPS = Asked(env="minecraft", split="table21:8", models=("recorded:deps-minecraft",))
+PLANNED = {"adapt": ADAPT, "deps": DEPS}
+"""Planner to what it plays, as the recordings were made."""
 
 
 class Demo:
@@ -41,6 +50,11 @@ class Demo:
             self.screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
             return
         self._took(*play(asked.config("procedures"), self._folder(asked, "procedures"), **self._how))
+
+    def planning(self) -> None:
+        """ADaPT and DEPS, which ask a model; its replies are recorded."""
+        for planner, asked in PLANNED.items():
+            self._took(*play(asked.config(planner), self._folder(asked, planner), **self._how))
 
     def learning(self) -> None:
         """Build rules from episodes, formulate the manual, and test what was learnt on other scenes."""
@@ -70,7 +84,7 @@ class Demo:
 
 
 def show(out: Path | None, hosting: Hosting, *, as_json: bool) -> tuple[int, list[Summary]]:
-    """Stored procedures on generated ALFWorld scenes and, where Chromium is, on web pages; then learning a manual."""
+    """Stored procedures on ALFWorld scenes and, where Chromium is, on pages; ADaPT and DEPS; then learning a manual."""
     demo = Demo(out, hosting, as_json=as_json)
     demo.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
     for asked in (ALFWORLD_TASKS, MINIWOB_TASKS):
@@ -78,7 +92,13 @@ def show(out: Path | None, hosting: Hosting, *, as_json: bool) -> tuple[int, lis
         if demo.code == errors.INTERRUPTED:
             return demo.code, demo.summaries
     demo.screen.print(
-        "2. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
+        "2. ADaPT takes crafting apart, DEPS plans in Minecraft; the model's replies are recorded ones.\n"
+    )
+    demo.planning()
+    if demo.code == errors.INTERRUPTED:
+        return demo.code, demo.summaries
+    demo.screen.print(
+        "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
     )
     demo.learning()
     return demo.code, demo.summaries

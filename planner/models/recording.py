@@ -21,10 +21,14 @@ HEAD = 80
 
 
 class Header(Record):
-    """The first line. ``made_with`` says in free words where the answers come from."""
+    """The first line. ``made_with`` says in free words where the answers come from, ``command`` what plays them.
+
+    The command leaves out the model, which is the recording, and where the run is kept.
+    """
 
     recording: int = FORMAT
     made_with: str = ""
+    command: str = ""
 
 
 class Asked(Record):

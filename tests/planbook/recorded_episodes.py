@@ -1,0 +1,34 @@
+"""What the shipped recordings of single runs come to, by name: solved, tasks, and calls of models."""
+
+from typing import NamedTuple
+
+
+class Came(NamedTuple):
+    """The result of a run."""
+
+    solved: int
+    tasks: int
+    calls: int
+
+
+EPISODES = {
+    "adapt-alfworld": Came(3, 3, 3),
+    "adapt-alfworld-stepwise": Came(1, 1, 12),
+    "adapt-textcraft": Came(6, 6, 6),
+    "adapt-textcraft-stepwise": Came(2, 3, 25),
+    "chain-of-thought-minecraft": Came(4, 4, 4),
+    "code-as-policies-minecraft": Came(4, 4, 4),
+    "dep-minecraft": Came(2, 2, 2),
+    "deps-alfworld": Came(2, 2, 35),
+    "deps-minecraft": Came(8, 8, 8),
+    "deps-minecraft-chances": Came(0, 8, 0),
+    "deps-tabletop": Came(5, 5, 5),
+    "inner-monologue-minecraft": Came(2, 2, 5),
+    "plan-and-execute-textcraft": Came(2, 2, 0),
+    "progprompt-minecraft": Came(4, 4, 4),
+    "react-textcraft": Came(2, 2, 2),
+    "reflexion-textcraft": Came(0, 1, 7),
+    "try-again-textcraft": Came(0, 1, 4),
+    "zero-shot-minecraft": Came(4, 4, 4),
+    "zero-shot-replan-minecraft": Came(4, 4, 4),
+}

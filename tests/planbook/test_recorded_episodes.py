@@ -1,0 +1,34 @@
+"""Whole episodes of every method with a strong model's recorded replies: played again without it, and resumed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planbook.config import RECORDINGS
+from planner import METHODS
+from tests.flows import here
+from tests.planbook.recorded_episodes import EPISODES
+
+
+def command(name: str) -> list[str]:
+    words: str = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"]
+    return words.split()
+
+
+@pytest.mark.parametrize("name", EPISODES)
+def test_a_recorded_run_comes_to_what_it_came_to(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    played = here(*command(name), "--model", f"recorded:{name}", "--out", out, "--json")
+    assert played.returncode == 0, played.told
+    result = played.result
+    assert (result["solved"], result["tasks"], result["model_calls"]) == EPISODES[name]
+    assert result["replayed_calls"] == result["model_calls"]
+    again = here("replay", out, "--json")
+    assert again.returncode == 0, again.told
+    assert again.result["by_sameness"]["same"] == result["tasks"]
+
+
+def test_every_method_that_asks_is_recorded() -> None:
+    recorded = {words[words.index("--planner") + 1] for words in map(command, EPISODES)}
+    assert recorded | {"automanual"} == {name for name, method in METHODS.items() if method.roles}
