@@ -64,6 +64,6 @@ def words_beside(rules: str, tokens: int) -> int:
 
 
 def _system(world: type[Environment], options: BaseModel | None) -> Message:
-    offered = PLANNER_PROMPTS["automanual/surface"].render(surface=surface(world, options))
+    offered = PLANNER_PROMPTS["surface"].render(surface=surface(world, options))
     text = PROMPTS["formulator"].render(about=world.about, types=world.types, surface=offered)
     return Message(role="system", content=text)

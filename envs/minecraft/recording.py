@@ -12,10 +12,10 @@ from pathlib import Path
 
 from envs.goals import Features
 from envs.minecraft import tasks
+from envs.minecraft.goals import RECORDED
 from envs.minecraft.nature import PICKAXES, SOURCES
 from envs.minecraft.options import MinecraftOptions
 from envs.minecraft.recipes import RECIPES, VERSION, wearable
-from envs.minecraft.selecting import RECORDED
 from envs.minecraft.world import Minecraft
 from envs.types import Action, Task
 

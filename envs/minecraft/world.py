@@ -11,12 +11,12 @@ from envs.minecraft import tasks
 from envs.minecraft.body import Body
 from envs.minecraft.deeds import Deed, Refused, listed, reckon
 from envs.minecraft.effects import carry_out, wait
+from envs.minecraft.goals import MinecraftGoals
 from envs.minecraft.layout import Layout, layout_of
 from envs.minecraft.luck import succeeds, time_limit
 from envs.minecraft.nature import GIVEN_TOOL
 from envs.minecraft.options import MinecraftOptions
 from envs.minecraft.recipes import VERSION, milestones
-from envs.minecraft.selecting import MinecraftGoals
 from envs.minecraft.sight import seen_words
 from envs.types import Action, Observation, Selection, Task, Verdict
 

@@ -12,10 +12,10 @@ from statistics import fmean
 
 from envs import Action, Features
 from envs.minecraft import tasks
+from envs.minecraft.goals import RECORDED
 from envs.minecraft.options import MinecraftOptions
 from envs.minecraft.recipes import VERSION
 from envs.minecraft.recording import SEEDS as TRAINED_ON
-from envs.minecraft.selecting import RECORDED
 from envs.minecraft.world import Minecraft
 from planbook.bench import Row
 from planbook.bench.timing import seconds

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from planner.errors import UnknownStrategy
 from planner.strategies.adapt import PLANNING, PLANNING_DETAILED, AdaptOptions, adapt, plan_and_execute
+from planner.strategies.adapt_baselines import REFLECTOR, react, reflexion, try_again
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
 from planner.strategies.code import GivenCode, code_of, given_code, procedures
@@ -20,8 +21,7 @@ from planner.strategies.deps import (
     dep,
     deps,
 )
-from planner.strategies.executor import DEMONSTRATIONS, EXECUTOR
-from planner.strategies.planners import (
+from planner.strategies.deps_baselines import (
     chain_of_thought,
     code_as_policies,
     inner_monologue,
@@ -29,8 +29,8 @@ from planner.strategies.planners import (
     zero_shot,
     zero_shot_replan,
 )
+from planner.strategies.executor import DEMONSTRATIONS, EXECUTOR
 from planner.strategies.pursuit import PursuitOptions
-from planner.strategies.react import REFLECTOR, react, reflexion, try_again
 
 _PLANNED = (*DEMONSTRATIONS, PLANNING, PLANNING_DETAILED)
 _PURSUING = (PLANNER, CONTROLLER)

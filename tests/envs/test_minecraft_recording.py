@@ -5,8 +5,8 @@ import csv
 import pytest
 
 from envs.minecraft import recording
+from envs.minecraft.goals import RECORDED
 from envs.minecraft.recording import HEADER, SEEDS, recorded
-from envs.minecraft.selecting import RECORDED
 from envs.minecraft.tasks import DEFAULT_SEEDS, parallel_goals, parallel_task
 from envs.minecraft.world import Minecraft
 from planbook.bench.selector import SEEDS as MEASURED
