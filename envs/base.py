@@ -169,9 +169,9 @@ class Environment(ABC):
         return ""
 
     def scene(self) -> str:
-        """What stays true of the first observation, without the goal: for whoever works on a part of the task.
+        """What is to be seen, without the goal: for whoever works on a part of the task.
 
-        By default all of it.
+        That is what stays true of the first observation, beside ``state``; by default all of it.
         """
         return self._first.text
 

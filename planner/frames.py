@@ -52,7 +52,8 @@ class Frame:
     def count_down(self, action: Action) -> None:
         """One action more of the running cell. Raises CellOver instead of letting it take too many."""
         if self.actions == 0:
-            raise CellOver(f"This code has taken all the actions that it may: {action} was not taken.")
+            refused = f"This code has taken all the actions that it may: {action} was not taken."
+            raise CellOver(f"{refused} What it defined is forgotten.")
         if self.actions is not None:
             self.actions -= 1
 

@@ -30,6 +30,7 @@ DEEPEST = 50
 """Brackets inside one another; Python's own limit is 200."""
 _STEP = re.compile(r"step\s*(\d{1,4})[\s*_]*[:.)](.*)", re.IGNORECASE)
 _ORDER = re.compile(r"execution\s+order[\s*_]*:(.*)", re.IGNORECASE)
+_LINE_END = re.compile(r"\r\n?|\n")
 _DECORATION = re.compile(r"[*_`]+|\.\s*$")
 
 
@@ -52,7 +53,7 @@ class Decomposition(Record):
 
 def read_decomposition(text: str) -> Decomposition:
     """The plan in a planner's reply. Raises ValueError that says what is wrong with it."""
-    lines = text.splitlines()
+    lines = _LINE_END.split(text)
     last = max((number for number, line in enumerate(lines) if _found(_ORDER, line)), default=len(lines))
     steps, thought = _steps(lines[:last])
     if not steps:
@@ -78,18 +79,23 @@ def _found(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
 
 
 def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
-    """The steps, by number, and what is said beside them."""
+    """The steps, by number, and what is said beside them. A step goes on until an empty line, a thought or a fence."""
     steps: dict[int, str] = {}
     thought: list[str] = []
+    current: int | None = None
     for line in lines:
         found = _found(_STEP, line)
-        told = found[2].strip("*_ \t") if found else ""
-        if found is None or not told:
-            thought.append(line)
-        elif int(found[1]) in steps:
-            raise ValueError(f"the plan has two steps of the number {found[1]}; number them 1, 2, 3 ...")
+        told = found[2].strip("*_ \t") if found else line.strip("*_ \t")
+        if found and told:
+            current = int(found[1])
+            if current in steps:
+                raise ValueError(f"the plan has two steps of the number {found[1]}; number them 1, 2, 3 ...")
+            steps[current] = told
+        elif current is not None and told and not told.startswith(("#", "`")):
+            steps[current] = f"{steps[current]} {told}"
         else:
-            steps[int(found[1])] = told
+            current = None
+            thought.append(line)
     return steps, "\n".join(thought).strip()
 
 

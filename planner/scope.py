@@ -30,6 +30,11 @@ class Scope:
         self._events: Counter[EventKind] = Counter()
         self._children: Counter[str] = Counter()
 
+    @property
+    def asked(self) -> int:
+        """How many replies were had here, those that could not be used among them."""
+        return self._events["ask"]
+
     def child(self, name: str) -> "Scope":
         """The next child of that name: ``task/17/round/1``, then ``task/17/round/2``."""
         number = self._children[name]

@@ -129,7 +129,7 @@ class Minecraft(Environment):
     @action('agent.kill({"wool": 1}) -> "You kill 1 sheep. Inventory: 1 wool, 1 mutton."')
     def kill(self, obj: dict[str, int], tool: str | None = None) -> Observation:
         """Walk to the nearest animals that give a thing (meat, wool, leather, feathers, string) and kill so many that
-        there is enough. No tool is needed."""
+        they give so much, beside what is held. No tool is needed."""
         return self._do("kill", obj, tool)
 
     @action('agent.craft({"planks": 4}, {"log": 1}) -> "You craft 4 planks from 1 log. Inventory: 4 planks."')
@@ -187,7 +187,7 @@ class Minecraft(Environment):
         if self._chosen.time_limits and deed.ticks > limit:
             return limit, f"to {deed.text} takes longer than the {limit} ticks that such a goal may take"
         if self._chosen.chances and self.task and not succeeds(deed, self.task.id, self._body.tries):
-            return limit, f"bad luck: you did not {deed.text} within {limit} ticks"
+            return limit, f"bad luck: you did not {deed.text} within {limit} ticks; it may go well another time"
         return deed.ticks, ""
 
     def _told(self, text: str, accepted: bool = True) -> Observation:

@@ -104,6 +104,10 @@ class Miniwob(Environment):
         self.task = task.model_copy(update={"goal": picture.goal, "params": goal_params})
         return self._observe(picture)
 
+    def scene(self) -> str:
+        """The page as it is now."""
+        return self._picture.html if self._picture else ""
+
     def verdict(self) -> Verdict:
         """Solved if the page's raw reward is 1: less is partial credit."""
         picture = self._picture

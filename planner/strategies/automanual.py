@@ -6,7 +6,7 @@ from planner.episode import Episode
 from planner.memory import Recall
 from planner.models.types import Message
 from planner.scope import PROMPTS
-from planner.strategies.base import Options, ask_and_run
+from planner.strategies.base import Options, ask_and_run, countdown
 from planner.strategies.code import code_of, given_code
 from planner.surface import surface
 from sandbox.reading import definitions
@@ -46,7 +46,8 @@ def automanual(episode: Episode, options: BaseModel) -> None:
             goal=episode.task.goal,
             tried=tried,
         )
-        ask_and_run(episode, PLANNER, answer, PROMPTS["automanual/feedback"], _replans(episode, chosen))
+        again = PROMPTS["automanual/feedback"]
+        ask_and_run(episode, PLANNER, answer, again, countdown(_replans(episode, chosen)))
 
 
 def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Message:

@@ -39,6 +39,8 @@ class Method:
     summary: str
     roles: tuple[str, ...] = ()
     demonstrations: tuple[str, ...] = ()
+    actions: int | None = None
+    """The actions of an episode unless a run says otherwise, of a method that is limited by its replies."""
 
 
 def ask_and_run(
@@ -46,24 +48,27 @@ def ask_and_run(
     role: str,
     answer: Answer[Plan],
     again: Prompt,
-    replans: int,
+    left: Callable[[], int],
     *,
     draw: Draw = FIRST,
     actions: int | None = None,
-    enough: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Run a plan, feed back what came of it, and run the next, as often as ``replans`` allows and until ``enough``.
+    """Run a plan, feed back what came of it, and run the next, while any replies are ``left``.
 
     The ``draw`` is that of every further reply. Each plan may take so many ``actions``; None is as many as are left.
     """
-    for left in reversed(range(replans + 1)):
+    while True:
         plan = answer.value
         feedback = episode.run(plan.code, source=role, thought=plan.thought, actions=actions)
-        if enough():
+        if (more := left()) <= 0:
             return
-        if left:
-            told = {"feedback": feedback.text, "left": left - 1}
-            answer = episode.ask(role, again, history=answer.history, draw=draw, **told)
+        told = {"feedback": feedback.text, "left": more - 1}
+        answer = episode.ask(role, again, history=answer.history, draw=draw, **told)
+
+
+def countdown(number: int) -> Callable[[], int]:
+    """Gives the number, then one less each time, down to 0."""
+    return iter(range(number, -1, -1)).__next__
 
 
 def in_rounds(episode: Episode, most: int, play: Callable[[int], None]) -> None:

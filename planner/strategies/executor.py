@@ -84,11 +84,15 @@ def execute(episode: Episode, subtask: Subtask, options: ExecutorOptions, replie
 
         def keep(claim: Claim) -> Claim:
             body = {**subtask.model_dump(mode="json", exclude={"lessons"}), **claim.model_dump(mode="json")}
-            frame.scope.record("subtask", by=EXECUTOR, replies=frame.cells, **body)
+            frame.scope.record("subtask", by=EXECUTOR, replies=frame.scope.asked, **body)
             return claim
 
         try:
-            _work(episode, subtask, options, replies, draw, enough=lambda: bool(said))
+
+            def left() -> int:
+                return 0 if said else replies - frame.scope.asked
+
+            _work(episode, subtask, options, draw, left)
         except NoPlan as none:
             return keep(Claim(done=False, note=str(none)))
         except EpisodeOver as over:
@@ -101,11 +105,10 @@ def _work(
     episode: Episode,
     subtask: Subtask,
     options: ExecutorOptions,
-    replies: int,
     draw: Draw,
-    enough: Callable[[], bool],
+    left: Callable[[], int],
 ) -> None:
-    """Ask for plan code, run it, feed back, until it is enough."""
+    """Ask for plan code, run it, feed back, while replies are left."""
     answer = episode.ask(
         EXECUTOR,
         PROMPTS["executor/task"],
@@ -115,10 +118,10 @@ def _work(
         subtask=subtask.text,
         handed=subtask.handed,
         lessons=subtask.lessons,
-        replies=replies,
+        replies=left(),
     )
     again, actions = PROMPTS["executor/feedback"], options.actions_per_reply
-    ask_and_run(episode, EXECUTOR, answer, again, replies - 1, draw=draw, actions=actions, enough=enough)
+    ask_and_run(episode, EXECUTOR, answer, again, left, draw=draw, actions=actions)
 
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:

@@ -72,7 +72,7 @@ def test_what_was_recorded_replays_without_the_model(tmp_path: Path) -> None:
     assert replay.made_with == "mine"
 
     header, entry = path.read_text(encoding="utf-8").splitlines()[0], json.loads(path.read_bytes().split(b"\n")[1])
-    assert json.loads(header) == {"recording": 1, "made_with": "mine"}
+    assert json.loads(header) == {"recording": 1, "made_with": "mine", "command": ""}
     assert entry["label"] == "plan.j2"
     assert entry["text"] == "hello\u2028\nthere, drawn 0"
     assert entry["messages"][0] | {"sha256": ""} == {
