@@ -279,7 +279,7 @@ def test_what_is_recorded_of_every_sub_task(sandbox: Sandbox) -> None:
     assert (found["executor", "b"]["note"], found["executor", "b"]["replies"]) == ("no finish() within 3 replies", 3)
     assert found["executor", "c"]["note"].startswith("the executor gave no usable reply to executor/task.j2")
     assert found["executor", "d"]["note"].startswith("the executor gave no usable reply to executor/feedback.j2")
-    assert (found["executor", "d"]["done"], found["executor", "d"]["replies"]) == (False, 2)
+    assert (found["executor", "d"]["done"], found["executor", "d"]["replies"]) == (False, 4)
     assert found["planner", "b"]["note"].startswith(
         "the planner gave no usable reply to adapt/plan.j2: the plan has no"
     )

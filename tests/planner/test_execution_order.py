@@ -322,3 +322,12 @@ def test_a_model_that_repeats_itself_for_ever_takes_no_time_to_read(reply: str) 
     with suppress(ValueError):
         read_decomposition(reply)
     assert time.monotonic() - begun < 1
+
+
+def test_a_step_may_go_over_several_lines_and_ends_at_a_thought_or_an_empty_line() -> None:
+    plan = read_decomposition(
+        "Step 1: take the mug\n  that is on the shelf\n# Think: then on.\nStep 2: put it\non the desk\n\nThat is all.\n"
+        "Execution Order: Step 1 AND Step 2"
+    )
+    assert plan.steps == {1: "take the mug that is on the shelf", 2: "put it on the desk"}
+    assert plan.thought == "# Think: then on.\n\nThat is all."
