@@ -9,8 +9,6 @@ from planbook.store import Event, Store
 
 OF_EPISODE = re.compile(r"(task/\d+)(?:/restart/(\d+))?/round/.+")
 """A scope inside the play of an episode, and how often it had been started over by then."""
-THING = re.compile(r"(?:\w+\.)?(?:mine|craft|smelt|kill)\(\s*\{?\s*['\"](\w+)['\"]")
-"""The thing that a goal of getting something is about; of other goals the whole call is what is reached."""
 
 
 class Goal(BaseModel):
@@ -31,12 +29,6 @@ class Goal(BaseModel):
     """What chose it among the goals that could be tried then."""
     said: str = ""
     """What the plan says that was no valid call and was taken for this goal; empty for a valid one."""
-
-    @property
-    def thing(self) -> str:
-        """What is there once it is done."""
-        found = THING.match(self.goal)
-        return found[1] if found else self.goal
 
 
 class Subtask(BaseModel):

@@ -75,6 +75,7 @@ def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
         "subtasks": summary.subtasks,
         "otherwise": tables.claimed_otherwise(run),
         "goals": summary.goals,
+        "milestones": summary.milestones,
         "read": read,
         "learnt": learnt_texts(run.run),
         "outside": told("", run.outside, f"{anchor}-outside"),
