@@ -51,5 +51,5 @@ def test_a_run_without_goal_events_tells_them_too(tmp_path: Path) -> None:
     assert "Reached in MT8_challenge: log 1/1, planks 1/1." in played.told
     report_runs([tmp_path / "run"], None, None, as_json=True)
     (section,) = Page(tmp_path / "run" / "report.html").all("section", class_="milestones")
-    assert "MT8_challenge" in section
-    assert "planks1 / 1" in section.replace(" 1 / 1", "1 / 1")
+    assert "Reached on the way: MT8_challenge" in section
+    assert "planks" in section
