@@ -184,6 +184,10 @@ class Environment(ABC):
         """The actions that can be taken now, where the world can list them; for the host only."""
         return None
 
+    def milestones(self) -> Sequence[str]:
+        """What of the way to the goal has been reached, in order; for the host only."""
+        return ()
+
     def brief(self, observation: Observation, before: Observation) -> str:
         """An observation as feedback lists it, after the one before; the last is told in full where this is less."""
         return observation.text

@@ -2,15 +2,25 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
+from math import inf
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from planbook.store import Event, Store
+from planner.horizon import probabilities
 
 OF_EPISODE = re.compile(r"(task/\d+)(?:/restart/(\d+))?/round/.+")
 """A scope inside the play of an episode, and how often it had been started over by then."""
-THING = re.compile(r"(?:\w+\.)?(?:mine|craft|smelt|kill)\(\s*\{?\s*['\"](\w+)['\"]")
-"""The thing that a goal of getting something is about; of other goals the whole call is what is reached."""
+
+
+class Prospect(NamedTuple):
+    """A goal that could be tried: its time steps as predicted, None for no end, and how likely it was (equation 2)."""
+
+    goal: str
+    steps: float | None
+    probability: float
 
 
 class Goal(BaseModel):
@@ -29,14 +39,20 @@ class Goal(BaseModel):
     """How often the planner had planned anew by then, where that was recorded."""
     selector: str = ""
     """What chose it among the goals that could be tried then."""
+    candidates: tuple[str, ...] = ()
+    """What could be tried then."""
+    predicted: tuple[float | None, ...] = ()
+    """The time steps that the selector predicted for each of them; None for no end. Empty where it predicts none."""
     said: str = ""
     """What the plan says that was no valid call and was taken for this goal; empty for a valid one."""
 
     @property
-    def thing(self) -> str:
-        """What is there once it is done."""
-        found = THING.match(self.goal)
-        return found[1] if found else self.goal
+    def prospects(self) -> Sequence["Prospect"]:
+        """The candidates of a selector that predicted, in its order."""
+        if not any(steps is not None for steps in self.predicted):
+            return ()
+        likely = probabilities([inf if steps is None else steps for steps in self.predicted])
+        return [Prospect(*each) for each in zip(self.candidates, self.predicted, likely, strict=True)]
 
 
 class Subtask(BaseModel):

@@ -1,4 +1,4 @@
-"""What DEPS and its kin did, read from the store: rounds of planning, goals tried, and how far they came."""
+"""What DEPS and its kin did, read from the store: rounds of planning, and goals tried."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,6 @@ from statistics import mean
 
 from pydantic import BaseModel
 
-from envs import Task
 from planbook.deeds import Deeds, Goal
 from planbook.run import Entry
 from planner import Ending
@@ -33,14 +32,12 @@ class Pursuit(BaseModel):
     selectors: tuple[str, ...]
     reasons: dict[str, int]
     """Why goals failed, in the first sentence that was said of it: the most frequent ones, the first of them first."""
-    milestones: dict[str, dict[str, tuple[int, int]]]
-    """By a task type whose tasks all ask for the same: each thing reached, with [episodes, of how many]."""
 
 
 def pursuit(deeds: Deeds, episodes: Episodes) -> Pursuit | None:
     """The figures of a run; None for one in which no goal was tried."""
-    tried = [(entry, ending, deeds.goals(entry.path)) for entry, ending in episodes]
-    begun = [(ending, goals) for _, ending, goals in tried if goals]
+    tried = [(ending, deeds.goals(entry.path)) for entry, ending in episodes]
+    begun = [(ending, goals) for ending, goals in tried if goals]
     if not begun:
         return None
     every = [goal for _, goals in begun for goal in goals]
@@ -56,7 +53,6 @@ def pursuit(deeds: Deeds, episodes: Episodes) -> Pursuit | None:
         mapped=sum(bool(goal.said) for goal in every),
         selectors=tuple(sorted({goal.selector for goal in every if goal.selector})),
         reasons=dict(Counter(_sentence(goal.reason) for goal in every if not goal.done).most_common(MOST_REASONS)),
-        milestones=_milestones([(entry.task, goals) for entry, _, goals in tried]),
     )
 
 
@@ -71,27 +67,11 @@ def rounds(goals: Sequence[Goal]) -> int:
     return max(recorded, default=sum(not goal.done for goal in goals[:-1]))
 
 
-def _milestones(tried: Sequence[tuple[Task, Sequence[Goal]]]) -> dict[str, dict[str, tuple[int, int]]]:
-    """Things in the order in which they were first reached by most: those that all others build on come first."""
-    found = {}
-    for kind in sorted({task.type for task, _ in tried}):
-        goals = [each for task, each in tried if task.type == kind]
-        if len({task.goal for task, _ in tried if task.type == kind}) == 1:
-            reached = Counter(
-                thing for each in goals for thing in dict.fromkeys(goal.thing for goal in each if goal.done)
-            )
-            found[kind] = {thing: (count, len(goals)) for thing, count in reached.most_common()}
-    return {kind: reached for kind, reached in found.items() if reached}
-
-
 def pursuit_lines(figures: Pursuit) -> Iterable[str]:
-    """Rounds, goals, and milestones."""
+    """Rounds, and goals."""
     chosen = f"; chosen by {', '.join(figures.selectors)}" if figures.selectors else ""
     mapped = f"; {figures.mapped} were lines that had to be mapped to a known goal" if figures.mapped else ""
     yield (
         f"Planned anew {figures.mean_rounds:.1f} times a task, {figures.most_rounds} at most; "
         f"goals tried {figures.tried}, done {figures.done}, failed {figures.failed}{chosen}{mapped}."
     )
-    for kind, reached in figures.milestones.items():
-        told = ", ".join(f"{thing} {count}/{of}" for thing, (count, of) in reached.items())
-        yield f"Reached in {kind}: {told}."

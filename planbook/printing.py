@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from planbook.goals import pursuit_lines
+from planbook.milestones import milestone_lines
 from planbook.run import Entry
 from planbook.statistics import wilson
 from planbook.subtasks import audit_table, decomposition_lines
@@ -83,12 +84,13 @@ def spending(spent: Spent, budget: Budget) -> str:
 
 
 def method_parts(summary: Summary) -> Iterator[Table | str]:
-    """What there is to say of a method that gives sub-tasks or pursues goals."""
+    """What there is to say of a method that gives sub-tasks or pursues goals, and of milestones."""
     if summary.subtasks is not None:
         yield audit_table(summary.subtasks)
         yield from decomposition_lines(summary.subtasks)
     if summary.goals is not None:
         yield from pursuit_lines(summary.goals)
+    yield from milestone_lines(summary.milestones)
 
 
 def spending_lines(summary: Summary) -> Iterable[str]:

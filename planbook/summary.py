@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from planbook.deeds import Deeds
 from planbook.goals import Pursuit, pursuit
+from planbook.milestones import milestones
 from planbook.run import Entry
 from planbook.subtasks import Decomposition, decomposition
 from planner import Ending, Outcome, Spent
@@ -45,6 +46,8 @@ class Summary(BaseModel):
     """Of a method that gives sub-tasks to executors (ADaPT)."""
     goals: Pursuit | None = None
     """Of a method that pursues goals (DEPS)."""
+    milestones: dict[str, dict[str, tuple[int, int]]] = Field(default_factory=dict)
+    """By a task type whose tasks all ask for the same: each thing reached on the way, with [episodes, of how many]."""
     seconds: float
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
@@ -98,6 +101,7 @@ def summarise(
         solved_by_repeat=tuple(_solved(e for entry, e in ended if entry.repeat == number) for number in range(repeats)),
         subtasks=decomposition(deeds, ended),
         goals=pursuit(deeds, ended),
+        milestones=milestones(ended),
         seconds=round(seconds, 3),
         run=run,
         broken_messages={entry.task.id: e.message for entry, e in ended if e.outcome is Outcome.BROKEN},

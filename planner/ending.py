@@ -1,6 +1,7 @@
 """How an episode stands: the world's verdict and what its cells gave, as one outcome."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from envs import Verdict
 from planner.types import Ending, Feedback, Outcome
@@ -9,10 +10,29 @@ NO_PLAN = "no_plan"
 """The cause of a failure in which no code was ever run."""
 
 
-def ending_of(verdict: Verdict, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool) -> Ending:
+class Standing(NamedTuple):
+    """The world's judgement of a round; of several rounds, that of the greatest ``rank`` counts."""
+
+    verdict: Verdict = Verdict(False, 0.0)
+    milestones: tuple[str, ...] = ()
+
+    @property
+    def rank(self) -> tuple[bool, float, int]:
+        """By which the best is told."""
+        return self.verdict.solved, self.verdict.score, len(self.milestones)
+
+
+def ending_of(standing: Standing, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool) -> Ending:
     """The ending by what is known now; ``used_up`` says whether an action was refused because none was left."""
-    outcome, cause = _outcome(verdict, feedbacks, used_up=used_up)
-    return Ending(outcome=outcome, cause=cause, verdict=verdict, actions=actions, error_steps=_errors(feedbacks))
+    outcome, cause = _outcome(standing.verdict, feedbacks, used_up=used_up)
+    return Ending(
+        outcome=outcome,
+        cause=cause,
+        verdict=standing.verdict,
+        actions=actions,
+        error_steps=_errors(feedbacks),
+        milestones=standing.milestones,
+    )
 
 
 def broken_ending(message: str, feedbacks: Sequence[Feedback] = (), actions: int = 0) -> Ending:

@@ -9,7 +9,7 @@ from pydantic import JsonValue, TypeAdapter
 from envs import ActionSpec, Environment, EnvsError, MissingRequirement, Observation, Snapshot, Task, Verdict
 from planner import feedback as words
 from planner.asking import FIRST, SILENT, Answer, Draw, Roles
-from planner.ending import broken_ending, ending_of
+from planner.ending import Standing, broken_ending, ending_of
 from planner.errors import CellOver, EpisodeBroken, EpisodeOver, NoPlan, RoundOver, UnusableReply, WrongMark
 from planner.frames import Frame, Frames, Functions
 from planner.journal import Journal
@@ -73,7 +73,7 @@ class Episode:
         self.actions = 0
         self.cells: list[Cell] = []
         self._used_up = False
-        self._best = Verdict(False, 0.0)
+        self._best = Standing()
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
         self._round = self._scope.child("round")
@@ -100,7 +100,7 @@ class Episode:
 
         Of all rounds the best verdict counts.
         """
-        self._best = self.verdict()
+        self._best = self._standing()
         self.close()
         self._round = self._scope.child("round")
         self.steps = []
@@ -204,12 +204,16 @@ class Episode:
 
     def verdict(self) -> Verdict:
         """The world's judgement, of the best round so far. No plan is told."""
+        return self._standing().verdict
+
+    def _standing(self) -> Standing:
         with _blaming_the_world():
-            return max(self._best, self.world.verdict(), key=lambda verdict: (verdict.solved, verdict.score))
+            now = Standing(self.world.verdict(), tuple(self.world.milestones()))
+        return max(self._best, now, key=lambda standing: standing.rank)
 
     def ending(self) -> Ending:
         """How the episode stands, judged by the world."""
-        return ending_of(self.verdict(), self.feedbacks, self.actions, used_up=self._used_up)
+        return ending_of(self._standing(), self.feedbacks, self.actions, used_up=self._used_up)
 
     def broken(self, message: str) -> Ending:
         """The ending of an episode that failed through no fault of the plan."""

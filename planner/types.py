@@ -137,6 +137,8 @@ class Ending(Record):
     actions: int = 0
     error_steps: int = 0
     """Cells that ended in an error (AutoManual, table 3)."""
+    milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda reached: not reached)
+    """What was reached on the way, where the world tells; left out of records where it is nothing."""
 
 
 class Trajectory(Record):

@@ -233,10 +233,6 @@ class Minecraft(Environment):
         worn = {f"equip {item}" for item in self._body.worn}
         return [each for each in self.milestones_of(self.task) if each in self._body.first or each in worn]
 
-    def first_held(self) -> Mapping[str, int]:
-        """The tick at which each item was first held, in order; for the host only."""
-        return {item: int(tick) for item, tick in self._body.first.items()}
-
     # Snapshots.
 
     def _save(self) -> object:

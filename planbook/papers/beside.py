@@ -10,7 +10,7 @@ from planbook.config import Config
 from planbook.papers.differences import Difference
 from planbook.papers.played import models_asked
 from planbook.papers.published import ALL, Publication, Published, publication_of
-from planbook.papers.unlike import WITHOUT_A_MODEL, chosen_options, split_of, unlike
+from planbook.papers.unlike import WITHOUT_A_MODEL, options_told, split_of, unlike
 from planbook.run import Run
 from planbook.runner import recorded_endings
 from planbook.statistics import percent
@@ -121,7 +121,7 @@ def _otherwise(table: Published, config: Config) -> dict[str, JsonValue]:
     rows = [row for row in table.rows if row.planner == config.planner]
     if len(rows) != 1:
         return {}
-    ours = chosen_options(config)
+    ours = options_told(config)
     return {name: ours.get(name) for name, theirs in rows[0].options.items() if ours.get(name) != theirs}
 
 

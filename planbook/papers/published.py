@@ -40,7 +40,7 @@ class Published(Told):
 
     table: int
     env: str
-    split: str | None
+    split: str
     title: str
     unit: str
     by: Literal["type", "object", "skill"]
@@ -55,10 +55,13 @@ class Published(Told):
 
 
 class Setting(Told):
-    """How a paper played the tasks of a split; None where it does not say. ``models`` wrote the plans."""
+    """How a paper played the tasks of a split, which has our name; None where it does not say.
+
+    ``models`` wrote the plans.
+    """
 
     env: str
-    split: str | None
+    split: str
     tasks: int
     repeats: int
     actions: int | None = None

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
+from planbook.chosen import chosen_options
 from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.papers.differences import SAME_EITHER_WAY, Difference
 from planbook.papers.published import Publication, Setting
 from planbook.summary import Summary
-from planner import Outcome, method
-from planner.strategies.adapt import AdaptOptions
+from planner import Outcome
 
 Facts = Iterator[tuple[str, object, object]]
 """What, ours, theirs."""
@@ -38,14 +38,22 @@ def split_of(config: Config) -> str:
 
 
 def _tasks(config: Config, summary: Summary, setting: Setting) -> Facts:
-    if setting.split is not None:
-        yield "split", split_of(config) or "tasks chosen by id", setting.split
+    yield "split", split_of(config) or "tasks chosen by id", setting.split
+    seeded = setting.repeats > 1 and config.world.takes_seeds(split_of(config) or setting.split)
     if summary.tasks != setting.tasks * setting.repeats:  # a task of another seed is as good as a repeat
         yield "tasks", summary.tasks // summary.repeats, setting.tasks
-        yield "repeats", summary.repeats, setting.repeats
+        if summary.repeats != setting.repeats:
+            yield "repeats", summary.repeats, f"{setting.repeats}{_other_seeds(setting) if seeded else ''}"
+    if seeded and summary.repeats == setting.repeats:
+        yield "repeats", f"{summary.repeats}, each in the same world", f"{setting.repeats}{_other_seeds(setting)}"
     yield "episodes that were not played", summary.failures.get(Outcome.NOT_RUN.value, 0), 0
     if setting.actions is not None:
         yield "actions that an episode may take", config.actions, setting.actions
+
+
+def _other_seeds(setting: Setting) -> str:
+    """How to play as often in worlds that differ: a repeat has the seed of its task, and so its world and its luck."""
+    return f" (--seeds 0-{setting.repeats - 1} instead of --repeats makes as many worlds of each task)"
 
 
 def _world(config: Config, setting: Setting) -> Facts:
@@ -65,7 +73,7 @@ def _planning(config: Config, models: tuple[str, ...], paper: Publication, setti
         yield "planner", config.planner, "none of this paper's"
     if not models or not all(model.endswith(setting.models) for model in models):
         yield "model", ", ".join(models), " or ".join(setting.models)
-    ours = chosen_options(config)
+    ours = options_told(config)
     for name, theirs in setting.options.items():
         if name in ours:
             yield name, ours[name], theirs
@@ -74,13 +82,9 @@ def _planning(config: Config, models: tuple[str, ...], paper: Publication, setti
     yield "prompts", "in words of our own; models answer with Python", setting.prompts
 
 
-def chosen_options(config: Config) -> dict[str, JsonValue]:
-    """The planner's options as they come out, those included that follow from the world."""
-    options = method(config.planner).options.model_validate(config.planner_options)
-    found: dict[str, JsonValue] = options.model_dump(mode="json")
-    if isinstance(options, AdaptOptions):
-        world = config.world.name
-        found |= {"d_max": options.deepest(world), "iterations": options.replies(world)}
+def options_told(config: Config) -> dict[str, JsonValue]:
+    """The planner's options as far as they can be held against a paper's."""
+    found = chosen_options(config, config.world.name)
     if found.get(SELECTOR) is None:
         found.pop(SELECTOR, None)
     return found

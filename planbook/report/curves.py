@@ -6,10 +6,9 @@ from itertools import accumulate
 from math import floor, log10
 from pathlib import Path
 
+from planbook.chosen import chosen_options
 from planbook.config import Config
 from planbook.report.reading import Played, RunRead
-from planner import method
-from planner.strategies.adapt import AdaptOptions
 
 WIDTH, HEIGHT = 400, 230
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 34
@@ -114,10 +113,7 @@ def _by_option(runs: Sequence[RunRead], option: str) -> list[Curve]:
 
 def _number(config: Config, option: str) -> int | None:
     """The option's number; where none was given, the one that the method takes then."""
-    options = method(config.planner).options.model_validate(config.planner_options)
-    if option == "d_max" and isinstance(options, AdaptOptions):
-        return options.deepest(config.env)
-    number = getattr(options, option, None)
+    number = chosen_options(config, config.env).get(option)
     return number if isinstance(number, int) else None
 
 

@@ -21,6 +21,7 @@ from planbook.report.items import Place
 from planbook.report.learnt import learnt_texts
 from planbook.report.reading import Played, RunRead
 from planbook.report.scopes import told
+from planbook.report.subtask_tree import grown
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 PAGE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
@@ -61,7 +62,7 @@ def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
         """An episode cell by cell: read when its turn comes, and not kept."""
         if played.index not in shown:
             return None
-        return told(played.entry.path, run.events(played), f"{anchor}-{played.index}")
+        return grown(told(played.entry.path, run.events(played), f"{anchor}-{played.index}"))
 
     return {
         "anchor": anchor,
@@ -75,9 +76,10 @@ def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
         "subtasks": summary.subtasks,
         "otherwise": tables.claimed_otherwise(run),
         "goals": summary.goals,
+        "milestones": summary.milestones,
         "read": read,
         "learnt": learnt_texts(run.run),
-        "outside": told("", run.outside, f"{anchor}-outside"),
+        "outside": grown(told("", run.outside, f"{anchor}-outside")),
     }
 
 

@@ -5,15 +5,13 @@ Nothing here knows a planning method: whatever scope asks or acts stands where i
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from envs import Task
 from planbook.deeds import Goal, Subtask
-from planbook.report.items import Asked, Began, Branch, Ended, Item, Noted, Place, Ran, Rewound, Said, Took, Tried
+from planbook.report.items import Asked, Began, Ended, Item, Noted, Place, Ran, Rewound, Said, Took, Tried
 from planbook.report.learnt import step_text
 from planbook.store import Event
-from planbook.subtasks import PLANNER
 from planner import Cell, Ending, Step
 
 REPLY = "assistant"
@@ -24,26 +22,7 @@ def told(root: str, events: Iterable[Event], anchor: str) -> Place:
     teller = _Teller(root, anchor)
     for event in events:
         TELL.get(event.kind, _Teller.note)(teller, event)
-    return _grown(teller.root)
-
-
-def _grown(place: Place) -> Place:
-    """The place with the scopes of sub-tasks put together as a tree, one branch for each sub-task."""
-    items: list[Item] = []
-    for item in place.items:
-        if not isinstance(item, Place):
-            items.append(item)
-            continue
-        grown, before = _grown(item), items[-1] if items else None
-        if grown.subtask is None:
-            items.append(grown)
-        elif grown.subtask.by != PLANNER:
-            items.append(Branch(grown, None))
-        elif isinstance(before, Branch) and before.planner is None and before.subtask.text == grown.subtask.text:
-            before.planner = grown
-        else:
-            items.append(Branch(None, grown))
-    return replace(place, items=items)
+    return teller.root
 
 
 class _Teller:

@@ -30,7 +30,7 @@ def test_figure_8_s_milestones_are_counted() -> None:
     )
     assert world.milestones() == ahead[:-1]
     assert world.verdict().score == pytest.approx(11 / 12)
-    ticks = list(world.first_held().values())
+    ticks = list(world.body.first.values())
     assert ticks == sorted(ticks)
     assert ticks[-1] == world.body.spot.tick
 

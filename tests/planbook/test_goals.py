@@ -1,4 +1,4 @@
-"""What DEPS' figures are: rounds, goals, and how far the runs of one task came."""
+"""What DEPS' figures are: rounds and goals."""
 
 from contextlib import closing
 from pathlib import Path
@@ -34,7 +34,7 @@ def read(folder: Path, episodes: list[tuple[str, bool, list[dict[str, Any]]]]) -
         return summarise(run.entries(), recorded_endings(run), 1.0, "run", deeds=deeds_in(run.store)).goals
 
 
-def test_rounds_goals_and_milestones_are_counted(tmp_path: Path) -> None:
+def test_rounds_and_goals_are_counted(tmp_path: Path) -> None:
     mended = [goal(LOG), goal(PICKAXE, False), goal(LOG, said="chop a tree", selector="horizon"), goal(PICKAXE)]
     found = read(
         tmp_path / "run",
@@ -47,35 +47,17 @@ def test_rounds_goals_and_milestones_are_counted(tmp_path: Path) -> None:
     assert found is not None
     assert (found.tried, found.done, found.failed, found.mapped) == (6, 4, 2, 1)
     assert (found.rounds, found.solved_by_rounds, found.most_rounds) == ({0: 1, 1: 1}, {1: 1}, 1)
-    assert found.milestones == {"one": {"log": (2, 2), "wooden_pickaxe": (1, 2)}}
     assert (found.selectors, found.reasons) == (("horizon",), {"no table": 2})
     told = "\n".join(pursuit_lines(found))
     assert (
         "Planned anew 0.5 times a task, 1 at most; goals tried 6, done 4, failed 2; chosen by horizon; 1 were" in told
     )
-    assert "Reached in one: log 2/2, wooden_pickaxe 1/2." in told
-
-
-def test_a_type_of_several_tasks_has_no_milestones(tmp_path: Path) -> None:
-    found = read(tmp_path / "run", [("one a", True, [goal(LOG)]), ("one b", True, [goal(LOG)])])
-    assert found is not None
-    assert found.milestones == {}
 
 
 def test_a_recorded_round_counts_before_what_follows_from_failures() -> None:
     tried = [Goal(goal=LOG, done=True, round=0), Goal(goal=LOG, done=True, round=2)]
     assert rounds(tried) == 2
     assert rounds([Goal(goal=LOG, done=False), Goal(goal=LOG, done=False)]) == 1
-
-
-def test_a_goal_is_known_by_the_thing_it_gets() -> None:
-    calls = {
-        LOG: "log",
-        PICKAXE: "wooden_pickaxe",
-        "smelt('glass')": "glass",
-        "agent.equip('shears')": "agent.equip('shears')",
-    }
-    assert {call: Goal(goal=call, done=True).thing for call in calls} == calls
 
 
 def test_a_run_without_goals_has_no_such_figures(tmp_path: Path) -> None:

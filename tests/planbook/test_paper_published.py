@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from envs import Selection, Task, known_worlds, load_world
+from planbook.chosen import chosen_options
 from planbook.config import Config
 from planbook.deeds import deeds_in
 from planbook.papers import Beside, beside, publications, sheets
@@ -19,6 +20,7 @@ from planbook.runner import recorded_endings
 from planbook.summary import Summary, summarise
 from planner import METHODS, Ending, Outcome
 from planner.models import Reply
+from planner.strategies.deps import ROUNDS
 from tests.command import planbook, result
 from tests.planbook.test_paper_table import TASKS
 
@@ -180,7 +182,7 @@ def test_the_data_speaks_in_our_words() -> None:
             if each.by == "type" and each.env in known_worlds():
                 world = load_world(each.env)
                 assert set(each.columns) <= {*world.types, ALL}
-                assert each.split in (None, *world.splits)
+                assert each.split in world.splits
 
 
 # A run beside them.
@@ -224,11 +226,28 @@ def test_everything_that_differs_is_told(tmp_path: Path) -> None:
 
 
 def test_the_dev_set_is_held_against_the_figures_of_the_dev_set(tmp_path: Path) -> None:
-    config = TESTING.model_copy(update={"selection": Selection(split="valid_seen"), "planner": "react"})
+    config = TESTING.model_copy(update={"selection": Selection(split="adapt_dev"), "planner": "react"})
     compared = held(*played(tmp_path / "run", config, dict.fromkeys(TASKS, 10), unsolved=5))
     assert [each.table.table for each in compared.tables] == [5]
     assert set(differs(compared)) == {"prompts"}
     assert row(printed(compared), "ADaPT, table 5:", "ours: react")[1] == "50.0"
+
+
+def test_deps_own_games_are_a_split(tmp_path: Path) -> None:
+    setting: dict[str, Any] = {"selection": Selection(split="deps"), "planner": "deps", "planner_options": {}}
+    config = TESTING.model_copy(update={**setting, "actions": 50, "repeats": 5})
+    compared = held(*played(tmp_path / "run", config, {"pick_and_place": 10}))
+    assert [each.table.table for each in compared.tables] == [6]
+    assert set(differs(compared)) == {"rounds", "prompts"}
+    other = config.model_copy(update={"selection": Selection(split="valid_unseen")})
+    assert differs(held(*played(tmp_path / "other", other, {"pick_and_place": 10})))["split"][1] == "deps"
+
+
+def test_no_number_of_rounds_is_the_number_that_it_means(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"selection": Selection(split="deps"), "planner": "deps", "planner_options": {}}
+    config = TESTING.model_copy(update=options)
+    assert chosen_options(config, "alfworld")["rounds"] == ROUNDS
+    assert differs(held(*played(tmp_path / "run", config, {"pick_and_place": 1})))["rounds"] == ("20", "no limit")
 
 
 def test_success_and_k_max_stand_by_recipe_depth(tmp_path: Path, worlds: str) -> None:
@@ -256,7 +275,11 @@ def test_tasks_stand_beside_the_task_of_the_same_object(tmp_path: Path, worlds: 
     found = differs(compared)
     assert found["planner"] == ("no model: procedures", "a model plans")
     assert found["world"][0] == "in text"
-    assert found["repeats"] == ("1", "30")
+    seeds = "30 (--seeds 0-29 instead of --repeats makes as many worlds of each task)"
+    assert found["repeats"] == ("1", seeds)
+    again = config.model_copy(update={"repeats": 30})
+    found = differs(held(*played(tmp_path / "again", again, {"MT4_dig_down": 2})))
+    assert found["repeats"] == ("30, each in the same world", seeds)
 
 
 def test_a_run_prints_the_table_and_says_where_there_is_none(tmp_path: Path) -> None:
@@ -264,7 +287,7 @@ def test_a_run_prints_the_table_and_says_where_there_is_none(tmp_path: Path) -> 
     finished = planbook(*command, tmp_path / "toy")
     assert finished.returncode == 0, finished.stderr
     assert result(finished)["table"] is None
-    assert "ADaPT has them for alfworld, textcraft and webshop. DEPS has them for" in finished.stderr
+    assert "ADaPT has them for alfworld, shopping and textcraft. DEPS has them for" in finished.stderr
     again = planbook("run", "--resume", tmp_path / "toy", "--table", "--json")
     assert again.returncode == 0, again.stderr
     assert result(again)["table"] is None

@@ -8,9 +8,11 @@ import pytest
 
 from envs import Task
 from planbook.config import Config
+from planbook.deeds import Goal
 from planbook.report import report_runs
 from planbook.report.items import Branch, Item, Place, Tried
 from planbook.report.scopes import told
+from planbook.report.subtask_tree import grown
 from planbook.run import Run
 from planbook.store import Event
 from planner import Ending, Outcome
@@ -58,7 +60,7 @@ def test_a_sub_task_and_what_it_was_taken_apart_into_stand_together() -> None:
         subtask(f"{plan}/plan/0", "planner", "one", 2, False),
         subtask(plan, "planner", "all", 1, False),
     ]
-    (round_,) = told("task/0", events, "a").items
+    (round_,) = grown(told("task/0", events, "a")).items
     assert isinstance(round_, Place)
     (top,) = branches(round_.items)
     assert (top.subtask.text, top.subtask.by) == ("all", "planner")
@@ -70,14 +72,14 @@ def test_a_sub_task_and_what_it_was_taken_apart_into_stand_together() -> None:
 
 
 def test_a_plan_without_an_executor_before_it_is_a_branch_of_its_own() -> None:
-    (round_,) = told("task/0", [subtask(f"{ROUND}/plan/0", "planner", "all", 1, True)], "a").items
+    (round_,) = grown(told("task/0", [subtask(f"{ROUND}/plan/0", "planner", "all", 1, True)], "a")).items
     assert isinstance(round_, Place)
     (branch,) = branches(round_.items)
     assert branch.executor is None
 
 
 def test_what_has_no_end_on_record_stays_a_scope() -> None:
-    (round_,) = told("task/0", [subtask(f"{ROUND}/plan/0/execute/0", "executor", "one", 2, False)], "a").items
+    (round_,) = grown(told("task/0", [subtask(f"{ROUND}/plan/0/execute/0", "executor", "one", 2, False)], "a")).items
     assert isinstance(round_, Place)
     (plan,) = round_.items
     assert isinstance(plan, Place)
@@ -150,3 +152,42 @@ def test_goals_are_told_with_what_chose_them_and_why_they_failed(tmp_path: Path)
     assert "2 goals tried, 1 reached, 1 not; 2 stood for what was no valid call" in section
     assert "Planned anew 1.0 times a task" in section
     assert "<b> no tree" not in page.source
+
+
+def test_what_a_selector_predicted_stands_by_its_candidates(tmp_path: Path) -> None:
+    task = Task(id="t/0", env="toy", split="all", type="t", goal="g")
+    near, far, never = "agent.mine({'log': 1}, None)", "agent.mine('<b>')", "agent.mine('moon')"
+    tried: Any = {"goal": near, "chosen": near, "done": True, "selector": "horizon"}
+    tried |= {"candidates": [far, near, never], "predicted": [11.0, 10.0, None]}
+    assert [each.probability for each in Goal.model_validate(tried).prospects] == pytest.approx(
+        [0.269, 0.731, 0], abs=1e-3
+    )
+    unpredicted = {**tried, "selector": "fixed", "predicted": []}
+    endless = {**tried, "predicted": [None, None, None]}
+    assert not Goal.model_validate(unpredicted).prospects
+    assert not Goal.model_validate(endless).prospects
+    with closing(Run.create(tmp_path / "run", Config(planner="deps", env="toy", actions=9), [task])) as run:
+        for number, body in enumerate((tried, unpredicted)):
+            run.store.put(f"{ROUND}/plan/0", "goal", number, body)
+        ending = Ending(outcome=Outcome.DIRECT_SUCCESS)
+        run.store.put("task/0", "outcome", 0, ending.model_dump(mode="json"))
+    report_runs([tmp_path / "run"], None, "all", as_json=True)
+    page = Page(tmp_path / "run" / "report.html")
+    (shown,) = page.all("details", class_="prospects")
+    for told_of in ("3 candidates", far, "11.0", "26.9%", near, "10.0", "73.1%"):
+        assert told_of in shown
+    assert far not in page.source
+
+
+@pytest.mark.parametrize(("rounds", "drawn"), [("20", False), ("3", True)])
+def test_a_run_without_a_number_of_rounds_is_drawn_at_twenty(tmp_path: Path, rounds: str, drawn: bool) -> None:
+    task = Task(id="t/0", env="toy", split="all", type="t", goal="g")
+    options: dict[str, Any] = {"rounds": int(rounds)}
+    for name, given in (("usual", {}), ("other", options)):
+        config = Config(planner="deps", planner_options=given, env="toy", actions=9)
+        with closing(Run.create(tmp_path / name, config, [task])) as run:
+            ending = Ending(outcome=Outcome.DIRECT_SUCCESS)
+            run.store.put("task/0", "outcome", 0, ending.model_dump(mode="json"))
+    report_runs([tmp_path / "usual", tmp_path / "other"], tmp_path / "page.html", None, as_json=True)
+    captions = Page(tmp_path / "page.html").all("figcaption")
+    assert any("Success by rounds" in each for each in captions) is drawn

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from envs import Verdict
-from planner import Body, Episode, FeedbackKind, JournalMismatch, MemoryJournal, Outcome, play
+from planner import Body, Ending, Episode, FeedbackKind, JournalMismatch, MemoryJournal, Outcome, play
 from planner.errors import CellOver, EpisodeOver, ModelUnavailable, NoPlan, RoundOver
 from planner.strategies import Options
 from planner.strategies.base import in_rounds
@@ -273,3 +273,26 @@ def test_the_trajectory_has_every_round(sandbox: Sandbox) -> None:
     assert read.task.id == TASK.id
     assert [len(each.cells) for each in read.rounds] == [3, 3, 3]
     assert [len(each.steps) for each in read.rounds] == [2, 3, 3]
+
+
+class Counting(Scored):
+    """What was touched are its milestones."""
+
+    def milestones(self) -> list[str]:
+        return [str(past.args[0]) for past, _ in self.history if past.name == "touch"]
+
+
+def test_milestones_are_those_of_the_best_round(sandbox: Sandbox) -> None:
+    playing = episode(sandbox, Players(), world=Counting())
+    playing.begin()
+    playing.run("agent.touch('a')\nagent.touch('b')")
+    playing.new_round()
+    playing.run("agent.touch('c')")
+    playing.close()
+    assert playing.ending().milestones == ("a", "b")
+    assert playing.broken("by something else").milestones == ()
+
+
+def test_an_ending_without_milestones_is_written_as_it_always_was() -> None:
+    assert "milestones" not in Ending(outcome=Outcome.FAILURE).model_dump(mode="json")
+    assert Ending(outcome=Outcome.FAILURE, milestones=("a",)).model_dump(mode="json")["milestones"] == ["a"]

@@ -1,0 +1,19 @@
+"""The options that a run's method played with, as they came out: where none was given, what that means."""
+
+from pydantic import JsonValue
+
+from planbook.config import Config
+from planner import method
+from planner.strategies.adapt import AdaptOptions
+from planner.strategies.deps import ReplanningOptions
+
+
+def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:
+    """All of the method's options, those included that follow from the world of that name."""
+    options = method(config.planner).options.model_validate(config.planner_options)
+    found: dict[str, JsonValue] = options.model_dump(mode="json")
+    if isinstance(options, AdaptOptions):
+        found |= {"d_max": options.deepest(world), "iterations": options.replies(world)}
+    if isinstance(options, ReplanningOptions):
+        found |= {"rounds": options.replans}
+    return found
