@@ -9,7 +9,8 @@ from planbook.papers.differences import SAME_EITHER_WAY, Difference
 from planbook.papers.published import Publication, Setting
 from planbook.summary import Summary
 from planner import Outcome, method
-from planner.strategies.adapt import AdaptOptions
+from planner.strategies.adapt import DepthOptions
+from planner.strategies.executor import ExecutorOptions
 
 Facts = Iterator[tuple[str, object, object]]
 """What, ours, theirs."""
@@ -78,9 +79,10 @@ def chosen_options(config: Config) -> dict[str, JsonValue]:
     """The planner's options as they come out, those included that follow from the world."""
     options = method(config.planner).options.model_validate(config.planner_options)
     found: dict[str, JsonValue] = options.model_dump(mode="json")
-    if isinstance(options, AdaptOptions):
-        world = config.world.name
-        found |= {"d_max": options.deepest(world), "iterations": options.replies(world)}
+    if isinstance(options, ExecutorOptions):
+        found["iterations"] = options.replies(config.world.name)
+    if isinstance(options, DepthOptions):
+        found["d_max"] = options.deepest(config.world.name)
     if found.get(SELECTOR) is None:
         found.pop(SELECTOR, None)
     return found

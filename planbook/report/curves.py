@@ -9,7 +9,7 @@ from pathlib import Path
 from planbook.config import Config
 from planbook.report.reading import Played, RunRead
 from planner import method
-from planner.strategies.adapt import AdaptOptions
+from planner.strategies.adapt import DepthOptions
 
 WIDTH, HEIGHT = 400, 230
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 34
@@ -115,7 +115,7 @@ def _by_option(runs: Sequence[RunRead], option: str) -> list[Curve]:
 def _number(config: Config, option: str) -> int | None:
     """The option's number; where none was given, the one that the method takes then."""
     options = method(config.planner).options.model_validate(config.planner_options)
-    if option == "d_max" and isinstance(options, AdaptOptions):
+    if option == "d_max" and isinstance(options, DepthOptions):
         return options.deepest(config.env)
     number = getattr(options, option, None)
     return number if isinstance(number, int) else None

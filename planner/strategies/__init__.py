@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 
 from planner.errors import UnknownStrategy
-from planner.strategies.adapt import PLANNING, PLANNING_DETAILED, AdaptOptions, adapt, plan_and_execute
+from planner.strategies.adapt import (
+    PLANNING,
+    PLANNING_DETAILED,
+    AdaptOptions,
+    DepthOptions,
+    PlannedOptions,
+    adapt,
+    plan_and_execute,
+)
 from planner.strategies.adapt_baselines import REFLECTOR, react, reflexion, try_again
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
@@ -56,15 +64,15 @@ METHODS: Mapping[str, Method] = {
         inner_monologue, PursuitOptions, "one goal at a time, by what came of the last", _PURSUING, (LISTS,)
     ),
     "plan-and-execute": Method(
-        plan_and_execute, AdaptOptions, "one detailed plan, each step executed", (PLANNER, EXECUTOR), _PLANNED
+        plan_and_execute, PlannedOptions, "one detailed plan, each step executed", (PLANNER, EXECUTOR), _PLANNED
     ),
     "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
     "progprompt": Method(prog_prompt, Options, "one program with assertions", (PLANNER,), (ASSERTIONS,)),
-    "react": Method(react, AdaptOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
+    "react": Method(react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
     "reflexion": Method(
-        reflexion, AdaptOptions, "rounds with a reflection in between", (EXECUTOR, REFLECTOR), DEMONSTRATIONS
+        reflexion, DepthOptions, "rounds with a reflection in between", (EXECUTOR, REFLECTOR), DEMONSTRATIONS
     ),
-    "try-again": Method(try_again, AdaptOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS),
+    "try-again": Method(try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS),
     "zero-shot": Method(zero_shot, PursuitOptions, "one plan of goals, never mended", _PURSUING, (LISTS,)),
     "zero-shot-replan": Method(
         zero_shot_replan, ReplanningOptions, "goals, planned anew on the bare failure", _PURSUING, (LISTS,)

@@ -29,15 +29,20 @@ DEMONSTRATIONS = ("atomic", "common", "task")
 
 
 class ExecutorOptions(Options):
-    """``iterations``: replies for each sub-task; None is the paper's number for the world.
+    """What every method takes that works through this executor."""
 
-    ``actions_per_reply``: 1 is one action a reply, as in the paper; None lets code take as many as it needs.
-    ``demonstrations``: whole tasks of the same type, atomic skills and two whole tasks, or atomic skills alone.
-    """
-
-    iterations: int | None = Field(default=None, ge=1)
-    actions_per_reply: int | None = Field(default=None, ge=1)
-    demonstrations: Literal["task", "hybrid", "atomic"] = "hybrid"
+    iterations: int | None = Field(
+        default=None, ge=1, description="Replies for each sub-task; null is the paper's number for the world."
+    )
+    actions_per_reply: int | None = Field(
+        default=None,
+        ge=1,
+        description="Actions that the code of one reply may take: 1 is the paper's; null is as many as it needs.",
+    )
+    demonstrations: Literal["task", "hybrid", "atomic"] = Field(
+        default="hybrid",
+        description="Whole tasks of the same type, atomic skills and two whole tasks, or atomic skills alone.",
+    )
 
     def replies(self, world: str) -> int:
         """How many replies a sub-task may take."""
