@@ -44,6 +44,11 @@ class ExecutorOptions(Options):
         description="Whole tasks of the same type, atomic skills and two whole tasks, or atomic skills alone.",
     )
 
+    def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
+        """Those for the executor that the option names, and what a planner is shown."""
+        left_out = set(DEMONSTRATIONS) - set(SHOWN[self.demonstrations])
+        return [name for name in demonstrations if name not in left_out]
+
     def replies(self, world: str) -> int:
         """How many replies a sub-task may take."""
         return self.iterations or REPLIES_IN.get(world, REPLIES)
