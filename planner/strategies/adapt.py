@@ -28,7 +28,8 @@ class DepthOptions(ExecutorOptions):
         ge=1,
         le=20,
         description="The depth at which nothing is taken apart: 1 never asks adapt's planner. react has the replies of "
-        "so many sub-tasks, try-again and reflexion play so many rounds. null is the paper's number for the world.",
+        "so many sub-tasks, try-again and reflexion play so many rounds. null is the paper's number: "
+        f"{DEPTH}; {', '.join(f'{depth} on {world}' for world, depth in DEPTH_IN.items())}.",
     )
 
     def deepest(self, world: str) -> int:

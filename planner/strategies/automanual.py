@@ -20,7 +20,10 @@ class AutoManualOptions(Options):
     """What the planner may reply, and which parts of the method it has; without one of them is an ablation."""
 
     replans: int | None = Field(
-        default=None, ge=0, description="Replies after the first; null is the paper's number for the kind of world."
+        default=None,
+        ge=0,
+        description=f"Replies after the first; null is the paper's number: {REPLANS}, and {REPLANS_WITH_PAUSES} on worlds "
+        "where plans pause to look.",
     )
     cooperation: bool = Field(default=True, description="Ask the planner for the rules that it considers.")
     helper_methods: bool = Field(default=True, description="Encourage functions of general use.")

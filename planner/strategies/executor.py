@@ -32,7 +32,7 @@ class ExecutorOptions(Options):
     """What every method takes that works through this executor."""
 
     iterations: int | None = Field(
-        default=None, ge=1, description="Replies for each sub-task; null is the paper's number for the world."
+        default=None, ge=1, description=f"Replies for each sub-task; null is the paper's number: {REPLIES} in general."
     )
     actions_per_reply: int | None = Field(
         default=None,
