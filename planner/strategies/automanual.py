@@ -22,8 +22,8 @@ class AutoManualOptions(Options):
     replans: int | None = Field(
         default=None,
         ge=0,
-        description=f"Replies after the first; null is the paper's number: {REPLANS}, and {REPLANS_WITH_PAUSES} on worlds "
-        "where plans pause to look.",
+        description=f"Replies after the first; null is the paper's number: {REPLANS}, and {REPLANS_WITH_PAUSES} on "
+        "worlds where plans pause to look.",
     )
     cooperation: bool = Field(default=True, description="Ask the planner for the rules that it considers.")
     helper_methods: bool = Field(default=True, description="Encourage functions of general use.")
