@@ -1,7 +1,7 @@
 """How what was learnt is told to a reader, and what ships with planbook: procedures for each world."""
 
 from manuals.coverage import Coverage, coverage
-from manuals.demonstrations import Demonstrating
+from manuals.demonstrations import Demonstrating, demonstrated
 from manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
 from manuals.formulator import formulate
 from manuals.knowledge import read_knowledge, write_knowledge
@@ -27,6 +27,7 @@ __all__ = [
     "TooLong",
     "checked_procedure",
     "coverage",
+    "demonstrated",
     "formulate",
     "parse",
     "read_knowledge",

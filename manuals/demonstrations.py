@@ -18,6 +18,16 @@ FOLDER = "demonstrations"
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
+def demonstrated(world: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
+    """Those of the demonstrations that there are for a world, if only for some of its task types."""
+    folders = [folder / world / FOLDER for folder in (library, SHIPPED)]
+    return tuple(
+        name
+        for name in names
+        if any((folder / f"{name}.md").is_file() or any((folder / name).glob("*.md")) for folder in folders)
+    )
+
+
 class Demonstrating:
     """A memory that also recalls demonstrations, a library's own before those that ship."""
 

@@ -126,7 +126,9 @@ class Asked(BaseModel):
             env_options=self.world_options().model_dump(mode="json"),
             selection=self.selection(),
             repeats=self.repeats,
-            actions=(method(planner).actions or world.action_limit) if self.actions is None else self.actions,
+            actions=(method(planner).options.usual_actions or world.action_limit)
+            if self.actions is None
+            else self.actions,
             limits=Limits.model_validate(_validated(Limits, _pairs(self.limits, "--limit"), "--limit").model_dump()),
             seed=self.seed,
             library=self._lasting_library(),

@@ -4,16 +4,19 @@ from pydantic import JsonValue
 
 from planbook.config import Config
 from planner import method
-from planner.strategies.adapt import AdaptOptions
+from planner.strategies.adapt import DepthOptions
 from planner.strategies.deps import ReplanningOptions
+from planner.strategies.executor import ExecutorOptions
 
 
 def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:
     """All of the method's options, those included that follow from the world of that name."""
     options = method(config.planner).options.model_validate(config.planner_options)
     found: dict[str, JsonValue] = options.model_dump(mode="json")
-    if isinstance(options, AdaptOptions):
-        found |= {"d_max": options.deepest(world), "iterations": options.replies(world)}
+    if isinstance(options, ExecutorOptions):
+        found["iterations"] = options.replies(world)
+    if isinstance(options, DepthOptions):
+        found["d_max"] = options.deepest(world)
     if isinstance(options, ReplanningOptions):
         found |= {"rounds": options.replans}
     return found

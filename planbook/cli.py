@@ -9,7 +9,7 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from planbook import __version__, bench, building, commands, errors, inspection, rulebook
+from planbook import __version__, bench, building, commands, errors, inspection, methods, rulebook
 from planbook import demo as demonstration
 from planbook.arguments import Asked, budget_of, counts_of, learning_of
 from planbook.beside import with_table
@@ -28,12 +28,12 @@ from planbook.options import (
     TASKS,
     TERMS,
     WORLD,
+    only_with_a_run,
     options,
 )
 from planbook.printing import ERRORS
 from planbook.report import report_runs
 
-FLAGS = {"ids": "--task", "limits": "--limit", "options": "--option", "models": "--model"}
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -53,6 +53,14 @@ def envs(env: str | None, as_json: bool) -> int:
 
 
 @planbook.command()
+@click.argument("name", required=False)
+@JSON
+def planners(name: str | None, as_json: bool) -> int:
+    """The planning methods; of one, its options and what it shows its models of each world."""
+    return methods.show_planners(name, as_json=as_json)
+
+
+@planbook.command()
 @options(RUN)
 @JSON
 def demo(out: Path | None, as_json: bool, **given: Any) -> int:
@@ -62,7 +70,7 @@ def demo(out: Path | None, as_json: bool, **given: Any) -> int:
 
 
 @planbook.command()
-@click.option("--planner", default="procedures", help="The planning method.")
+@click.option("--planner", default="procedures", help="The planning method: a name that `planbook planners` lists.")
 @options(WORLD, TASKS, TERMS, LIBRARY, AFTER, ASKING, SPENDING, RUN)
 @click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
 @TABLE
@@ -71,7 +79,7 @@ def run(planner: str, resume: Path | None, table: bool, as_json: bool, **given: 
     """Play tasks of a world with a planning method."""
     hosting = _hosting(given)
     if resume is not None:
-        _only_with_a_run("--resume", "resume")
+        only_with_a_run("--resume", "resume")
         code, summary = commands.resume(resume, hosting, as_json=as_json)
     else:
         asked = Asked(**given)
@@ -88,7 +96,7 @@ def build(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int
     """Build rules, skills and procedures from episodes, one after the other."""
     hosting = _hosting(given)
     if resume is not None:
-        _only_with_a_run("--resume", "resume")
+        only_with_a_run("--resume", "resume")
         code, summary = commands.resume(resume, hosting, as_json=as_json)
     else:
         learning = learning_of(given)
@@ -110,7 +118,9 @@ def formulate(run: Path, models: tuple[str, ...], tokens: int | None, as_json: b
 
 
 @planbook.command()
-@click.option("--planner", default=None, help="The planning method; without a model, the stored procedures.")
+@click.option(
+    "--planner", default=None, help="The method that `planbook planners` lists; without a model, the stored procedures."
+)
 @options(WORLD, TASKS, TERMS, LIBRARY, CURVE, ASKING, SPENDING, RUN)
 @TABLE
 @JSON
@@ -149,7 +159,7 @@ def replay(recorded: Path | None, as_json: bool, **given: Any) -> int:
     """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""
     hosting = _hosting(given)
     if recorded is not None:
-        _only_with_a_run("a RUN", "recorded")
+        only_with_a_run("a RUN", "recorded")
         code, report = commands.compare_run(recorded, hosting, as_json=as_json)
         return _answer(code, report, as_json)
     asked = Asked(**given)
@@ -214,20 +224,6 @@ def _answer(code: int, result: BaseModel | dict[str, Any], as_json: bool) -> int
     if as_json:
         click.echo(result.model_dump_json() if isinstance(result, BaseModel) else json.dumps(result))
     return code
-
-
-def _only_with_a_run(what: str, parameter: str) -> None:
-    """Refuse options that a recorded run answers itself. Raises BadArgument."""
-    context = click.get_current_context()
-    allowed = {parameter, "jobs", "allow_missing", "budgets", "prices", "table", "as_json"}
-    given = [
-        name
-        for name in context.params
-        if name not in allowed and context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-    ]
-    if given:
-        flags = ", ".join(FLAGS.get(name, f"--{name}") for name in given)
-        raise errors.BadArgument(f"{what} says itself what is played; leave out {flags}".replace("_", "-"))
 
 
 def main() -> None:

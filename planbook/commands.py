@@ -12,6 +12,7 @@ from rich.console import Console
 from envs import Task
 from planbook import errors
 from planbook.arguments import Asked
+from planbook.beforehand import check_procedures, tell_missing_demonstrations
 from planbook.config import Config
 from planbook.deeds import deeds_in
 from planbook.divergence import Comparison, Sameness, replay_run
@@ -83,7 +84,8 @@ def play(
     tasks = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
     memory = beginning_memory(config, tasks)
     if config.planner == "procedures":
-        _check_procedures(memory, config, tasks)
+        check_procedures(memory, config, tasks)
+    tell_missing_demonstrations(config)
     with closing(Run.create(out or new_folder(RUNS, config), config, tasks)) as run:
         return play_run(run, hosting, as_json=as_json, watch=watch)
 
@@ -150,23 +152,6 @@ def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
         return memory_of(config)
     group = group_of(config.learning, tasks[0].type)
     return playing_memory(config, remembering(config, fresh_beginning(config, group).knowledge))
-
-
-def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
-    """See that there are procedures. Raises BadProcedure, BadArgument if there is nothing at all.
-
-    After few building tasks there may be none yet: that is a point of a learning curve.
-    """
-    of_type = {task.type: task for task in tasks}
-    missing = sorted(kind for kind, task in of_type.items() if memory.recall(task).procedure is None)
-    library = config.library_folder
-    if len(missing) == len(of_type) and config.after is None:
-        raise errors.BadArgument(
-            f"there is no procedure for {config.world.name} in {library}; a library is a building run, or a folder "
-            f"that holds {config.world.name}/procedures/*.py (--library)"
-        )
-    if missing:
-        ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: those count as no_plan.", style="yellow")
 
 
 def _play_with_progress(run: Run, title: str, hosting: Hosting, watch: Watch | None) -> str | None:

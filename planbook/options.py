@@ -6,6 +6,10 @@ from typing import Any, TypeVar
 
 import click
 
+from planbook.errors import BadArgument
+
+FLAGS = {"ids": "--task", "limits": "--limit", "options": "--option", "models": "--model"}
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 WORLD = (
@@ -51,7 +55,11 @@ ASKING = (
         help="How replies are drawn: temperature=0.7, builder.max_tokens=4000, seed=null to send none.",
     ),
     click.option(
-        "--planner-option", "planner_options", multiple=True, metavar="NAME=VALUE", help="An option of the planner."
+        "--planner-option",
+        "planner_options",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="An option of the planner: `planbook planners NAME` lists them.",
     ),
     click.option(
         "--procedures-first", is_flag=True, help="Run a stored procedure first, and ask a model only when it fails."
@@ -125,3 +133,17 @@ def options(*groups: Iterable[Callable[[Any], Any]]) -> Callable[[Command], Comm
         return command
 
     return add
+
+
+def only_with_a_run(what: str, parameter: str) -> None:
+    """Refuse options that a recorded run answers itself. Raises BadArgument."""
+    context = click.get_current_context()
+    allowed = {parameter, "jobs", "allow_missing", "budgets", "prices", "table", "as_json"}
+    given = [
+        name
+        for name in context.params
+        if name not in allowed and context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    ]
+    if given:
+        flags = ", ".join(FLAGS.get(name, f"--{name}") for name in given)
+        raise BadArgument(f"{what} says itself what is played; leave out {flags}".replace("_", "-"))

@@ -1,7 +1,8 @@
 """The models of a run: each is made when its role first speaks."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import closing
 
 from planbook.config import RECORDINGS, Config
 from planbook.errors import BadArgument
@@ -46,11 +47,21 @@ def check_voices(config: Config, more: tuple[str, ...] = ()) -> None:
     roles = {*method(config.planner).roles, *more}
     if unknown := sorted({*config.models, *config.sampling} - KNOWN_ROLES):
         raise BadArgument(f"nobody plays the role {unknown[0]!r}; the roles are {', '.join(sorted(KNOWN_ROLES))}")
-    missing = sorted(role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT)))
-    if missing:
+    silent = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT))}
+    if missing := sorted(silent - _never_asked(config, silent - {*more})):
         raise BadArgument(
             f"{config.planner} asks a model ({', '.join(missing)}): name one with --model, for example "
             "--model openai:NAME (with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or recorded:FILE"
         )
-    for role in roles:
+    for role in roles - silent:
         opened(config.models.get(role) or config.models[DEFAULT])
+
+
+def _never_asked(config: Config, roles: Collection[str]) -> set[str]:
+    """Those of the roles that the method does not ask in this run. Only a world that was made knows its goals."""
+    strategy = method(config.planner)
+    if strategy.sometimes.keys().isdisjoint(roles):
+        return set()
+    options = strategy.options.model_validate(config.planner_options)
+    with closing(config.world(config.world_options)) as world:
+        return {role for role in roles if not strategy.asks(role, options, world)}

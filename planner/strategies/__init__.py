@@ -2,8 +2,19 @@
 
 from collections.abc import Mapping
 
+from pydantic import BaseModel
+
+from envs import Environment
 from planner.errors import UnknownStrategy
-from planner.strategies.adapt import PLANNING, PLANNING_DETAILED, AdaptOptions, adapt, plan_and_execute
+from planner.strategies.adapt import (
+    PLANNING,
+    PLANNING_DETAILED,
+    AdaptOptions,
+    DepthOptions,
+    PlannedOptions,
+    adapt,
+    plan_and_execute,
+)
 from planner.strategies.adapt_baselines import REFLECTOR, react, reflexion, try_again
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
@@ -32,42 +43,97 @@ from planner.strategies.deps_baselines import (
 from planner.strategies.executor import DEMONSTRATIONS, EXECUTOR
 from planner.strategies.pursuit import PursuitOptions
 
-_PLANNED = (*DEMONSTRATIONS, PLANNING, PLANNING_DETAILED)
 _PURSUING = (PLANNER, CONTROLLER)
 _EXPLAINED = (PLANNER, EXPLAINER, CONTROLLER)
 
+
+def _deep(options: BaseModel, world: Environment) -> bool:
+    """Whether there is more than one level, or round."""
+    return isinstance(options, DepthOptions) and options.deepest(world.name) > 1
+
+
+def _controlled(options: BaseModel, world: Environment) -> bool:
+    """Whether a controller has to reach the world's goals."""
+    return not world.goals.direct
+
+
+def _replanned(options: BaseModel, world: Environment) -> bool:
+    """Whether there is a failure to explain."""
+    return isinstance(options, ReplanningOptions) and options.replans > 0
+
+
+_WHERE_CONTROLLED = {CONTROLLER: _controlled}
+_WHERE_EXPLAINED = {CONTROLLER: _controlled, EXPLAINER: _replanned}
+
 METHODS: Mapping[str, Method] = {
     "adapt": Method(
-        adapt, AdaptOptions, "execute first, take apart only what fails (ADaPT)", (EXECUTOR, PLANNER), _PLANNED
+        adapt,
+        AdaptOptions,
+        "execute first, take apart only what fails (ADaPT)",
+        (EXECUTOR, PLANNER),
+        (*DEMONSTRATIONS, PLANNING),
+        {PLANNER: _deep},
     ),
     "automanual": Method(automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,)),
     "chain-of-thought": Method(
-        chain_of_thought, PursuitOptions, "one plan, thought through step by step", _PURSUING, (THOUGHTS,)
+        chain_of_thought,
+        PursuitOptions,
+        "one plan, thought through step by step",
+        _PURSUING,
+        (THOUGHTS,),
+        _WHERE_CONTROLLED,
     ),
     "code": Method(given_code, GivenCode, "one given plan; no model"),
     "code-as-policies": Method(
         code_as_policies, Options, "one program that decides by what it sees", (PLANNER,), (POLICIES,)
     ),
-    "dep": Method(dep, ReplanningOptions, "DEPS without its selector", _EXPLAINED, (DEMONSTRATION,)),
+    "dep": Method(dep, ReplanningOptions, "DEPS without its selector", _EXPLAINED, (DEMONSTRATION,), _WHERE_EXPLAINED),
     "deps": Method(
-        deps, DepsOptions, "goals from a plan, the nearest first; what fails is explained", _EXPLAINED, (DEMONSTRATION,)
+        deps,
+        DepsOptions,
+        "goals from a plan, the nearest first; what fails is explained",
+        _EXPLAINED,
+        (DEMONSTRATION,),
+        _WHERE_EXPLAINED,
     ),
     "inner-monologue": Method(
-        inner_monologue, PursuitOptions, "one goal at a time, by what came of the last", _PURSUING, (LISTS,)
+        inner_monologue,
+        PursuitOptions,
+        "one goal at a time, by what came of the last",
+        _PURSUING,
+        (LISTS,),
+        _WHERE_CONTROLLED,
     ),
     "plan-and-execute": Method(
-        plan_and_execute, AdaptOptions, "one detailed plan, each step executed", (PLANNER, EXECUTOR), _PLANNED
+        plan_and_execute,
+        PlannedOptions,
+        "one detailed plan, each step executed",
+        (PLANNER, EXECUTOR),
+        (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
+        stand_ins=(PLANNING,),
     ),
     "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
     "progprompt": Method(prog_prompt, Options, "one program with assertions", (PLANNER,), (ASSERTIONS,)),
-    "react": Method(react, AdaptOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
+    "react": Method(react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
     "reflexion": Method(
-        reflexion, AdaptOptions, "rounds with a reflection in between", (EXECUTOR, REFLECTOR), DEMONSTRATIONS
+        reflexion,
+        DepthOptions,
+        "rounds with a reflection in between",
+        (EXECUTOR, REFLECTOR),
+        DEMONSTRATIONS,
+        {REFLECTOR: _deep},
     ),
-    "try-again": Method(try_again, AdaptOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS),
-    "zero-shot": Method(zero_shot, PursuitOptions, "one plan of goals, never mended", _PURSUING, (LISTS,)),
+    "try-again": Method(try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS),
+    "zero-shot": Method(
+        zero_shot, PursuitOptions, "one plan of goals, never mended", _PURSUING, (LISTS,), _WHERE_CONTROLLED
+    ),
     "zero-shot-replan": Method(
-        zero_shot_replan, ReplanningOptions, "goals, planned anew on the bare failure", _PURSUING, (LISTS,)
+        zero_shot_replan,
+        ReplanningOptions,
+        "goals, planned anew on the bare failure",
+        _PURSUING,
+        (LISTS,),
+        _WHERE_CONTROLLED,
     ),
 }
 

@@ -20,40 +20,55 @@ DEPTH, DEPTH_IN = 3, {"textcraft": 4}
 """How deep tasks are taken apart (section 4.2): in general, and in some worlds."""
 
 
-class AdaptOptions(ExecutorOptions):
-    """``d_max``: at this depth sub-tasks are not taken apart; 1 never asks the planner, None is the paper's number.
+class DepthOptions(ExecutorOptions):
+    """For ADaPT, and for those that are given as much work as it has at most. Every level waits in its own process."""
 
-    Every level has a process of its own while it waits for those inside it. ``informed_planner`` tells the planner
-    where things stand, why the executor gave up, and what it may use; the paper's plans from the scene alone.
-    """
-
-    d_max: int | None = Field(default=None, ge=1, le=20)
-    informed_planner: bool = False
+    d_max: int | None = Field(
+        default=None,
+        ge=1,
+        le=20,
+        description="The depth at which nothing is taken apart: 1 never asks adapt's planner. react has the replies of "
+        "so many sub-tasks, try-again and reflexion play so many rounds. null is the paper's number: "
+        f"{DEPTH}; {', '.join(f'{depth} on {world}' for world, depth in DEPTH_IN.items())}.",
+    )
 
     def deepest(self, world: str) -> int:
         """The depth at which the planner is not asked."""
         return self.d_max or DEPTH_IN.get(world, DEPTH)
 
 
+class PlannedOptions(ExecutorOptions):
+    """For methods with a planner above the executor."""
+
+    informed_planner: bool = Field(
+        default=False,
+        description="Whether the planner is told where things stand, why the executor gave up and what it may use; "
+        "the paper's plans from the scene alone.",
+    )
+
+
+class AdaptOptions(PlannedOptions, DepthOptions):
+    """Both: a planner, asked again at every level."""
+
+
 def adapt(episode: Episode, options: BaseModel) -> None:
     """Achieve the task: execute, and decompose as needed."""
-    Controller(episode, AdaptOptions.model_validate(options)).achieve(episode.task.goal, 1)
+    chosen = AdaptOptions.model_validate(options)
+    Controller(episode, chosen, chosen.deepest(episode.world.name)).achieve(episode.task.goal, 1)
 
 
 def plan_and_execute(episode: Episode, options: BaseModel) -> None:
     """Plan once, in more steps, and execute each of them; what fails is not taken apart (section 4.2)."""
-    controller = Controller(episode, AdaptOptions.model_validate(options), detailed=True)
+    controller = Controller(episode, PlannedOptions.model_validate(options), 2, detailed=True)
     controller.decompose(episode.task.goal, 1)
 
 
 class Controller:
     """Carries what one executor hands on to the next (section 3.3, appendix A), and knows when to stop."""
 
-    def __init__(self, episode: Episode, options: AdaptOptions, *, detailed: bool = False) -> None:
-        world = episode.world.name
-        self._episode, self._options, self._detailed = episode, options, detailed
-        self._replies = options.replies(world)
-        self._deepest = 2 if detailed else options.deepest(world)
+    def __init__(self, episode: Episode, options: PlannedOptions, deepest: int, *, detailed: bool = False) -> None:
+        self._episode, self._options, self._deepest, self._detailed = episode, options, deepest, detailed
+        self._replies = options.replies(episode.world.name)
         self._last_action = ""
 
     def achieve(self, subtask: str, depth: int) -> bool:

@@ -8,7 +8,7 @@ from planner.asking import FIRST, Draw, as_text
 from planner.episode import Episode
 from planner.errors import UnusableReply
 from planner.scope import PROMPTS
-from planner.strategies.adapt import AdaptOptions
+from planner.strategies.adapt import DepthOptions
 from planner.strategies.base import in_rounds
 from planner.strategies.executor import execute, whole_task
 
@@ -21,7 +21,7 @@ TEMPERATURE = 0.7
 
 def react(episode: Episode, options: BaseModel) -> None:
     """The executor alone, on the whole task, with as many replies as ADaPT has at most in one branch."""
-    chosen, world = AdaptOptions.model_validate(options), episode.world.name
+    chosen, world = DepthOptions.model_validate(options), episode.world.name
     replies = chosen.replies(world) * chosen.deepest(world)
     if chosen.iterations is None and chosen.d_max is None:
         replies = REPLIES_IN.get(world, replies)
@@ -30,7 +30,7 @@ def react(episode: Episode, options: BaseModel) -> None:
 
 def try_again(episode: Episode, options: BaseModel) -> None:
     """Up to d_max separate rounds; the best counts."""
-    chosen, world = AdaptOptions.model_validate(options), episode.world.name
+    chosen, world = DepthOptions.model_validate(options), episode.world.name
 
     def play(number: int) -> None:
         draw = Draw(number, TEMPERATURE) if number else FIRST
@@ -41,7 +41,7 @@ def try_again(episode: Episode, options: BaseModel) -> None:
 
 def reflexion(episode: Episode, options: BaseModel) -> None:
     """Up to d_max rounds; before each but the first, a lesson from the one before is added to what is known."""
-    chosen, world = AdaptOptions.model_validate(options), episode.world.name
+    chosen, world = DepthOptions.model_validate(options), episode.world.name
     lessons: list[str] = []
     begun = 0
 
@@ -55,7 +55,7 @@ def reflexion(episode: Episode, options: BaseModel) -> None:
     in_rounds(episode, chosen.deepest(world), play)
 
 
-def _lesson(episode: Episode, options: AdaptOptions, begun: int, lessons: Sequence[str]) -> str:
+def _lesson(episode: Episode, options: DepthOptions, begun: int, lessons: Sequence[str]) -> str:
     """What a reflector makes of the cells of a failed round; empty if it has nothing to say."""
     with episode.frame("reflect") as frame:
         try:

@@ -17,16 +17,19 @@ REPLANS, REPLANS_WITH_PAUSES = 3, 6
 
 
 class AutoManualOptions(Options):
-    """``replans``: replies after the first; None is the paper's number for the kind of world.
+    """What the planner may reply, and which parts of the method it has; without one of them is an ablation."""
 
-    ``cooperation`` asks the planner for the rules that it considers, ``helper_methods`` encourages functions of general
-    use; without them is an ablation each. ``procedures_first`` runs a stored procedure before any model is asked.
-    """
-
-    replans: int | None = Field(default=None, ge=0)
-    cooperation: bool = True
-    helper_methods: bool = True
-    procedures_first: bool = False
+    replans: int | None = Field(
+        default=None,
+        ge=0,
+        description=f"Replies after the first; null is the paper's number: {REPLANS}, and {REPLANS_WITH_PAUSES} on "
+        "worlds where plans pause to look.",
+    )
+    cooperation: bool = Field(default=True, description="Ask the planner for the rules that it considers.")
+    helper_methods: bool = Field(default=True, description="Encourage functions of general use.")
+    procedures_first: bool = Field(
+        default=False, description="Run a stored procedure first, and ask a model only when it fails."
+    )
 
 
 def automanual(episode: Episode, options: BaseModel) -> None:

@@ -1,12 +1,13 @@
 """What a planning method is: a plain function over the verbs of an episode. And what most of them do with these."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from envs import Environment
 from planner.asking import FIRST, Answer, Draw
 from planner.episode import Episode
 from planner.errors import NoPlan, RoundOver
@@ -21,17 +22,30 @@ class Strategy(Protocol):
         """Play until the task is given up."""
 
 
+Asked = Callable[[BaseModel, Environment], bool]
+"""Whether a role is asked, by the method's options and the world."""
+
+
 class Options(BaseModel):
     """The options of a method; this one has none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    usual_actions: ClassVar[int | None] = None
+    """How many actions an episode has unless a run says otherwise; None is the world's number."""
+
+    def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
+        """Those of a method's demonstrations that these options ask for."""
+        return demonstrations
 
 
 @dataclass(frozen=True)
 class Method:
     """A strategy with the model of its options, the line that the command line shows, and the roles that it asks.
 
-    ``demonstrations`` names what it wants shown of the world (``Recall.demonstrations``).
+    ``demonstrations`` names what it wants shown of the world (``Recall.demonstrations``); ``stand_ins`` are those of
+    them that are shown only where another is missing. ``sometimes`` says of roles that are not always asked whether the
+    options and the world are such that they are.
     """
 
     play: Strategy
@@ -39,8 +53,12 @@ class Method:
     summary: str
     roles: tuple[str, ...] = ()
     demonstrations: tuple[str, ...] = ()
-    actions: int | None = None
-    """The actions of an episode unless a run says otherwise, of a method that is limited by its replies."""
+    sometimes: Mapping[str, Asked] = field(default_factory=dict)
+    stand_ins: tuple[str, ...] = ()
+
+    def asks(self, role: str, options: BaseModel, world: Environment) -> bool:
+        """Whether the role is asked, under these options on this world; the world need not have begun."""
+        return role in self.roles and (role not in self.sometimes or self.sometimes[role](options, world))
 
 
 def ask_and_run(

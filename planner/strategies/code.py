@@ -1,6 +1,6 @@
 """Plan code that is there already: a given plan, or the procedure that the memory knows. No model is asked."""
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from planner.episode import Episode
 from planner.procedure import Procedure
@@ -8,15 +8,14 @@ from planner.strategies.base import Options
 
 
 class GivenCode(Options):
-    """One plan for every task. ``helpers`` is defined before it; ``source`` is what its faults are reported under.
+    """One plan for every task."""
 
-    ``told_params`` lets the plan see only those params of the task that may be told to a model.
-    """
-
-    code: str
-    helpers: str = ""
-    source: str = "plan"
-    told_params: bool = False
+    code: str = Field(description="The plan.")
+    helpers: str = Field(default="", description="Code that is defined before it.")
+    source: str = Field(default="plan", description="What its faults are reported under.")
+    told_params: bool = Field(
+        default=False, description="Whether the plan sees only those params of the task that may be told to a model."
+    )
 
 
 def given_code(episode: Episode, options: BaseModel) -> None:

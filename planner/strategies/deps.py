@@ -27,9 +27,13 @@ ROUNDS = 20
 
 
 class ReplanningOptions(PursuitOptions):
-    """``rounds``: how often it is planned anew (table 4); None is until the task is done, 20 times at most."""
+    """For methods that plan anew on what failed."""
 
-    rounds: int | None = Field(default=None, ge=0)
+    rounds: int | None = Field(
+        default=None,
+        ge=0,
+        description=f"How often it is planned anew; null is until the task is done, {ROUNDS} times at most.",
+    )
 
     @property
     def replans(self) -> int:
@@ -38,9 +42,13 @@ class ReplanningOptions(PursuitOptions):
 
 
 class DepsOptions(ReplanningOptions):
-    """``selector``: ``nearest`` is the oracle; None is ``horizon`` where goals were recorded, else ``fixed``."""
+    """For the method that has a selector."""
 
-    selector: SelectorName | None = None
+    selector: SelectorName | None = Field(
+        default=None,
+        description="What chooses the next goal; nearest is the oracle, null is horizon where goals were recorded, "
+        "else fixed.",
+    )
 
 
 class Manner(NamedTuple):

@@ -4,7 +4,7 @@ ADaPT and its baselines share it.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
@@ -29,15 +29,27 @@ DEMONSTRATIONS = ("atomic", "common", "task")
 
 
 class ExecutorOptions(Options):
-    """``iterations``: replies for each sub-task; None is the paper's number for the world.
+    """What every method takes that works through this executor: it is limited by its replies, not by its actions."""
 
-    ``actions_per_reply``: 1 is one action a reply, as in the paper; None lets code take as many as it needs.
-    ``demonstrations``: whole tasks of the same type, atomic skills and two whole tasks, or atomic skills alone.
-    """
+    usual_actions: ClassVar[int | None] = 1_000
 
-    iterations: int | None = Field(default=None, ge=1)
-    actions_per_reply: int | None = Field(default=None, ge=1)
-    demonstrations: Literal["task", "hybrid", "atomic"] = "hybrid"
+    iterations: int | None = Field(
+        default=None, ge=1, description=f"Replies for each sub-task; null is the paper's number: {REPLIES} in general."
+    )
+    actions_per_reply: int | None = Field(
+        default=None,
+        ge=1,
+        description="Actions that the code of one reply may take: 1 is the paper's; null is as many as it needs.",
+    )
+    demonstrations: Literal["task", "hybrid", "atomic"] = Field(
+        default="hybrid",
+        description="Whole tasks of the same type, atomic skills and two whole tasks, or atomic skills alone.",
+    )
+
+    def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
+        """Those for the executor that the option names, and what a planner is shown."""
+        left_out = set(DEMONSTRATIONS) - set(SHOWN[self.demonstrations])
+        return [name for name in demonstrations if name not in left_out]
 
     def replies(self, world: str) -> int:
         """How many replies a sub-task may take."""

@@ -22,9 +22,11 @@ GOAL = "goal"
 
 
 class PursuitOptions(Options):
-    """``controller_steps``: actions for each goal where a controller has to reach it."""
+    """For methods that pursue goals."""
 
-    controller_steps: int = Field(default=50, ge=1)
+    controller_steps: int = Field(
+        default=50, ge=1, description="Actions for each goal, on worlds where a controller has to reach it."
+    )
 
 
 class Tried(NamedTuple):

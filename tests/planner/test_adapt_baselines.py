@@ -114,7 +114,7 @@ def test_a_plan_is_asked_for_once_and_each_step_executed(sandbox: Sandbox) -> No
 
 def test_a_step_that_fails_is_not_taken_apart(sandbox: Sandbox) -> None:
     players, journal = Players({"a": done_by("a")}, {GOAL: planned("S1 AND S2 AND S3", *"abc")}), MemoryJournal()
-    ending, _ = played(sandbox, players, "plan-and-execute", options={"d_max": 4}, journal=journal)
+    ending, _ = played(sandbox, players, "plan-and-execute", journal=journal)
     assert players.calls == [("planner", GOAL), ("executor", "a"), ("executor", "b")]
     assert told(journal)[-1] == ("planner", GOAL, 1, False)
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "unfinished")
@@ -316,9 +316,20 @@ def test_the_roles_and_options_of_the_methods() -> None:
         "try-again": ("executor",),
         "reflexion": ("executor", "reflector"),
     }
-    for name in roles:
+    every = {"iterations", "actions_per_reply", "demonstrations"}
+    assert {name: set(METHODS[name].options.model_fields) - every for name in roles} == {
+        "adapt": {"d_max", "informed_planner"},
+        "plan-and-execute": {"informed_planner"},
+        "react": {"d_max"},
+        "try-again": {"d_max"},
+        "reflexion": {"d_max"},
+    }
+    for name in set(roles) - {"plan-and-execute"}:
         with pytest.raises(ValueError, match="greater than or equal to 1"):
             METHODS[name].options.model_validate({"d_max": 0})
+    for name, given in {"plan-and-execute": {"d_max": 4}, "react": {"informed_planner": True}}.items():
+        with pytest.raises(ValueError, match="Extra inputs are not permitted"):
+            METHODS[name].options.model_validate(given)
 
 
 def test_an_episode_that_is_over_at_once_asks_nobody(sandbox: Sandbox) -> None:

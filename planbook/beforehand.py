@@ -1,0 +1,47 @@
+"""What a run lacks of what its method looks for in a library: told before anything begins."""
+
+from collections.abc import Sequence
+
+from envs import Task
+from manuals import demonstrated
+from planbook.config import Config
+from planbook.errors import BadArgument
+from planbook.printing import ERRORS
+from planner import Memory, method
+
+
+def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
+    """See that there are procedures. Raises BadProcedure, BadArgument if there is nothing at all.
+
+    After few building tasks there may be none yet: that is a point of a learning curve.
+    """
+    of_type = {task.type: task for task in tasks}
+    missing = sorted(kind for kind, task in of_type.items() if memory.recall(task).procedure is None)
+    library = config.library_folder
+    if len(missing) == len(of_type) and config.after is None:
+        raise BadArgument(
+            f"there is no procedure for {config.world.name} in {library}; a library is a building run, or a folder "
+            f"that holds {config.world.name}/procedures/*.py (--library)"
+        )
+    if missing:
+        ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: those count as no_plan.", style="yellow")
+
+
+def tell_missing_demonstrations(config: Config) -> None:
+    """Say once which demonstrations the method would show, and the world has not."""
+    if told := missing_demonstrations(config):
+        ERRORS.print(told, style="yellow", soft_wrap=True)
+
+
+def missing_demonstrations(config: Config) -> str:
+    """One line on the demonstrations that the world lacks under the run's options; empty if it lacks none."""
+    strategy, world = method(config.planner), config.world.name
+    there = demonstrated(world, strategy.demonstrations, config.library_folder)
+    wanted = strategy.options.model_validate(config.planner_options).wanted(strategy.demonstrations)
+    missing = [name for name in wanted if name not in there and name not in strategy.stand_ins]
+    if not missing:
+        return ""
+    if not there:
+        return f"{world} has no demonstrations for {config.planner}; it is shown none"
+    names = f"demonstration{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
+    return f"{world} has no {names} for {config.planner}; it is shown the others"

@@ -1,0 +1,103 @@
+"""What is told of a run before it begins: models that nobody named, demonstrations that the world has not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planbook.beforehand import missing_demonstrations
+from planbook.config import Config
+from planbook.errors import BadArgument
+from planbook.voices import check_voices
+from tests.command import planbook
+
+MODEL = "recorded:deps-tabletop"
+OWN = """
+from envs.toy import Toy
+
+
+class Mine(Toy):
+    name = "mine"
+"""
+
+
+def config(planner: str, env: str, *roles: str, **options: Any) -> Config:
+    return Config(planner=planner, env=env, actions=1, planner_options=options, models=dict.fromkeys(roles, MODEL))
+
+
+@pytest.mark.parametrize(
+    "played",
+    [
+        config("deps", "minecraft", "planner", "explainer"),
+        config("dep", "tabletop", "planner", rounds=0),
+        config("zero-shot", "textcraft", "planner"),
+        config("inner-monologue", "toy", "planner"),
+        config("deps", "alfworld", "planner", "explainer", "controller"),
+        config("adapt", "toy", "executor", d_max=1),
+        config("reflexion", "textcraft", "executor", d_max=1),
+        config("adapt", "toy", "default"),
+    ],
+)
+def test_only_roles_that_will_be_asked_need_a_model(played: Config) -> None:
+    check_voices(played)
+
+
+@pytest.mark.parametrize(
+    ("played", "missing"),
+    [
+        (config("deps", "alfworld", "planner", "explainer"), "(controller)"),
+        (config("deps", "minecraft", "planner"), "(explainer)"),
+        (config("zero-shot", "alfworld"), "(controller, planner)"),
+        (config("adapt", "toy", "executor"), "(planner)"),
+        (config("adapt", "toy", "executor", d_max=2), "(planner)"),
+        (config("plan-and-execute", "toy", "executor"), "(planner)"),
+        (config("reflexion", "toy", "executor"), "(reflector)"),
+    ],
+)
+def test_a_role_that_will_be_asked_needs_a_model(played: Config, missing: str) -> None:
+    with pytest.raises(BadArgument) as refused:
+        check_voices(played)
+    assert missing in str(refused.value)
+
+
+def test_a_role_that_learns_needs_a_model_whatever_the_method_asks() -> None:
+    with pytest.raises(BadArgument, match=r"\(planner\)"):
+        check_voices(config("adapt", "toy", "executor", d_max=1), ("planner",))
+
+
+@pytest.mark.parametrize(
+    ("planner", "env", "options", "told"),
+    [
+        ("react", "minecraft", {}, "minecraft has no demonstration 'common' for react; it is shown the others"),
+        ("react", "minecraft", {"demonstrations": "atomic"}, ""),
+        ("react", "textcraft", {}, ""),
+        ("react", "textcraft", {"demonstrations": "task"}, "textcraft has no demonstration 'task' for react"),
+        ("react", "alfworld", {"demonstrations": "task"}, ""),
+        ("adapt", "textcraft", {}, ""),
+        ("plan-and-execute", "tabletop", {}, "tabletop has no demonstrations 'common', 'planning_detailed' for"),
+        ("plan-and-execute", "alfworld", {}, ""),
+        ("deps", "textcraft", {}, "textcraft has no demonstrations for deps; it is shown none"),
+        ("adapt", "miniwob", {}, "miniwob has no demonstrations for adapt; it is shown none"),
+        ("automanual", "miniwob", {}, ""),
+    ],
+)
+def test_what_the_world_lacks_of_the_demonstrations(planner: str, env: str, options: dict[str, Any], told: str) -> None:
+    found = missing_demonstrations(config(planner, env, **options))
+    assert found.startswith(told)
+    assert bool(found) == bool(told)
+
+
+def test_a_demonstration_of_the_runs_own_library_is_there(tmp_path: Path) -> None:
+    folder = tmp_path / "minecraft" / "demonstrations" / "common"
+    folder.mkdir(parents=True)
+    played = config("react", "minecraft").model_copy(update={"library": str(tmp_path)})
+    assert missing_demonstrations(played)
+    (folder / "MT1_basic.md").write_text("How it is done.")
+    assert not missing_demonstrations(played)
+
+
+def test_a_run_says_it_once_as_it_begins(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    given = ("--model", "recorded:react-textcraft", "--split", "all:2", "--json", "--out", tmp_path / "run")
+    finished = planbook("run", "--planner", "react", "--env", f"{tmp_path / 'mine.py'}:Mine", *given)
+    assert finished.stderr.count("mine has no demonstrations for react; it is shown none") == 1

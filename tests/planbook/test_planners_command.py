@@ -1,0 +1,78 @@
+"""What `planbook planners` tells of the methods: all there is to choose, read from the methods themselves."""
+
+import pytest
+
+from planbook.methods import values_of
+from planner import METHODS
+from planner.strategies.base import Method
+from tests.command import planbook, result
+
+
+def test_all_methods_are_listed() -> None:
+    finished = planbook("planners")
+    assert finished.returncode == 0, finished.stderr
+    for name, strategy in METHODS.items():
+        row = next(line for line in finished.stdout.splitlines() if f"│ {name} " in line)
+        assert all(role in finished.stdout for role in strategy.roles)
+        assert strategy.summary.split()[0] in row
+    assert "`planbook planners NAME`" in finished.stdout
+
+
+def test_one_method_is_told_with_its_options_and_demonstrations() -> None:
+    finished = planbook("planners", "react", "--json")
+    assert list(result(finished)["planners"]) == ["react"]
+    told = result(finished)["planners"]["react"]
+    assert (told["summary"], told["roles"]) == (METHODS["react"].summary, ["executor"])
+    assert list(told["options"]) == ["iterations", "actions_per_reply", "demonstrations", "d_max"]
+    assert (told["options"]["d_max"]["values"], told["options"]["d_max"]["default"]) == (
+        "number from 1 to 20, or null",
+        None,
+    )
+    assert (told["options"]["demonstrations"]["values"], told["options"]["demonstrations"]["default"]) == (
+        "task, hybrid, atomic",
+        "hybrid",
+    )
+    shown = told["demonstrations_by_world"]
+    assert (shown["alfworld"], shown["minecraft"], shown["miniwob"]) == (["atomic", "common", "task"], ["atomic"], [])
+    minecraft = next(line for line in finished.stderr.splitlines() if "minecraft" in line)
+    assert [cell.strip() for cell in minecraft.strip("│").split("│")] == ["minecraft", "atomic", "common, task"]
+
+
+def test_roles_that_are_not_always_asked_are_told_apart() -> None:
+    told = result(planbook("planners", "--json"))["planners"]
+    assert told["deps"]["asked_sometimes"] == ["controller", "explainer"]
+    assert told["adapt"]["asked_sometimes"] == ["planner"]
+    assert "executor, planner (sometimes)" in planbook("planners", "adapt").stdout
+
+
+def test_a_method_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    finished = planbook("planners", "reakt")
+    assert finished.returncode == 2
+    assert "no planner is called 'reakt'" in finished.stderr
+    assert "react" in finished.stderr
+
+
+@pytest.mark.parametrize("strategy", METHODS.values(), ids=METHODS)
+def test_every_option_says_what_it_means(strategy: Method) -> None:
+    for name, field in strategy.options.model_fields.items():
+        assert field.description, name
+        assert values_of(field), name
+
+
+def test_help_says_where_the_planners_are_listed() -> None:
+    for command in ("run", "build", "test"):
+        assert "`planbook planners" in planbook(command, "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("planner", "option", "those"),
+    [
+        ("plan-and-execute", "d_max=2", "iterations, actions_per_reply, demonstrations, informed_planner"),
+        ("react", "informed_planner=true", "iterations, actions_per_reply, demonstrations, d_max"),
+        ("code-as-policies", "rounds=1", "none"),
+    ],
+)
+def test_an_option_of_another_method_is_refused_with_those_of_this_one(planner: str, option: str, those: str) -> None:
+    finished = planbook("run", "--env", "toy", "--planner", planner, "--planner-option", option)
+    assert finished.returncode == 2
+    assert finished.stderr.split("The options there are: ")[1].replace("\n", " ").strip() == those
