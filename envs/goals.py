@@ -54,6 +54,14 @@ class Goals:
         """The goals that a plan's line may be taken for where it is no valid call; here none."""
         return ()
 
+    def names(self, goal: Action) -> Sequence[str]:
+        """What a line may call the object of a known goal besides its name: the animal that wool is from."""
+        return ()
+
+    def times(self, goal: Action, count: int) -> Action:
+        """A known goal for so many of its object; the goal itself where nothing is counted."""
+        return goal
+
     def recorded(self) -> Path | None:
         """A table of recorded goals, to learn horizons from: CSV, the features and, as last column, the horizon."""
         return None

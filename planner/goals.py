@@ -1,14 +1,13 @@
 """Goals out of a plan (DEPS, appendix C.4): the plan's code is run with collectors in the place of goals.
 
-Nothing in the world happens meanwhile. What is no valid call of a goal is taken for the known goal that reads most
-like it, and said so.
+Nothing in the world happens meanwhile. What is no valid call of a goal is taken for the known goal that it means
+(planner/likeness.py), and said so.
 """
 
 import ast
 import builtins
 import re
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 
 from pydantic import JsonValue
 
@@ -16,6 +15,7 @@ from envs import Action, ActionSpec, Environment
 from planner.episode import Episode
 from planner.errors import CellOver
 from planner.frames import Frame, Functions
+from planner.likeness import LONGEST, Likeness
 from planner.surface import AGENT, PlanFunction, Surface, plan_attributes, shown, surface
 from planner.thought import read_thought
 from planner.types import FeedbackKind, Record
@@ -25,14 +25,9 @@ from sandbox.types import Fault
 
 MOST = 100
 """Goals of one plan."""
-ALIKE = 0.6
-"""How much a line must read like a known goal, from 0 to 1, to be taken for it."""
-LONGEST = 200
-"""Characters of a line that are compared."""
 UNCLEAR = "unclear"
 JSON_NAMES = "null, true, false = None, True, False"
 """Planners write these, too."""
-_FILLING = frozenset("a an the of from with without using in on at to by for agent none null step tool".split())
 _MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
 _NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
 
@@ -61,27 +56,6 @@ def goal_surface(world: Environment) -> Surface:
     """What plans may call where their calls are goals; the world's helpers act, and are left out."""
     goals = tuple(map(shown, world.goals.specs.values()))
     return surface(type(world), world.options).model_copy(update={"actions": goals, "helpers": ""})
-
-
-def nearest(text: str, known: Sequence[Action]) -> Action | None:
-    """The known goal that reads most like a text, the first of several; None if none is like it.
-
-    A goal reads as its name with all its arguments, or with the first alone: "craft a stick", "craft stick of planks".
-    """
-    matcher = SequenceMatcher(b=_words(text[:LONGEST]), autojunk=False)
-    best, found = ALIKE, None
-    for action in known:
-        for form in (_words(f"{action.name} {action.args[:1]}"), _words(str(action))):
-            matcher.set_seq1(form)
-            if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and matcher.ratio() > best:
-                best, found = matcher.ratio(), action
-    return found
-
-
-def _words(text: str) -> str:
-    """The words of a text in one order, so that only their choice counts."""
-    words = re.findall(r"[^\W_]+", text.partition("#")[0].lower())
-    return " ".join(sorted(word for word in words if word not in _FILLING))
 
 
 def collect(episode: Episode, role: str, reply: str) -> tuple[Goal, ...]:
@@ -116,7 +90,7 @@ class _Collector:
 
     def __init__(self, world: Environment) -> None:
         self._world, self._api = world, world.goals
-        self._known = self._api.known()
+        self._likeness = Likeness(self._api)
         self.goals: list[Goal] = []
         self.unlike: list[str] = []
         self.endless = False
@@ -154,8 +128,8 @@ class _Collector:
         )
 
     def _unclear(self, said: str) -> None:
-        """Take a line for the known goal that reads most like it."""
-        if goal := nearest(said, self._known):
+        """Take a line for the known goal that it means."""
+        if goal := self._likeness.nearest(said):
             self._add(goal, said)
         else:
             self._count()

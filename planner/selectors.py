@@ -50,15 +50,18 @@ class Selector(Protocol):
 def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
     """The ways to reach one of the remaining goals that are open now.
 
-    A way that needs a material which an earlier remaining goal needs, too, is none: it might take it away.
+    A way that needs a material which an earlier remaining goal needs, too, is none: it might take it away. Nor is a
+    way that takes what its own goal would not have taken, if a later goal needs that: the plan relies on having it.
     """
     found: list[Candidate] = []
-    needed: set[str] = set()
+    materials = [goals.materials(goal) for goal in remaining]
     for index, goal in enumerate(remaining):
+        earlier, later = set().union(*materials[:index]), set().union(*materials[index + 1 :])
         for route in goals.routes(goal):
-            if not goals.refusal(route) and needed.isdisjoint(goals.materials(route)):
+            takes = goals.materials(route)
+            extra = {kind for kind, count in takes.items() if count > materials[index].get(kind, 0)}
+            if earlier.isdisjoint(takes) and later.isdisjoint(extra) and not goals.refusal(route):
                 found.append(Candidate(index, route))
-        needed |= set(goals.materials(goal))
     return found
 
 

@@ -68,8 +68,23 @@ class MinecraftGoals(Goals):
         return (goal, *others, *made)
 
     def known(self) -> Sequence[Action]:
-        """One of each thing from each source, each recipe once, and what can be worn or held."""
+        """One of each thing from each source by each tool, each recipe once, and what can be worn or held."""
         return known_goals()
+
+    def names(self, goal: Action) -> Sequence[str]:
+        """The source of what is gathered."""
+        source = source_of(_named(goal)[0]) if goal.name in GATHERING else None
+        return (source.name,) if source else ()
+
+    def times(self, goal: Action, count: int) -> Action:
+        """So many of the object, with materials for all of them; what is equipped is not counted."""
+        if goal.name == "equip":
+            return goal
+        item, _ = _named(goal)
+        if goal.name in GATHERING:
+            return Action(goal.name, ({item: count}, *goal.args[1:]))
+        needs = self.materials(Action(goal.name, ({item: count}, *goal.args[1:])))
+        return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
         """What the agent sees and knows: the goal, the place, and when and how far off its source was last seen."""

@@ -3,21 +3,30 @@
 from collections.abc import Iterator
 from functools import cache
 
-from envs.minecraft.nature import SOURCES
+from envs.minecraft.nature import PICKAXES, SOURCES, Source
 from envs.minecraft.recipes import ITEMS, RECIPES, wearable
 from envs.types import Action
 
 
 @cache
 def known_goals() -> tuple[Action, ...]:
-    """One of each thing from each source, each recipe once, and what can be worn or held."""
-    return (*_gathered(), *_made(), *(Action("equip", (item,)) for item in sorted(ITEMS) if wearable(item)))
+    """One of each thing from each source by each tool, each recipe once, and what can be worn or held."""
+    worn = (Action("equip", (item,)) for item in sorted(ITEMS) if wearable(item))
+    return (*_gathered(), *_made(), *worn)
 
 
 def _gathered() -> Iterator[Action]:
     for source in SOURCES.values():
         for item in dict.fromkeys((*source.gives, source.asked)):
-            yield Action(source.verb, ({item: 1}, source.tool_named or None))
+            yield from (Action(source.verb, ({item: 1}, tool)) for tool in _tools(source))
+
+
+def _tools(source: Source) -> list[str | None]:
+    """The tools that do it, the least first."""
+    if not source.tier:
+        return [source.tool or None]
+    better = [name for name, tier in PICKAXES.items() if tier >= source.tier]
+    return [source.tool_named, *(name for name in better if name != source.tool_named)]
 
 
 def _made() -> Iterator[Action]:

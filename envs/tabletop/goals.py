@@ -1,15 +1,19 @@
 """What a selector may ask about moves: whether one can be made now, and what stands in its way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 from envs.goals import Features, Goals
 from envs.tabletop.layout import Layout
-from envs.tabletop.things import JOINED
+from envs.tabletop.things import JOINED, TAKES
 from envs.types import Action
 
 if TYPE_CHECKING:
     from envs.tabletop.world import Tabletop
+
+KNOWN = 2_000
+"""Moves that a line may be taken for, at most."""
 
 
 class TabletopGoals(Goals):
@@ -36,6 +40,24 @@ class TabletopGoals(Goals):
             return (goal,)
         others = [spot for spot in self._layout.free_spots() if spot != target]
         return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
+
+    def known(self) -> Sequence[Action]:
+        """Each thing put wherever its kind may go, also across two blocks where there are bases to stand side by side.
+
+        The first KNOWN of them.
+        """
+        return list(islice(self._moves(), KNOWN))
+
+    def _moves(self) -> Iterator[Action]:
+        things = self._layout.things
+        bases = [name for name, thing in things.items() if thing.kind == "base"]
+        blocks = [name for name, thing in things.items() if thing.kind == "block"] if bases else []
+        for moved in self._layout.on:
+            takers = [name for name, thing in things.items() if things[moved].kind in TAKES[thing.kind]]
+            yield from (Action("pick_place", (moved, name)) for name in takers if name != moved)
+            for pair in combinations(blocks, 2):
+                if moved in blocks and moved not in pair:
+                    yield Action("pick_place", (moved, JOINED.join(pair)))
 
     def features(self, goal: Action) -> Features:
         """What is to be moved, onto what, how high up that is, and how much lies in the way."""

@@ -1,17 +1,20 @@
 """What a selector may ask about getting and crafting."""
 
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from envs.goals import Goals
 from envs.textcraft.bench import Bench
 from envs.textcraft.book import Recipe
-from envs.textcraft.wording import Refused
+from envs.textcraft.wording import Refused, cleaned, counted
 from envs.types import Action
 
 if TYPE_CHECKING:
     from envs.textcraft.world import Textcraft
+
+KNOWN, WAYS = 2_000, 30
+"""Goals that a line may be taken for, at most, and those of one command."""
 
 
 class TextcraftGoals(Goals):
@@ -55,14 +58,28 @@ class TextcraftGoals(Goals):
         others = [action for other in self._bench.making(recipe.makes) for action in self._ways(other)]
         return (goal, *(other for other in dict.fromkeys(others) if other != own))
 
-    def _ways(self, recipe: Recipe) -> list[Action]:
+    def known(self) -> Sequence[Action]:
+        """Getting one of each item that the shown commands use and none makes, and the commands; the first KNOWN."""
+        book, shown = self._bench.book, self._bench.shown
+        used = dict.fromkeys(item for recipe in shown for need in recipe.needs for item in book.choices(need.name))
+        got = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]
+        crafted = (way for recipe in shown for way in islice(self._ways(recipe), WAYS))
+        return [*got, *crafted][:KNOWN]
+
+    def times(self, goal: Action, count: int) -> Action:
+        """So many are got at once; a command makes what it makes."""
+        if goal.name != "get":
+            return goal
+        return Action("get", (f"{count} {counted(cleaned(str(goal.args[0])), default=1).name}",))
+
+    def _ways(self, recipe: Recipe) -> Iterator[Action]:
         """A recipe as commands: where it asks for a kind, one for each member that can be had."""
         carried = self._textcraft.carried
         choices = [
             [f"{need.count} {item}" for item in self._bench.book.choices(need.name) if self._can_be_had(item, carried)]
             for need in recipe.needs
         ]
-        return [_action(recipe.makes, recipe.count, using) for using in product(*choices)]
+        return (_action(recipe.makes, recipe.count, using) for using in product(*choices))
 
     def _can_be_had(self, item: str, carried: Mapping[str, int]) -> bool:
         return item in carried or not self._bench.book.is_craftable(item) or bool(self._bench.making(item))

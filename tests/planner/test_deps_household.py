@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from envs import Action, Selection
 from envs.alfworld import Alfworld
 from planner import Episode, MemoryJournal, Outcome, Roles, Terms, method, play
-from planner.goals import nearest
+from planner.likeness import Likeness
 from planner.models import Message, Reply, Sampling
 from planner.models.types import OnText
 from sandbox import Sandbox
@@ -87,9 +87,11 @@ def test_a_plan_is_mended_until_the_household_task_is_done() -> None:
 def test_a_line_is_taken_for_a_goal_of_this_room() -> None:
     world = Alfworld()
     world.reset(TASK)
-    known = world.goals.known()
-    assert nearest(f"pick up the {KIND} in {TARGET}", known) == Action("pick", (KIND, TARGET))
-    assert nearest(f"clean {KIND} with sinkbasin 1", known) == Action("clean", (KIND, "sinkbasin_1"))
-    assert nearest("open drawer 3", known) == Action("open", ("drawer_3",))
+    known, nearest = world.goals.known(), Likeness(world.goals).nearest
+    assert nearest(f"pick up the {KIND} in {TARGET}") == Action("pick", (KIND, TARGET))
+    assert nearest(f"clean {KIND} with sinkbasin 1") == Action("clean", (KIND, "sinkbasin_1"))
+    assert nearest("open drawer 3") == Action("open", ("drawer_3",))
     assert Action("clean", (KIND, TARGET)) not in known
-    assert nearest("sing a song", known) is None
+    assert nearest("sing a song") is None
+    assert nearest(f"put the {KIND} down") is None, "a place must be named"
+    assert all(nearest(f"agent.{goal}") == goal for goal in known)

@@ -1,14 +1,17 @@
 """Goals in Minecraft: lines in the words of the papers' baselines, and choosing what is nearest."""
 
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from envs import Action, Selection, Task
 from envs.minecraft import Minecraft
 from planner import Episode, MemoryJournal, Outcome, Roles, Terms, method, play
-from planner.goals import nearest
+from planner.likeness import Likeness
 from planner.models import ScriptedModel
 from sandbox import Sandbox
 from tests.planner.camp import code
@@ -44,18 +47,77 @@ def world() -> Minecraft:
 @pytest.mark.parametrize(
     ("line", "goal"),
     [
-        ("mine 3 log without tool", Action("mine", ({"log": 1}, None))),
-        ("mine({'cobblestone':2}, null);", Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))),
-        ("craft 12 planks from 3 log", Action("craft", ({"planks": 4}, {"log": 1}, None))),
+        ("mine 3 logs", Action("mine", ({"log": 3}, None))),
+        ("mine 3 log without tool", Action("mine", ({"log": 3}, None))),
+        ("mine({'log': 3}, tools=None)", Action("mine", ({"log": 3}, None))),
+        ("gather('log', 3)", Action("mine", ({"log": 3}, None))),
+        ("agent.mien(log=2)", Action("mine", ({"log": 2}, None))),
+        ("mine({'cobblestone':2}, null);", Action("mine", ({"cobblestone": 2}, "wooden_pickaxe"))),
+        ("mine 5 coal with an iron pickaxe", Action("mine", ({"coal": 5}, "iron_pickaxe"))),
+        ("mine 2 birch logs", Action("mine", ({"birch_log": 2}, None))),
+        ("craft 12 planks from 3 logs", Action("craft", ({"planks": 12}, {"log": 3}, None))),
+        ("agent.craft('planks', 12)", Action("craft", ({"planks": 12}, {"log": 3}, None))),
         ("craft_stick(num = 4)", Action("craft", ({"stick": 4}, {"planks": 2}, None))),
+        (
+            "craft 2 carrots on a stick",
+            Action("craft", ({"carrot_on_a_stick": 2}, {"fishing_rod": 2, "carrot": 2}, None)),
+        ),
+        (
+            "craft iron pickaxe from 3 iron ingots and 2 sticks",
+            Action("craft", ({"iron_pickaxe": 1}, {"iron_ingot": 3, "stick": 2}, "crafting_table")),
+        ),
         ("smelt iron ingots in the furnace", Action("smelt", ({"iron_ingot": 1}, {"iron_ore": 1}, "furnace"))),
+        ("kill 3 sheep", Action("kill", ({"wool": 3}, None))),
         ("kill a sheep for wool", Action("kill", ({"wool": 1}, None))),
+        ("kill a cow for leather", Action("kill", ({"leather": 1}, None))),
         ("equip the leather boots", Action("equip", ("leather_boots",))),
-        ("build a house by the sea", None),
     ],
 )
-def test_a_line_is_taken_for_the_goal_that_reads_most_like_it(world: Minecraft, line: str, goal: Action | None) -> None:
-    assert nearest(line, world.goals.known()) == goal
+def test_a_line_is_taken_for_the_goal_that_it_means_with_its_count(world: Minecraft, line: str, goal: Action) -> None:
+    assert Likeness(world.goals).nearest(line) == goal
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "build a house by the sea",
+        "gather('wool', 3)",
+        "get 3 logs",
+        "craft a pickaxe",
+        "craft a bowl for mushroom stew",
+        "craft planks from 3 logs",
+        "mine palm log",
+        "mine 0 logs",
+        "mine 1.5 logs",
+        "mine 3 logs and 2 sand",
+        "mien({'log': 1, 'sand': 2})",
+        "mine 123456789123456789 logs",
+        "kill a cow for wool",
+        "equip 2 leather boots",
+    ],
+)
+def test_a_line_that_means_no_goal_for_sure_is_none(world: Minecraft, line: str) -> None:
+    assert Likeness(world.goals).nearest(line) is None
+
+
+KNOWN = Minecraft().goals.known()
+LIKENESS = Likeness(Minecraft().goals)
+
+
+@given(goal=st.sampled_from(KNOWN), count=st.integers(1, 200), dotted=st.booleans())
+def test_the_text_of_a_call_means_that_call(goal: Action, count: int, dotted: bool) -> None:
+    goals = Minecraft().goals
+    wanted = goals.times(goal, count)
+    assert wanted == goal if goal.name == "equip" else next(iter(dict(wanted.args[0]).values())) == count  # type: ignore[arg-type]
+    assert LIKENESS.nearest(f"agent.{wanted}" if dotted else f"{wanted};  # step {count}") == wanted
+
+
+def test_a_line_is_compared_in_a_moment() -> None:
+    lines = [f"agent.{goal}" for goal in KNOWN] + ["craft a " + "strnge " * 50, "smelt " + "iron, " * 80]
+    begun = time.monotonic()
+    for line in lines:
+        LIKENESS.nearest(line)
+    assert (time.monotonic() - begun) / len(lines) < 0.01
 
 
 def test_what_a_known_goal_lacks_is_never_a_better_plan(world: Minecraft) -> None:

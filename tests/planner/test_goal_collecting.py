@@ -1,16 +1,17 @@
 """Goals out of plan code: nothing in the world happens meanwhile, whatever the reply holds."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from envs import Action, Selection
 from envs.toy import Toy
 from planner import Episode, MemoryJournal, Terms
-from planner.goals import MOST, Goal, collect, nearest
+from planner.goals import MOST, Goal, collect
+from planner.likeness import Likeness
 from sandbox import Limits, Sandbox
-from tests.planner.camp import Camp, code
+from tests.planner.camp import Camp, CampGoals, code
 
 SAND = Action("mine", ({"sand": 1}, None))
 LOG = Action("mine", ({"log": 1}, None))
@@ -154,9 +155,15 @@ def test_a_world_that_knows_no_goals_has_every_line_mended(sandbox: Sandbox) -> 
     playing.close()
 
 
+class ManyGoals(CampGoals):
+    def known(self) -> Sequence[Action]:
+        return [Action("mine", ({f"kind_{number}": 1}, None)) for number in range(2_000)]
+
+
 def test_long_lines_are_compared_in_a_moment() -> None:
-    known = [Action("mine", ({f"kind_{number}": 1}, None)) for number in range(2_000)]
-    begun = time.monotonic()
-    assert nearest("x" * 1_000_000, known) is None
-    assert nearest("mine kind 7", known) == known[7]
+    goals, begun = ManyGoals(Camp()), time.monotonic()
+    likeness = Likeness(goals)
+    assert likeness.nearest("x" * 1_000_000) is None
+    assert likeness.nearest("mine " + "kind, " * 100_000) is None
+    assert likeness.nearest("mine kind 7") == goals.known()[7]
     assert time.monotonic() - begun < 2

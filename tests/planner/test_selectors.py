@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from envs import Action, Features, Goals, MissingRequirement, Selection
+from envs.minecraft import Minecraft
+from envs.tabletop import Tabletop
 from planner.selectors import (
     Candidate,
     Choice,
@@ -64,6 +66,30 @@ def test_each_way_to_reach_a_goal_is_a_candidate(goals: Goals) -> None:
 def test_goals_do_not_compete_for_a_material(goals: Goals) -> None:
     assert candidates_of(goals, [BOX, STICK]) == [Candidate(0, BOX)]
     assert candidates_of(goals, [PICKAXE, STICK, SAND]) == [Candidate(2, SAND)], "the pickaxe's planks are kept for it"
+
+
+def test_another_way_takes_nothing_that_a_later_goal_needs() -> None:
+    world = Minecraft()
+    world.reset(Minecraft.tasks(Selection())[0])
+    world.body.inventory |= {"string": 4, "stick": 3, "crafting_table": 1}
+    wool, from_string = Action("kill", ({"wool": 1}, None)), Action("craft", ({"wool": 1}, {"string": 4}, None))
+    bow = Action("craft", ({"bow": 1}, {"stick": 3, "string": 3}, "crafting_table"))
+    assert candidates_of(world.goals, [wool]) == [Candidate(0, wool), Candidate(0, from_string)]
+    assert candidates_of(world.goals, [wool, bow]) == [Candidate(0, wool), Candidate(1, bow)]
+    assert candidates_of(world.goals, [bow, wool]) == [Candidate(0, bow), Candidate(1, wool)]
+
+
+def test_another_way_may_take_what_its_goal_takes_anyway() -> None:
+    world = Tabletop()
+    world.reset(Tabletop.select(Selection(ids=("put_block_in_bowl/0",)))[0])
+    block = next(name for name in world.layout.on if name.endswith("_block") and not world.layout.upon(name))
+    bowl = next(name for name in world.layout.things if name.endswith("_bowl") and not world.layout.upon(name))
+    first, second, *others = world.layout.free_spots()
+    aside, then = Action("pick_place", (block, first)), Action("pick_place", (block, bowl))
+    ways = [each.action.args[1] for each in candidates_of(world.goals, [aside, then]) if each.place == 0]
+    assert ways == [first, second, *others]
+    ways = [each.action.args[1] for each in candidates_of(world.goals, [aside, Action("pick_place", ("x", second))])]
+    assert ways == [first, *others], "a spot that a later move needs is no way to clear another"
 
 
 def test_where_nothing_can_be_done_the_first_goal_is_tried(goals: Goals) -> None:
