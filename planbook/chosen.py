@@ -4,8 +4,8 @@ from pydantic import JsonValue
 
 from planbook.config import Config
 from planner import method
-from planner.strategies.adapt import DepthOptions
 from planner.strategies.deps import ReplanningOptions
+from planner.strategies.depth import DepthOptions
 from planner.strategies.executor import ExecutorOptions
 
 

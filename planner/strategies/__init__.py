@@ -10,12 +10,10 @@ from planner.strategies.adapt import (
     PLANNING,
     PLANNING_DETAILED,
     AdaptOptions,
-    DepthOptions,
     PlannedOptions,
     adapt,
-    plan_and_execute,
 )
-from planner.strategies.adapt_baselines import REFLECTOR, react, reflexion, try_again
+from planner.strategies.adapt_baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
 from planner.strategies.code import GivenCode, code_of, given_code, procedures
@@ -40,6 +38,7 @@ from planner.strategies.deps_baselines import (
     zero_shot,
     zero_shot_replan,
 )
+from planner.strategies.depth import DepthOptions
 from planner.strategies.executor import DEMONSTRATIONS, EXECUTOR
 from planner.strategies.pursuit import PursuitOptions
 
@@ -117,7 +116,6 @@ METHODS: Mapping[str, Method] = {
     "react": Method(react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
     "reflexion": Method(
         reflexion,
-        DepthOptions,
         "rounds with a reflection in between",
         (EXECUTOR, REFLECTOR),
         DEMONSTRATIONS,

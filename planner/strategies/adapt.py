@@ -10,31 +10,13 @@ from planner.frames import Functions
 from planner.models.types import Message
 from planner.order import Decomposition, read_decomposition
 from planner.scope import PROMPTS, Scope
+from planner.strategies.depth import DepthOptions
 from planner.strategies.executor import Claim, ExecutorOptions, Subtask, execute, handed_on
 from planner.surface import surface
 from planner.types import Thought
 
 PLANNER = "planner"
 PLANNING, PLANNING_DETAILED = "planning", "planning_detailed"
-DEPTH, DEPTH_IN = 3, {"textcraft": 4}
-"""How deep tasks are taken apart (section 4.2): in general, and in some worlds."""
-
-
-class DepthOptions(ExecutorOptions):
-    """For ADaPT, and for those that are given as much work as it has at most. Every level waits in its own process."""
-
-    d_max: int | None = Field(
-        default=None,
-        ge=1,
-        le=20,
-        description="The depth at which nothing is taken apart: 1 never asks adapt's planner. react has the replies of "
-        "so many sub-tasks, try-again and reflexion play so many rounds. null is the paper's number: "
-        f"{DEPTH}; {', '.join(f'{depth} on {world}' for world, depth in DEPTH_IN.items())}.",
-    )
-
-    def deepest(self, world: str) -> int:
-        """The depth at which the planner is not asked."""
-        return self.d_max or DEPTH_IN.get(world, DEPTH)
 
 
 class PlannedOptions(ExecutorOptions):
@@ -55,12 +37,6 @@ def adapt(episode: Episode, options: BaseModel) -> None:
     """Achieve the task: execute, and decompose as needed."""
     chosen = AdaptOptions.model_validate(options)
     Controller(episode, chosen, chosen.deepest(episode.world.name)).achieve(episode.task.goal, 1)
-
-
-def plan_and_execute(episode: Episode, options: BaseModel) -> None:
-    """Plan once, in more steps, and execute each of them; what fails is not taken apart (section 4.2)."""
-    controller = Controller(episode, PlannedOptions.model_validate(options), 2, detailed=True)
-    controller.decompose(episode.task.goal, 1)
 
 
 class Controller:

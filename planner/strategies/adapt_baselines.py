@@ -1,4 +1,4 @@
-"""The baselines on ADaPT's executor that never take a task apart (section 4.2): ReAct, Try Again and Reflexion."""
+"""What ADaPT is compared with, on the same executor (section 4.2): ReAct, Try Again, Reflexion and Plan-and-Execute."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,9 @@ from planner.asking import FIRST, Draw, as_text
 from planner.episode import Episode
 from planner.errors import UnusableReply
 from planner.scope import PROMPTS
-from planner.strategies.adapt import DepthOptions
+from planner.strategies.adapt import Controller, PlannedOptions
 from planner.strategies.base import in_rounds
+from planner.strategies.depth import DepthOptions
 from planner.strategies.executor import execute, whole_task
 
 REFLECTOR = "reflector"
@@ -26,6 +27,12 @@ def react(episode: Episode, options: BaseModel) -> None:
     if chosen.iterations is None and chosen.d_max is None:
         replies = REPLIES_IN.get(world, replies)
     execute(episode, whole_task(episode), chosen, replies)
+
+
+def plan_and_execute(episode: Episode, options: BaseModel) -> None:
+    """Plan once, in more steps, and execute each of them; what fails is not taken apart."""
+    controller = Controller(episode, PlannedOptions.model_validate(options), 2, detailed=True)
+    controller.decompose(episode.task.goal, 1)
 
 
 def try_again(episode: Episode, options: BaseModel) -> None:
