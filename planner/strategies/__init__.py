@@ -116,6 +116,7 @@ METHODS: Mapping[str, Method] = {
     "react": Method(react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
     "reflexion": Method(
         reflexion,
+        DepthOptions,
         "rounds with a reflection in between",
         (EXECUTOR, REFLECTOR),
         DEMONSTRATIONS,
