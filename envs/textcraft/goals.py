@@ -59,7 +59,7 @@ class TextcraftGoals(Goals):
         return (goal, *(other for other in dict.fromkeys(others) if other != own))
 
     def known(self) -> Sequence[Action]:
-        """Getting one of each item that the shown commands use and none makes, and those commands, with what can be had.
+        """Getting one of each item that the shown commands use and none makes; those commands, with what can be had.
 
         The first KNOWN of them.
         """
