@@ -64,3 +64,17 @@ def test_the_text_of_a_move_means_that_move(goal: Action) -> None:
 def test_the_text_of_a_command_means_that_command(goal: Action, count: int) -> None:
     wanted = CRAFTING.times(goal, count)
     assert CRAFTED.nearest(f"agent.{wanted}") == wanted
+
+
+@given(
+    words=st.lists(
+        st.sampled_from(
+            ["put", "orange", "block", "spot", "_", "red", "bowl", "3", "٣", "²", ",", "(", "'", "in", "and"]
+        )
+        | st.text(max_size=3)
+    ),
+    gap=st.sampled_from(["", " "]),
+)
+def test_whatever_a_line_holds_it_is_a_known_goal_or_none(words: list[str], gap: str) -> None:
+    assert MOVED.nearest(gap.join(words)) in (None, *TABLE.known())
+    assert MOVED.nearest(gap.join(["put orange_block on ", *words])) in (None, *TABLE.known())
