@@ -5,7 +5,7 @@ that can mean something else is like no goal, so that its writer is asked again.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -177,7 +177,7 @@ class Likeness:
         counted = {number for number, _ in line.numbers} & set(_numbers(action))
         return action, (share, len(name & heading), -max(places), -len(untold), len(counted))
 
-    def _counted(self, action: Action, line: _Line, words: Name, parts: Container[int]) -> Action | None:
+    def _counted(self, action: Action, line: _Line, words: Name, parts: Set[int]) -> Action | None:
         """The goal for as many as the line counts; None if that cannot be, or it is unclear what is counted.
 
         ``words`` are those of the goal's names, ``parts`` the parts of the line that its object stands in.
@@ -186,9 +186,10 @@ class Likeness:
         for item in line.items:
             if item.number is not None and f"{item.word}_{item.number}" in words:
                 numbers.remove((item.number, item.part))
-        first, worded = line.items[0].part, {item.part for item in line.items}
+        worded = {item.part for item in line.items}
+        beside = {part + step for part in parts for step in (-1, 1)} - worded
         counts = [number for number, part in numbers if part in parts]
-        counts = counts or [number for number, part in numbers if abs(part - first) <= 1 and part not in worded]
+        counts = counts or [number for number, part in numbers if part in beside]
         if not counts:
             return action if {number for number, _ in numbers} <= {1, *_numbers(action)} else None
         if len(counts) > 1 or counts[0] not in COUNTS:

@@ -59,7 +59,10 @@ class TextcraftGoals(Goals):
         return (goal, *(other for other in dict.fromkeys(others) if other != own))
 
     def known(self) -> Sequence[Action]:
-        """Getting one of each item that the shown commands use and none makes, and the commands; the first KNOWN."""
+        """Getting one of each item that the shown commands use and none makes; those commands, with what can be had.
+
+        The first KNOWN of them.
+        """
         book, shown = self._bench.book, self._bench.shown
         used = dict.fromkeys(item for recipe in shown for need in recipe.needs for item in book.choices(need.name))
         got = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]

@@ -132,6 +132,23 @@ def test_materials_are_what_the_recipe_uses_up() -> None:
     assert goals.materials(Action("mine", ({"log": 6}, None))) == {}
 
 
+def test_a_known_goal_is_scaled_with_its_materials() -> None:
+    goals = begun().goals
+    planks, boots = Action("craft", ({"planks": 4}, {"log": 1}, None)), Action("equip", ("leather_boots",))
+    assert goals.times(planks, 12) == Action("craft", ({"planks": 12}, {"log": 3}, None))
+    assert goals.times(planks, 5) == Action("craft", ({"planks": 5}, {"log": 2}, None))
+    assert goals.times(Action("kill", ({"wool": 1}, None)), 3) == Action("kill", ({"wool": 3}, None))
+    assert goals.times(boots, 2) == boots
+    assert all(goals.times(goal, 6) == goals.times(goals.times(goal, 9), 6) for goal in goals.known())
+
+
+def test_what_is_gathered_also_goes_by_its_source() -> None:
+    goals = begun().goals
+    assert goals.names(Action("kill", ({"mutton": 1}, None))) == ("sheep",)
+    assert goals.names(Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))) == ("stone",)
+    assert goals.names(Action("craft", ({"wool": 1}, {"string": 4}, None))) == ()
+
+
 def test_features_tell_what_is_seen_and_what_is_remembered() -> None:
     world = begun()
     oak = Action("mine", ({"log": 1}, None))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from envs import Action, BadSelection, Selection, Task, load_world
 from envs.tabletop import Tabletop
+from envs.tabletop.goals import KNOWN
 from envs.tabletop.scenes import deal
 from envs.tabletop.things import SHAPES
 
@@ -230,3 +231,22 @@ def test_goals_know_routes_materials_and_what_is_in_the_way() -> None:
     assert (goals.materials(nonsense), goals.horizon(nonsense)) == ({"7": 1}, 1)
     into_the_box = Action("pick_place", ("red_block", "brown_box"))
     assert begun("packing_shapes/0").goals.materials(into_the_box) == {"red_block": 1}
+
+
+def test_known_goals_are_moves_that_the_kinds_allow() -> None:
+    for task in Tabletop.tasks(Selection(seeds=(0, 1))):
+        world = Tabletop()
+        world.reset(task)
+        known = world.goals.known()
+        assert 0 < len(known) == len(set(known)) <= KNOWN
+        reasons = [world.goals.refusal(goal) for goal in known]
+        assert "" in reasons
+        assert not [why for why in reasons if "nothing is called" in why or "takes only" in why or "itself" in why]
+
+
+def test_known_goals_lie_across_two_blocks_where_there_are_bases() -> None:
+    pairs = {kind: any(" and " in str(goal) for goal in begun(f"{kind}/0").goals.known()) for kind in Tabletop.types}
+    assert pairs == {
+        kind: any(n.endswith("_base") for n in begun(f"{kind}/0").layout.things) for kind in Tabletop.types
+    }
+    assert set(pairs.values()) == {True, False}

@@ -6,6 +6,7 @@ import pytest
 
 from envs import Action, EpisodeEnded, Observation, Selection, UnknownAction
 from envs.textcraft import Textcraft
+from envs.textcraft.goals import KNOWN
 
 HOPPER_MINECART = "test/1"
 PAINTING = "test/85"
@@ -199,3 +200,22 @@ class TestGoals:
         world = begun(PAINTING)
         for route in world.goals.routes(Action("craft", ("1 painting", "8 stick, 1 red wool"))):
             assert world.goals.refusal(route).startswith("not enough")
+
+    def test_known_goals_are_the_shown_commands_and_what_they_start_from(self) -> None:
+        for task_id in (HOPPER_MINECART, PAINTING):
+            world = begun(task_id)
+            known = world.goals.known()
+            assert len(known) == len(set(known)) <= KNOWN
+            made = {str(goal.args[0]) for goal in known if goal.name == "craft"}
+            assert made <= {f"{recipe.count} {recipe.makes}" for recipe in world.bench.shown}
+            assert f"1 {world.task.params['target']}" in made  # type: ignore[union-attr]
+            for goal in known:
+                assert (
+                    world.goals.refusal(goal) == "" if goal.name == "get" else "not enough" in world.goals.refusal(goal)
+                )
+
+    def test_so_many_can_be_got_but_a_command_makes_what_it_makes(self) -> None:
+        goals = begun().goals
+        assert goals.times(Action("get", ("1 oak logs",)), 3) == Action("get", ("3 oak logs",))
+        planks = Action("craft", ("4 oak planks", "1 oak logs"))
+        assert goals.times(planks, 8) == planks

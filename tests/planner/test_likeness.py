@@ -1,0 +1,80 @@
+"""Lines that are no valid calls, in the worlds where a goal is one action: what they mean, with its count."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs import Action, Environment, Selection
+from envs.tabletop import Tabletop
+from envs.textcraft import Textcraft
+from planner.likeness import Likeness
+
+
+def begun(world: Environment, task: str) -> Environment:
+    world.reset(type(world).select(Selection(ids=(task,)))[0])
+    return world
+
+
+CRAFTING = begun(Textcraft(), "test/85").goals
+TABLE = begun(Tabletop(), "put_block_in_bowl/0").goals
+CRAFTED, MOVED = Likeness(CRAFTING), Likeness(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("line", "goal"),
+    [
+        ("get 3 oak logs", Action("get", ("3 oak logs",))),
+        ("gather 2 bamboo", Action("get", ("2 bamboo",))),
+        ("agent.get('lily of the valley', 2)", Action("get", ("2 lily of the valley",))),
+        ("agent.craft('stick', 1, '2 bamboo')", Action("craft", ("1 stick", "2 bamboo"))),
+        ("craft 4 oak planks from 1 oak log", Action("craft", ("4 oak planks", "1 oak logs"))),
+        ("make a painting with 8 sticks and 1 red wool", Action("craft", ("1 painting", "8 stick, 1 red wool"))),
+        ("craft 8 oak planks from 2 oak logs", None),
+        ("get 2 oak planks", None),
+        ("craft 1 diamond sword", None),
+    ],
+)
+def test_a_line_in_textcraft(line: str, goal: Action | None) -> None:
+    assert CRAFTED.nearest(line) == goal
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        ("put the orange block in the red bowl", "red_bowl"),
+        ("move orange_block to spot 3", "spot_3"),
+        ("agent.pick_and_place(orange_block, white_block)", "white_block"),
+        ("Pick up the ornage block and place it in the green bowl", "green_bowl"),
+        ("put the orange block away", None),
+        ("put the orange block in the blue bowl", None),
+        ("put the block in the red bowl", None),
+        ("put 2 orange blocks in the red bowl", None),
+    ],
+)
+def test_a_line_on_the_tabletop(line: str, target: str | None) -> None:
+    assert MOVED.nearest(line) == (Action("pick_place", ("orange_block", target)) if target else None)
+
+
+@given(goal=st.sampled_from(TABLE.known()))
+def test_the_text_of_a_move_means_that_move(goal: Action) -> None:
+    assert MOVED.nearest(f"agent.{goal}") == goal
+
+
+@given(goal=st.sampled_from(CRAFTING.known()), count=st.integers(1, 99))
+def test_the_text_of_a_command_means_that_command(goal: Action, count: int) -> None:
+    wanted = CRAFTING.times(goal, count)
+    assert CRAFTED.nearest(f"agent.{wanted}") == wanted
+
+
+@given(
+    words=st.lists(
+        st.sampled_from(
+            ["put", "orange", "block", "spot", "_", "red", "bowl", "3", "٣", "²", ",", "(", "'", "in", "and"]
+        )
+        | st.text(max_size=3)
+    ),
+    gap=st.sampled_from(["", " "]),
+)
+def test_whatever_a_line_holds_it_is_a_known_goal_or_none(words: list[str], gap: str) -> None:
+    assert MOVED.nearest(gap.join(words)) in (None, *TABLE.known())
+    assert MOVED.nearest(gap.join(["put orange_block on ", *words])) in (None, *TABLE.known())
