@@ -21,7 +21,7 @@ EPISODES = {
     "dep-minecraft": Came(2, 2, 2),
     "deps-alfworld": Came(2, 2, 35),
     "deps-minecraft": Came(8, 8, 8),
-    "deps-minecraft-chances": Came(0, 8, 0),
+    "deps-minecraft-chances": Came(2, 4, 28),
     "deps-tabletop": Came(5, 5, 5),
     "inner-monologue-minecraft": Came(2, 2, 5),
     "plan-and-execute-textcraft": Came(2, 2, 13),
