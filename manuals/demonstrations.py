@@ -36,7 +36,8 @@ class Demonstrating:
 
     def recall(self, task: Task) -> Recall:
         """What the memory recalls, with demonstrations. Raises BadKnowledge for a file that is no text."""
-        return self._memory.recall(task).model_copy(update={"demonstrations": self._shown(task)})
+        recalled = self._memory.recall(task)
+        return recalled.model_copy(update={"demonstrations": self._shown(task), "procedure": None})
 
     def _shown(self, task: Task) -> Mapping[str, str]:
         found = {name: self._find(task, name) for name in self._names}

@@ -20,6 +20,10 @@ from sandbox import Limits
 NO_MODEL = "none"
 
 
+SAID = {"extra_forbidden": "there is no such option", "missing": "this has to be given"}
+"""What is said of a wrong option where the validator's own words are of no use, by its kind of error."""
+
+
 class Asked(BaseModel):
     """What is to be played, as the options say it."""
 
@@ -229,6 +233,7 @@ def _validated(model: type[BaseModel], values: dict[str, JsonValue], flag: str) 
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        said = [(".".join(map(str, each["loc"])), SAID.get(each["type"], each["msg"])) for each in error.errors()]
+        wrong = "; ".join(f"{name}: {why}" for name, why in said)
         known = ", ".join(model.model_fields) or "none"
         raise BadArgument(f"{flag}: {wrong}. The options there are: {known}") from error

@@ -75,7 +75,8 @@ class Demo:
     def _folder(self, asked: Asked, name: str) -> Path:
         if self._out:
             return self._out / f"{asked.env}-{name}"
-        return new_folder(RUNS, asked.config("procedures").model_copy(update={"planner": name}))
+        plain = asked.model_copy(update={"planner_options": ()})
+        return new_folder(RUNS, plain.config("procedures").model_copy(update={"planner": name}))
 
     def _took(self, code: int, summary: Summary) -> None:
         self.summaries.append(summary)

@@ -10,8 +10,8 @@ from planbook.deeds import Deeds, Goal
 from planbook.run import Entry
 from planner import Ending
 
-MOST_REASONS, LONGEST_REASON = 20, 200
-"""How many reasons are counted, and their characters."""
+MOST_REASONS, TOLD_REASONS, LONGEST_REASON = 20, 3, 200
+"""How many reasons are counted, how many the terminal tells, and their characters."""
 Episodes = Sequence[tuple[Entry, Ending]]
 
 
@@ -75,3 +75,6 @@ def pursuit_lines(figures: Pursuit) -> Iterable[str]:
         f"Planned anew {figures.mean_rounds:.1f} times a task, {figures.most_rounds} at most; "
         f"goals tried {figures.tried}, done {figures.done}, failed {figures.failed}{chosen}{mapped}."
     )
+    told = [f"{reason} ({count})" for reason, count in list(figures.reasons.items())[:TOLD_REASONS]]
+    if told:
+        yield f"Why goals failed: {'; '.join(told)}."

@@ -143,10 +143,14 @@ def decomposition_lines(figures: Decomposition) -> Iterable[str]:
     """Calls and depths, the two rates, and the claims of sub-tasks."""
     by_type = ", ".join(f"{kind} {told(depth)}" for kind, depth in figures.k_max_by_type.items())
     yield (
-        f"A task took {figures.mean_executor_calls:.1f} calls of the executor and {figures.mean_planner_calls:.1f} of "
-        f"the planner; deepest level of a solved one (k_max): {told(figures.k_max)}, by type {by_type}."
+        f"A task gave the executor {figures.mean_executor_calls:.1f} pieces of work and the planner "
+        f"{figures.mean_planner_calls:.1f}; deepest level of a solved one (k_max): {told(figures.k_max)}, "
+        f"by type {by_type}."
     )
-    yield f"Solved as claimed {figures.claimed_rate:.1%}, as the world judges {figures.judged_rate:.1%}."
+    yield (
+        f"Solved as claimed {figures.claimed_rate:.1%}, as the world judges {figures.judged_rate:.1%}; what the world "
+        "ended as solved before anybody claimed it counts in both."
+    )
     executor, planner = figures.executor_claims, figures.planner_claims
     yield (
         f"Executors said done {executor.done}, failed {executor.failed}, nothing {executor.none}; of what was taken "

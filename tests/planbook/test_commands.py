@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from planbook.demo import BUILDING, PLANNED, Demo
+from planbook.lanes import Hosting
 from planbook.run import Run
 from tests.command import ROOT, planbook, result
 from tests.shelf import write_shelf
@@ -119,3 +121,12 @@ def test_both_engines_give_the_same_run_and_it_replays(tmp_path: Path) -> None:
         assert result(planbook("replay", tmp_path / engine, "--json"))["by_sameness"]["same"] == 1
     assert steps[0] == steps[1]
     assert len(steps[0]) > 2
+
+
+def test_every_part_of_the_demo_finds_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    showing = Demo(None, Hosting(), as_json=True)
+    parts = (*PLANNED.items(), ("build", BUILDING))
+    for name, asked in parts:
+        folder = showing._folder(asked, name)
+        assert (folder.parent.name, folder.is_dir(), name in folder.name) == ("runs", True, True)

@@ -123,6 +123,6 @@ def test_the_command_prints_what_the_store_says(tmp_path: Path) -> None:
     finished = planbook(*command, "--model", f"{model}:boastful", "--out", tmp_path / "boastful")
     boastful = result(finished)
     assert (boastful["solved"], boastful["subtasks"]["audit"]["not_solved"]["done"]) == (0, 5)
-    assert "Solved as claimed 100.0%, as the world judges 0.0%." in finished.stderr
+    assert "Solved as claimed 100.0%, as the world judges 0.0%;" in finished.stderr
     again = planbook("run", "--resume", tmp_path / "deep", "--json")
     assert result(again)["subtasks"] == deep["subtasks"]
