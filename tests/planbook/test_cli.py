@@ -131,7 +131,7 @@ def test_check_lists_every_fault_with_its_line(tmp_path: Path) -> None:
         (("run", "--env", "toy", "--library", "manuals/toy"), 2, "toy/procedures/*.py"),
         (("run", "--env", "toy", "--out", "README.md"), 2, "cannot hold a run"),
         (("run", "--env", "alfworld", "--split", "valid_seen", "--seeds", "3"), 2, "seeds make generated games"),
-        (("run", "--env", "toy", "--planner", "code"), 2, "code: Field required"),
+        (("run", "--env", "toy", "--planner", "code"), 2, "code: this has to be given"),
         (("replay", "envs", "--env", "toy"), 2, "leave out --env"),
         (("run", "--resume", "envs", "--actions", "3", "--task", "x"), 2, "leave out"),
         (("run", "--env", "toy", "-o", "engine=fast"), 2, "options there are: none"),
