@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import Config
 from planbook.papers.differences import Difference
+from planbook.papers.ours import OurFigures
 from planbook.papers.played import models_asked
 from planbook.papers.published import ALL, Publication, Published, publication_of
 from planbook.papers.unlike import WITHOUT_A_MODEL, options_told, split_of, unlike
@@ -20,19 +21,9 @@ OBJECT = "object"
 """The parameter of a task that names what it is about."""
 
 
-class OurRow(BaseModel):
-    """Our row, in percent of all tasks that were asked for; ``spread`` is the standard deviation over the repeats."""
+class OurRow(OurFigures):
+    """Our row beside ADaPT's and DEPS'; ``k_max`` is a mean by task type."""
 
-    model_config = ConfigDict(frozen=True)
-
-    planner: str
-    models: tuple[str, ...]
-    split: str
-    tasks: int
-    repeats: int
-    overall: float
-    spread: float | None
-    by_type: dict[str, float]
     k_max: dict[str, float | None]
 
 

@@ -5,6 +5,7 @@ from pydantic import BaseModel, ConfigDict
 from planbook.config import Config
 from planbook.papers.differences import Difference, differences
 from planbook.papers.figures import Figures, Paper, Row, automanual
+from planbook.papers.ours import OurFigures
 from planbook.papers.played import Played, played
 from planbook.statistics import percent
 from planbook.summary import Summary
@@ -13,19 +14,9 @@ ABLATIONS = "ablations"
 ABLATED_PLANNER = "automanual"
 
 
-class Ours(BaseModel):
-    """Our row; percentages as in the paper, ``spread`` is the standard deviation over the repeats."""
+class Ours(OurFigures):
+    """Our row beside AutoManual's."""
 
-    model_config = ConfigDict(frozen=True)
-
-    planner: str
-    models: tuple[str, ...]
-    split: str
-    tasks: int
-    repeats: int
-    overall: float
-    spread: float | None
-    by_type: dict[str, float]
     error_steps: float | None
     without: tuple[str, ...]
     start: tuple[str, ...]
