@@ -90,6 +90,12 @@ class Environment(ABC):
     """Whether plans do well to stop in between and look (a page that shows its results only after an action)."""
     hands_on: ClassVar[Literal["last action", "state"]] = "last action"
     """What the executor of a sub-task is told of those done before it (ADaPT, appendix A)."""
+    answering: ClassVar[str] = ""
+    """The action that ends an episode with an answer (``stop``); empty where nothing has to be answered."""
+    restores: ClassVar[str] = ""
+    """What ``restore`` brings back and what it does not, in a sentence; empty where it brings back everything."""
+    all_milestones: ClassVar[tuple[str, ...]] = ()
+    """Everything that ``milestones`` can tell, where that is the same for every task."""
     parallel: ClassVar[bool] = True
     """Whether instances may work side by side in threads."""
     Options: ClassVar[type[BaseModel]] = NoOptions
@@ -188,6 +194,10 @@ class Environment(ABC):
         """What of the way to the goal has been reached, in order; for the host only."""
         return ()
 
+    def measures(self) -> Mapping[str, float]:
+        """Further figures of the episode as it stands, by name (a game's reward); for the host only."""
+        return {}
+
     def brief(self, observation: Observation, before: Observation) -> str:
         """An observation as feedback lists it, after the one before; the last is told in full where this is less."""
         return observation.text
@@ -211,8 +221,12 @@ class Environment(ABC):
         """A cheap copy of the current state, or None where the world has none."""
         return None
 
-    def _load(self, native: object) -> None:
-        """Return to a copy made by ``_save`` in the same episode."""
+    def _load(self, native: object) -> Observation | None:
+        """Return to a copy made by ``_save`` in the same episode.
+
+        Where things look otherwise now than they did then, what is to be seen; else None.
+        """
+        return None
 
     def reset(self, task: Task) -> Observation:
         """Begin the task from scratch; the history starts anew."""
@@ -245,15 +259,15 @@ class Environment(ABC):
         return Snapshot(self.task, tuple(self.history), self._last, self._save())
 
     def restore(self, snapshot: Snapshot) -> Observation:
-        """Go back to a snapshot and return its observation.
+        """Go back to a snapshot and return its observation, or what is to be seen there now (see ``restores``).
 
         Without a native copy the task is reset and its actions are walked again; raises Diverged if one of them is
         answered differently.
         """
         if snapshot.native is not None and self.task is not None and snapshot.task.id == self.task.id:
-            self._load(snapshot.native)
-            self.history, self._last = list(snapshot.history), snapshot.last
-            return snapshot.last
+            changed = self._load(snapshot.native)
+            self.history, self._last = list(snapshot.history), changed or snapshot.last
+            return self._last
         self.reset(snapshot.task)
         for number, (past, expected) in enumerate(snapshot.history, start=1):
             if (actual := self.act(past)) != expected:

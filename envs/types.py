@@ -55,13 +55,15 @@ class Observation:
     """What came back: the plan receives ``text`` only.
 
     ``accepted`` says whether the action took effect, ``terminated`` that the world's own episode ended with it,
-    ``truncated`` that the world cut the episode short (a time or step limit of the world itself).
+    ``truncated`` that the world cut the episode short (a time or step limit of the world itself), ``lasting`` that the
+    action changed what ``restore`` does not bring back (what a web server has stored).
     """
 
     text: str
     accepted: bool = True
     terminated: bool = False
     truncated: bool = False
+    lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

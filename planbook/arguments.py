@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -100,12 +100,14 @@ class Asked(BaseModel):
         """The models that were named. Raises BadArgument for two of one role."""
         return by_role(self.models)
 
-    def sampling_by_role(self) -> dict[str, Sampling]:
-        """The sampling that was asked for. Raises BadArgument."""
+    def sampling_by_role(self, usual: Mapping[str, JsonValue]) -> dict[str, Sampling]:
+        """The sampling that was asked for; for what was not, the usual of the method. Raises BadArgument."""
         asked: dict[str, dict[str, JsonValue]] = {}
         for name, value in _pairs(self.sampling, "--sampling").items():
             role, field = _of_role(name, ".")
             asked.setdefault(role, {})[field] = value
+        if usual:
+            asked[DEFAULT] = {**usual, **asked.get(DEFAULT, {})}
         everyone = asked.get(DEFAULT, {})
         merged = {role: {**everyone, **values} for role, values in asked.items()}
         return {
@@ -139,7 +141,7 @@ class Asked(BaseModel):
             after=self.after,
             rule_tokens=self.rule_tokens,
             models={role: _lasting_model(model) for role, model in self.models_by_role().items()},
-            sampling=self.sampling_by_role(),
+            sampling=self.sampling_by_role(method(planner).options.usual_sampling),
             without=tuple(sorted(set(self.without))),
         )
 

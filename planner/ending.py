@@ -1,6 +1,6 @@
 """How an episode stands: the world's verdict and what its cells gave, as one outcome."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from envs import Verdict
@@ -15,6 +15,7 @@ class Standing(NamedTuple):
 
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()
+    measures: Mapping[str, float] = {}
 
     @property
     def rank(self) -> tuple[bool, float, int]:
@@ -32,6 +33,7 @@ def ending_of(standing: Standing, feedbacks: Sequence[Feedback], actions: int, *
         actions=actions,
         error_steps=_errors(feedbacks),
         milestones=standing.milestones,
+        measures=standing.measures,
     )
 
 

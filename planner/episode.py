@@ -15,7 +15,7 @@ from planner.frames import Frame, Frames, Functions
 from planner.journal import Journal
 from planner.memory import Memory, NoMemory, Recall
 from planner.models.types import Message
-from planner.prompts import Prompt
+from planner.prompts import Question
 from planner.scope import Scope
 from planner.surface import plan_attributes, plan_functions
 from planner.thought import as_plan
@@ -112,7 +112,7 @@ class Episode:
         return Recall.model_validate(recalled)
 
     def ask(
-        self, role: str, prompt: Prompt, *, history: Sequence[Message] = (), draw: Draw = FIRST, **variables: object
+        self, role: str, prompt: Question, *, history: Sequence[Message] = (), draw: Draw = FIRST, **variables: object
     ) -> Answer[Plan]:
         """Ask a model for a plan. Raises NoPlan, after a cell of kind PARSE, if it gives none that can be used."""
         frame = self._innermost()
@@ -208,7 +208,8 @@ class Episode:
 
     def _standing(self) -> Standing:
         with _blaming_the_world():
-            now = Standing(self.world.verdict(), tuple(self.world.milestones()))
+            world = self.world
+            now = Standing(world.verdict(), tuple(world.milestones()), dict(world.measures()))
         return max(self._best, now, key=lambda standing: standing.rank)
 
     def ending(self) -> Ending:

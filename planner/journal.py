@@ -21,6 +21,9 @@ EventKind = Literal[
     "sitting",
     "subtask",
     "goal",
+    "plan",
+    "branch",
+    "node",
 ]
 Body = Mapping[str, JsonValue]
 

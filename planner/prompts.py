@@ -4,10 +4,22 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, meta
 
 _FENCE = re.compile(r"`{3,}")
+
+
+class Question(Protocol):
+    """What a model can be asked: a template, or anything else that has a name and makes a text of its variables."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the record."""
+
+    def render(self, **variables: object) -> str:
+        """The text."""
 
 
 class Prompt:

@@ -10,7 +10,7 @@ from planner.asking import FIRST, SILENT, Answer, Draw, Roles
 from planner.errors import ContextExceeded, JournalMismatch, UnusableReply
 from planner.journal import Body, EventKind, Journal, record, write
 from planner.models.types import Message, Reply
-from planner.prompts import Prompt, Prompts
+from planner.prompts import Prompts, Question
 from planner.templates import FOLDER
 
 PROMPTS = Prompts(FOLDER)
@@ -56,7 +56,7 @@ class Scope:
     def ask(
         self,
         role: str,
-        prompt: Prompt,
+        prompt: Question,
         *,
         read: Callable[[str], Read],
         history: Sequence[Message] = (),

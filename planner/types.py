@@ -1,5 +1,6 @@
 """What an episode leaves behind, from one step up to the whole trajectory."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -139,6 +140,8 @@ class Ending(Record):
     """Cells that ended in an error (AutoManual, table 3)."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda reached: not reached)
     """What was reached on the way, where the world tells; left out of records where it is nothing."""
+    measures: Mapping[str, float] = Field(default={}, exclude_if=lambda measured: not measured)
+    """Further figures of the world's own, likewise."""
 
 
 class Trajectory(Record):

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from envs.browser import chromium
+from envs.browser.devtools import Answer, Command
 from envs.errors import WorldBroken
-from envs.miniwob import chromium, keys
-from envs.miniwob.devtools import Answer, Command
+from envs.miniwob import keys
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 CORNER = (639.0, 479.0)

@@ -1,5 +1,6 @@
 """The world: tasks, actions and judgement of MiniWoB++."""
 
+import importlib.metadata
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -8,8 +9,9 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from envs.base import Environment, action, query
+from envs.browser import chromium
 from envs.errors import BadSelection, EpisodeEnded, WorldBroken
-from envs.miniwob import chromium, keys, task_types
+from envs.miniwob import keys, task_types
 from envs.miniwob.tab import Picture, Tab
 from envs.selection import chosen_split, chosen_types, in_turn
 from envs.types import Observation, Offered, Requirement, Selection, Task, Verdict
@@ -126,7 +128,8 @@ class Miniwob(Environment):
 
     def versions(self) -> Mapping[str, str]:
         """Browser, Selenium, MiniWoB++, and which sentences the pages use."""
-        return chromium.versions() | {"data_mode": "train", "paper_actions": str(not self.offer.queries).lower()}
+        pages = {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
+        return chromium.versions() | pages | {"paper_actions": str(not self.offer.queries).lower()}
 
     def close(self) -> None:
         """Close the tab; the browser stays for the others, until the process ends."""

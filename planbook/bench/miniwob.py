@@ -9,7 +9,8 @@ from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 
-from envs.miniwob import Miniwob, chromium, task_types
+from envs.browser import chromium
+from envs.miniwob import Miniwob, task_types
 from envs.types import Action, Selection
 from planbook.bench import Row
 

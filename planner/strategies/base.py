@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from envs import Environment
 from planner.asking import FIRST, Answer, Draw
@@ -33,6 +33,8 @@ class Options(BaseModel):
 
     usual_actions: ClassVar[int | None] = None
     """How many actions an episode has unless a run says otherwise; None is the world's number."""
+    usual_sampling: ClassVar[Mapping[str, JsonValue]] = {}
+    """How replies are drawn unless a run says otherwise, where that is not as everywhere."""
 
     def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
         """Those of a method's demonstrations that these options ask for."""

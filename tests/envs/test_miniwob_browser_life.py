@@ -12,15 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from envs.browser import chromium
+from envs.browser.watchdog import end_all, processes_naming
 from envs.errors import WorldBroken
-from envs.miniwob import Miniwob, chromium
-from envs.miniwob.watchdog import end_all, processes_naming
+from envs.miniwob import Miniwob
 from tests.browser import act, need_browser, start
 
 OWNER = """
 import sys
 from envs.types import Selection
-from envs.miniwob import Miniwob, chromium
+from envs.browser import chromium
+from envs.miniwob import Miniwob
 world = Miniwob()
 world.reset(Miniwob.tasks(Selection(ids=("click-test/1",)))[0])
 print(chromium.shared().profile, flush=True)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from envs import Selection
-from envs.miniwob import Miniwob, chromium
-from envs.miniwob.watchdog import processes_naming
+from envs.browser import chromium
+from envs.browser.watchdog import processes_naming
+from envs.miniwob import Miniwob
 from manuals import ProcedureLibrary
 from planbook.config import Config
 from planbook.lanes import Hosting

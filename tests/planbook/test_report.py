@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from envs.miniwob import chromium
+from envs.browser import chromium
 from planbook.errors import BadArgument, BadRun
 from planbook.printing import harmless
 from planbook.report import report_runs

@@ -14,8 +14,8 @@ from pathlib import Path
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 
+from envs.browser.devtools import Connection
 from envs.errors import MissingRequirement, WorldBroken
-from envs.miniwob.devtools import Connection
 from envs.types import Requirement
 
 REMEDY = (
@@ -72,7 +72,7 @@ def require() -> tuple[str, str]:
         missing = " and ".join(
             name for name, found in (("chromium", chromium), ("chromedriver", driver)) if found is None
         )
-        raise MissingRequirement(f"MiniWoB++ needs a browser, and {missing} is not there: {REMEDY}")
+        raise MissingRequirement(f"this world needs a browser, and {missing} is not there: {REMEDY}")
     return chromium, driver
 
 
@@ -191,6 +191,6 @@ def close_shared() -> None:
 
 
 def versions() -> dict[str, str]:
-    """What a run records: browser (if one has been started), Selenium and MiniWoB++."""
-    packages = {name: importlib.metadata.version(name) for name in ("selenium", "miniwob")}
-    return packages | ({"chromium": _shared.version} if _shared is not None else {})
+    """What a run records: Selenium, and the browser if one has been started."""
+    selenium = {"selenium": importlib.metadata.version("selenium")}
+    return selenium | ({"chromium": _shared.version} if _shared is not None else {})
