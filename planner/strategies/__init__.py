@@ -41,6 +41,7 @@ from planner.strategies.deps_baselines import (
 from planner.strategies.depth import DepthOptions
 from planner.strategies.executor import DEMONSTRATIONS, EXECUTOR
 from planner.strategies.pursuit import PursuitOptions
+from planner.strategies.random_choice import RandomOptions, random_choice
 
 _PURSUING = (PLANNER, CONTROLLER)
 _EXPLAINED = (PLANNER, EXPLAINER, CONTROLLER)
@@ -113,6 +114,7 @@ METHODS: Mapping[str, Method] = {
     ),
     "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
     "progprompt": Method(prog_prompt, Options, "one program with assertions", (PLANNER,), (ASSERTIONS,)),
+    "random": Method(random_choice, RandomOptions, "one action after another, by chance; no model"),
     "react": Method(react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
     "reflexion": Method(
         reflexion,
