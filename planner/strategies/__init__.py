@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from envs import Environment
 from planner.errors import UnknownStrategy
+from planner.graph import ROLE
 from planner.strategies.adapt import (
     PLANNING,
     PLANNING_DETAILED,
@@ -14,6 +15,7 @@ from planner.strategies.adapt import (
     adapt,
 )
 from planner.strategies.adapt_baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
+from planner.strategies.agentkit import AgentKitOptions, agentkit
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
 from planner.strategies.code import GivenCode, code_of, given_code, procedures
@@ -74,6 +76,7 @@ METHODS: Mapping[str, Method] = {
         (*DEMONSTRATIONS, PLANNING),
         {PLANNER: _deep},
     ),
+    "agentkit": Method(agentkit, AgentKitOptions, "a graph of prompts, gone through once a step (AgentKit)", (ROLE,)),
     "automanual": Method(automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,)),
     "chain-of-thought": Method(
         chain_of_thought,

@@ -24,6 +24,8 @@ LEARNT = ("discovered", "general", "unknown", "concrete_and_precise", "solid")
 """The questions to which a discovery must have the answer yes to be kept."""
 WANTED = ("unknown", "novel", "general", "relevant", "correct")
 """Likewise for what is missing."""
+REOPENING = ("unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed", "replan")
+"""The answers of the gate by which the subgoal does not simply stand."""
 ACTIONS = (
     *(f"move('{direction}')" for direction in ("west", "east", "north", "south")),
     "do()",
@@ -122,6 +124,12 @@ def note_action(finishing: Finishing) -> None:
     under = [entry for entry in steps(database) if "action" in entry and entry.get("skill") == database.get("skill.name")]
     due = under and under[-1]["step"] == now(database) - 1 and len(under) % FEEDBACK_EVERY == 0
     database.set("skill.due", "yes" if due else "no")
+
+
+def open_or_shut(finishing: Finishing) -> None:
+    """The gate: the subgoal stands, and planner and knowledge nodes are skipped, unless one of its answers is yes."""
+    answers = _mapping(finishing.answer)
+    finishing.database.set("replanned", "yes" if any(answers[name] == "yes" for name in REOPENING) else "no")
 
 
 def keep_allowed(finishing: Finishing) -> None:
