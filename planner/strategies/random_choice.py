@@ -42,11 +42,18 @@ NOTHING_LISTED = "it lists neither possible actions nor goals, and every action 
 
 
 def choices_in(world: Environment) -> Sequence[Action]:
-    """What can be done now if the world lists it; else the goals it knows; else the actions without free arguments."""
+    """Every action there is, where all their arguments have few values; else what the world lists as possible now.
+
+    Else the goals that it knows, where each is an action; else those of its actions that have no free argument.
+    """
+    every = [list(_ways(spec)) for spec in world.offer.actions.values()]
+    fixed = [action for ways in every for action in ways]
+    if all(every):
+        return fixed
     listed = world.possible_actions()
     if listed is None and world.goals.direct:
         listed = list(world.goals.known())
-    return listed or [action for spec in world.offer.actions.values() for action in _ways(spec)]
+    return listed or fixed
 
 
 def _ways(spec: ActionSpec) -> Iterator[Action]:

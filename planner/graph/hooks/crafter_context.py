@@ -44,8 +44,13 @@ def _stored(path: str) -> Callable[[Database], str]:
     return stored
 
 
+def _manual(database: Database) -> str:
+    """The world's own description, which tells how observations are read, and the graph's manual."""
+    return f"{database.get('world.about')}\n\n{database.get('manual')}"
+
+
 def _last(database: Database) -> str:
-    if not database.get("last.code"):
+    if not database.has("last.code"):
         return "Nothing was done yet."
     return f"{fenced(str(database.get('last.code')), 'python')}\n{database.get('last.feedback')}"
 
@@ -63,7 +68,7 @@ def plan_so_far(database: Database) -> str:
 
 
 PARTS: Mapping[str, Callable[[Database], str]] = {
-    "The manual": _stored("manual"),
+    "The manual": _manual,
     "The knowledge base (learnt in this game; as good as the manual)": _stored("knowledge"),
     "The list of unknown information": _stored("unknown"),
     "Feedback on the present skill": _stored("skill.feedback"),
