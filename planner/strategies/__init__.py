@@ -15,7 +15,7 @@ from planner.strategies.adapt import (
     adapt,
 )
 from planner.strategies.adapt_baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
-from planner.strategies.agentkit import AgentKitOptions, agentkit
+from planner.strategies.agentkit import AgentKitOptions, agentkit, roles_of
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
 from planner.strategies.code import GivenCode, code_of, given_code, procedures
@@ -76,7 +76,14 @@ METHODS: Mapping[str, Method] = {
         (*DEMONSTRATIONS, PLANNING),
         {PLANNER: _deep},
     ),
-    "agentkit": Method(agentkit, AgentKitOptions, "a graph of prompts, gone through once a step (AgentKit)", (ROLE,)),
+    "agentkit": Method(
+        agentkit,
+        AgentKitOptions,
+        "a graph of prompts, gone through once a step (AgentKit)",
+        (ROLE,),
+        sometimes={ROLE: lambda options, world: ROLE in roles_of(options, world.name)},
+        named=roles_of,
+    ),
     "automanual": Method(automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,)),
     "chain-of-thought": Method(
         chain_of_thought,

@@ -1,8 +1,8 @@
 """AgentKit: a graph of prompts, gone through once a step; the answer of one of its nodes is the step's plan code.
 
-What the graph's prompts find in the database: ``world`` (goal, about, surface, scene, observation, previous, state,
-knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, and most). What there
-is none of yet is not there: ``$db.last.code|Nothing was done yet.$``.
+The database of the graph holds, for its prompts, ``world`` (goal, about, surface, scene, observation, previous, state,
+knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, and most). What
+there is none of yet is not in it: ``$db.last.code|Nothing was done yet.$``.
 """
 
 from collections.abc import Collection
@@ -10,10 +10,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field, JsonValue
 
-from envs import Environment
 from planner.episode import Episode
 from planner.errors import BadGraphFile, UnusableReply
-from planner.graph import ROLE, Branch, Database, GraphFile, Node, read_graph, run_pass
+from planner.graph import ROLE, Database, GraphFile, Node, read_graph, run_pass
 from planner.scope import PROMPTS
 from planner.strategies.base import Options
 from planner.surface import surface
@@ -57,16 +56,18 @@ def graph_named(name: str) -> GraphFile:
     if name in shipped_graphs():
         return read_graph(GRAPHS / f"{name}.yaml")
     if not Path(name).is_file():
-        raise BadGraphFile(f"there is no graph {name}; name a YAML file, or one that ships: {', '.join(shipped_graphs())}")
+        raise BadGraphFile(
+            f"there is no graph {name}; name a YAML file, or one that ships: {', '.join(shipped_graphs())}"
+        )
     file = read_graph(Path(name))
     if file.code is None:
         raise BadGraphFile(f"{name}: no node writes plan code; say which one does with `code: NODE`")
     return file
 
 
-def roles_of(options: BaseModel, world: Environment) -> Collection[str]:
-    """The roles that the nodes of the graph name."""
-    file = AgentKitOptions.model_validate(options).graph_file(world.name)
+def roles_of(options: BaseModel, world: str) -> Collection[str]:
+    """The roles that the nodes of the graph ask. Raises BadGraphFile."""
+    file = AgentKitOptions.model_validate(options).graph_file(world)
     return {role for node in file.nodes for role in _roles(node)}
 
 

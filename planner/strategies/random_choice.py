@@ -38,7 +38,9 @@ def random_choice(episode: Episode, options: BaseModel) -> None:
             episode.run(call_of(dice.choice(choices)), source=SOURCE)
 
 
-NOTHING_LISTED = "it lists neither possible actions nor goals, and every action takes an argument that could be anything"
+NOTHING_LISTED = (
+    "it lists neither possible actions nor goals, and every action takes an argument that could be anything"
+)
 
 
 def choices_in(world: Environment) -> Sequence[Action]:

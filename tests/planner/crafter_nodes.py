@@ -1,5 +1,9 @@
 """What the nodes of the Crafter agent reply in tests, unless a test has one of them say something else."""
 
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
 from planner.graph.hooks.crafter import ACTIONS
 from tests.planner.nodes import Reply, code
 
@@ -13,7 +17,7 @@ OPEN_GATE = {
     "replan": "yes, the sketch is new",
 }
 SHUT_GATE = {**OPEN_GATE, "replan": "no"}
-PLAN = {
+PLAN: Mapping[str, JsonValue] = {
     "easy_to_reach": "the tree",
     "obstacles": "none",
     "risks": "none",
@@ -28,7 +32,7 @@ PLAN = {
 }
 
 
-def action_row(name: str) -> dict[str, str]:
+def action_row(name: str) -> JsonValue:
     """A line of the table of actions."""
     return {
         "requirements": "open ground",

@@ -1,4 +1,4 @@
-"""What the Crafter agent does beyond asking: what it checks in answers, and what it keeps of them (AgentKit, section 3).
+"""What the Crafter agent does beyond asking: its checks of answers, and what it keeps of them (AgentKit, section 3).
 
 What stands before its prompts is in ``crafter_context.py``.
 """
@@ -58,7 +58,7 @@ def three_challenges(answer: JsonValue, database: Database) -> JsonValue:
     if len(challenges) != CHALLENGES:
         raise AfterQueryError(f"name exactly {CHALLENGES} challenges; there are {len(challenges)}")
     rated = ("urgency", "convenience")
-    if any(not 1 <= each[name] <= 5 for each in challenges for name in rated):  # noqa: PLR2004
+    if any(not 1 <= each[name] <= 5 for each in challenges for name in rated):
         raise AfterQueryError("urgency and convenience are whole numbers from 1 to 5")
     return answer
 
@@ -121,7 +121,9 @@ def note_action(finishing: Finishing) -> None:
     came = "succeeded" if done["success"] == "yes" else f"failed: {done['causes_of_failure']}"
     told = f"{done['action']} x{done['repeats']}, aimed at {done['target']}, {came}"
     note(database, now(database) - 1, action=told)
-    under = [entry for entry in steps(database) if "action" in entry and entry.get("skill") == database.get("skill.name")]
+    under = [
+        entry for entry in steps(database) if "action" in entry and entry.get("skill") == database.get("skill.name")
+    ]
     due = under and under[-1]["step"] == now(database) - 1 and len(under) % FEEDBACK_EVERY == 0
     database.set("skill.due", "yes" if due else "no")
 

@@ -4,11 +4,12 @@ The manual comes first where it is shown, and what changes most comes last: serv
 they have seen before.
 """
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from planner.graph.database import Database
-from planner.graph.history import answers_told, now, steps, table
+from planner.graph.history import now, steps, table
 from planner.graph.hooking import Composing
 from planner.graph.lookups import told
 from planner.prompts import fenced
@@ -20,6 +21,9 @@ TOLD = {"observation": "Seen", "vitals": "Vitals", "plan": "Plan", "action": "Do
 IN_THE_HISTORY = frozenset({"s_obs", "s_vit", "s_action", "feed"})
 """Nodes that come before `reflect` only so that the history and the feedback are complete by then."""
 NOTHING = "nothing yet"
+REPEATED = "\nWhat is there now:\n"
+"""Where feedback begins to tell the last observation in full, which is shown by itself."""
+ACTION_TABLE = "obs_current_actions"
 
 
 def _history(database: Database) -> str:
@@ -45,14 +49,16 @@ def _stored(path: str) -> Callable[[Database], str]:
 
 
 def _manual(database: Database) -> str:
-    """The world's own description, which tells how observations are read, and the graph's manual."""
-    return f"{database.get('world.about')}\n\n{database.get('manual')}"
+    """The world's own description, which tells how observations are read, the task, and the graph's manual."""
+    about, goal, manual = (database.get(path) for path in ("world.about", "world.goal", "manual"))
+    return f"{about}\n\nYour task is to: {goal}.\n\n{manual}"
 
 
 def _last(database: Database) -> str:
     if not database.has("last.code"):
         return "Nothing was done yet."
-    return f"{fenced(str(database.get('last.code')), 'python')}\n{database.get('last.feedback')}"
+    came = str(database.get("last.feedback")).partition(REPEATED)[0]
+    return f"{fenced(str(database.get('last.code')), 'python')}\n{came}"
 
 
 def plan_so_far(database: Database) -> str:
@@ -82,6 +88,16 @@ PARTS: Mapping[str, Callable[[Database], str]] = {
 MANUAL, KNOWLEDGE, UNKNOWN, FEEDBACK, HISTORY, UNDER_SKILL, PLAN, BEFORE, LAST, NOW = PARTS
 
 
+def _answer(name: str, answer: Any) -> str:
+    """An answer in few words: it stands in many prompts."""
+    if name != ACTION_TABLE:
+        return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    return "\n".join(
+        f"- {action}: {'allowed' if row['allowed'] == 'yes' else 'not allowed'}, {row['why']}; target {row['target']}"
+        for action, row in answer.items()
+    )
+
+
 def _context(*parts: str, unsaid: Collection[str] = ()) -> Callable[[Composing], str]:
     """A compose hook: these parts in the order of PARTS, and the answers that the node waits for, but the unsaid."""
     shown = [part for part in PARTS if part in parts]
@@ -89,7 +105,7 @@ def _context(*parts: str, unsaid: Collection[str] = ()) -> Callable[[Composing],
     def compose(composing: Composing) -> str:
         sections = [f"# {part}\n\n{PARTS[part](composing.database).strip()}" for part in shown]
         names = [name for name in composing.node.after if name not in unsaid]
-        if said := answers_told(names, composing.answers):
+        if said := "\n\n".join(f"### {name}\n{_answer(name, composing.answers[name])}" for name in names):
             sections.append(f"# Answers so far\n\n{said}")
         return "\n\n".join([*sections, "# Question"])
 
