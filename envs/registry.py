@@ -17,6 +17,7 @@ SHIPPED: Mapping[str, str] = {
     "crafter": "envs.crafter:Crafter",
     "minecraft": "envs.minecraft:Minecraft",
     "miniwob": "envs.miniwob:Miniwob",
+    "shopping": "envs.shopping:Shopping",
     "tabletop": "envs.tabletop:Tabletop",
     "textcraft": "envs.textcraft:Textcraft",
     "toy": "envs.toy:Toy",
