@@ -12,7 +12,9 @@ from sandbox import Sandbox
 
 TASKS = {
     "alfworld": "generated/pick_and_place/0",
+    "crafter": "survive/0",
     "minecraft": "MT1/chest/0",
+    "shopping": "test/0",
     "tabletop": "put_block_in_bowl/0",
     "textcraft": "test/17",
     "toy": "fetch/0",

@@ -14,6 +14,7 @@ from planner.graph.calls import calls_in
 from planner.graph.database import Database
 from planner.graph.history import note, now, steps
 from planner.graph.hooking import AfterQueryError, Finishing
+from planner.graph.hooks.crafter_context import plan_stands
 from planner.surface import AGENT
 
 FEEDBACK_EVERY = 3
@@ -187,11 +188,13 @@ def keep_unknown(finishing: Finishing) -> None:
 
 
 def keep_plan(finishing: Finishing) -> None:
-    """The actor's plan, with the step at which it was first made: one that is kept does not grow younger."""
+    """The actor's plan, with the step at which it was first made: one that is kept does not grow younger.
+
+    One that has expired cannot be kept: what is said to be the same plan is a new one.
+    """
     database, plan = finishing.database, dict(_mapping(finishing.answer))
-    before = _mapping(database.get("action_summary"))
-    kept = plan.pop("kept") == "yes" and "since" in before
-    since = before["since"] if kept else now(database)
+    kept = plan.pop("kept") == "yes" and plan_stands(database)
+    since = _mapping(database.get("action_summary"))["since"] if kept else now(database)
     database.set("action_summary", {**plan, "since": since})
 
 
@@ -205,7 +208,7 @@ def _is_nothing(text: str) -> bool:
 
 def _plain(name: str) -> str:
     """A name without what writers of it add or leave out."""
-    return re.sub(r"[^a-z_]", "", name.casefold().removeprefix(f"{AGENT}."))
+    return re.sub(r"[^a-z0-9]", "", name.casefold().removeprefix(f"{AGENT}."))
 
 
 def _mapping(value: JsonValue) -> Mapping[str, Any]:

@@ -61,16 +61,21 @@ def _last(database: Database) -> str:
     return f"{fenced(str(database.get('last.code')), 'python')}\n{came}"
 
 
-def plan_so_far(database: Database) -> str:
+def plan_stands(database: Database) -> bool:
+    """Whether the actor has a plan that has not expired."""
+    plan: Any = database.get("action_summary")
+    return bool(plan) and now(database) - plan["since"] < plan["expires_after"]
+
+
+def _plan_so_far(database: Database) -> str:
     """The actor's plan with its age; that it has expired, if it has."""
     plan: Any = database.get("action_summary")
     if not plan:
         return "There is none: write a new one."
-    age = now(database) - plan["since"]
-    if age >= plan["expires_after"]:
+    if not plan_stands(database):
         return f"There is none: the last one was to end after {plan['expires_after']} steps, and has. Write a new one."
     lasting = {name: value for name, value in plan.items() if name != "since"}
-    return f"{told(lasting)}\nIt was made {age} steps ago."
+    return f"{told(lasting)}\nIt was made {now(database) - plan['since']} steps ago."
 
 
 PARTS: Mapping[str, Callable[[Database], str]] = {
@@ -80,7 +85,7 @@ PARTS: Mapping[str, Callable[[Database], str]] = {
     "Feedback on the present skill": _stored("skill.feedback"),
     "The history": _history,
     "The steps under this skill": _skill_history,
-    "The plan so far": plan_so_far,
+    "The plan so far": _plan_so_far,
     "What was to be seen one step before": _stored("world.previous"),
     "The last step, and what came of it": _last,
     "What is to be seen now": _stored("world.observation"),
