@@ -1,7 +1,7 @@
 """AgentKit: a graph of prompts, gone through once a step; the answer of one of its nodes is the step's plan code.
 
 The database of the graph holds, for its prompts, ``world`` (goal, about, surface, scene, observation, previous, state,
-knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, and most). What
+knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, nth, from 1, and most). What
 there is none of yet is not in it: ``$db.last.code|Nothing was done yet.$``.
 """
 
@@ -83,7 +83,7 @@ def agentkit(episode: Episode, options: BaseModel) -> None:
     graph, database = file.graph(), file.database()
     steps, idle = chosen.steps or file.steps or max(1, episode.terms.actions), 0
     for number in range(steps):
-        database.set("step", {"number": number, "most": steps})
+        database.set("step", {"number": number, "nth": number + 1, "most": steps})
         _look(episode, database)
         with episode.frame("step", helpers=episode.recall().helpers, task=_told_task(episode)) as frame:
             try:

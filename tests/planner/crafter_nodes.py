@@ -1,8 +1,7 @@
 """What the nodes of the Crafter agent reply in tests, unless a test has one of them say something else."""
 
 from collections.abc import Mapping
-
-from pydantic import JsonValue
+from typing import Any
 
 from planner.graph.hooks.crafter import ACTIONS
 from tests.planner.nodes import Reply, code
@@ -17,7 +16,7 @@ OPEN_GATE = {
     "replan": "yes, the sketch is new",
 }
 SHUT_GATE = {**OPEN_GATE, "replan": "no"}
-PLAN: Mapping[str, JsonValue] = {
+PLAN: Mapping[str, Any] = {
     "easy_to_reach": "the tree",
     "obstacles": "none",
     "risks": "none",
@@ -32,7 +31,7 @@ PLAN: Mapping[str, JsonValue] = {
 }
 
 
-def action_row(name: str) -> JsonValue:
+def action_row(name: str) -> Mapping[str, str]:
     """A line of the table of actions."""
     return {
         "requirements": "open ground",

@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pydantic import JsonValue
-
 from envs import Selection, Task, load_world
 from planner import METHODS, Ending, Episode, Journal, MemoryJournal, Terms, play
 from planner.asking import Roles
@@ -14,7 +12,7 @@ from planner.models import Message, Model, Sampling, ScriptedModel
 from planner.models.requests import label
 from sandbox import Sandbox
 
-Reply = str | Mapping[str, JsonValue] | Sequence[JsonValue] | Callable[[int], Any]
+Reply = str | Mapping[str, Any] | Sequence[Any] | Callable[[int], Any]
 """A text, what stands as JSON, or either by how often the node was asked before."""
 
 

@@ -117,7 +117,8 @@ def test_what_the_last_code_came_to_is_in_the_next_pass(sandbox: Sandbox, graph:
         FeedbackKind.DONE,
     ]
     first, second, third = nodes.questions("act")
-    assert first.startswith("### plan") and "Step 0 of 60: open boxes. Last: none" in first
+    assert first.startswith("### plan")
+    assert "Step 0 of 60: open boxes. Last: none" in first
     assert "The code was not run. Mend this first" in second
     assert "You open box_1" in third
 

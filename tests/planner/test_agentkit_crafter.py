@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,16 @@ def game(sandbox: Sandbox, steps: int, **replies: Reply) -> tuple[Nodes, list[Co
     return nodes, asked, journal
 
 
+def tokens_of(journal: MemoryJournal, step: int) -> int:
+    """All tokens of a step."""
+    usages: list[Any] = [
+        body["reply"]["usage"]
+        for (scope, kind, _), body in journal.events.items()
+        if kind == "ask" and f"/step/{step}/" in scope and isinstance(body["reply"], dict)
+    ]
+    return sum(usage["prompt"] + usage["completion"] for usage in usages)
+
+
 def last(nodes: Nodes, node: str) -> str:
     return nodes.questions(node)[-1]
 
@@ -58,14 +69,7 @@ def test_while_the_subgoal_stands_planner_and_knowledge_are_skipped(sandbox: San
     assert asked[1].keys() == every - GATED - {"feed"}
     assert asked[2].keys() == every - {"feed"}, "an open gate asks everything"
     assert asked[2].total() - asked[1].total() == len(GATED)
-    tokens = [
-        sum(
-            body["reply"]["usage"]["prompt"] + body["reply"]["usage"]["completion"]  # type: ignore[index, call-overload]
-            for (scope, kind, _), body in journal.events.items()
-            if kind == "ask" and f"/step/{step}/" in scope
-        )
-        for step in (1, 2)
-    ]
+    tokens = [tokens_of(journal, step) for step in (1, 2)]
     assert tokens[0] < 0.72 * tokens[1]
 
 
@@ -222,15 +226,16 @@ def test_a_plan_that_is_not_kept_is_new(sandbox: Sandbox) -> None:
 
 def test_the_actor_weighs_what_is_allowed(sandbox: Sandbox) -> None:
     table = {name: {**action_row(name), "allowed": "yes" if name == "do()" else "no"} for name in ACTIONS}
-    weighed = {"also_tracked": [], "table": []}
-    reply = REPLIES["actor_reflect"]
-    assert isinstance(reply, dict)
-    row = reply["actions"]["move('north')"]  # type: ignore[call-overload, index]
+    row = dict.fromkeys(("where", "in_time", "in_space", "risk", "benefit"), "none")
     nodes, _, _ = game(
         sandbox,
         1,
         obs_current_actions=table,
-        actor_reflect=lambda number: {**weighed, "actions": {["sleep()", "agent.do()"][number]: row}},
+        actor_reflect=lambda number: {
+            "also_tracked": [],
+            "table": [],
+            "actions": {["sleep()", "agent.do()"][number]: row},
+        },
     )
     assert "not sleep()" in nodes.questions("actor_reflect")[1]
 
