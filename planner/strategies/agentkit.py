@@ -1,8 +1,8 @@
 """AgentKit: a graph of prompts, gone through once a step; the answer of one of its nodes is the step's plan code.
 
 The database of the graph holds, for its prompts, ``world`` (goal, about, surface, scene, observation, previous, state,
-knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, nth, from 1, and most). What
-there is none of yet is not in it: ``$db.last.code|Nothing was done yet.$``.
+knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, nth, from 1, and
+most). What there is none of yet is not in it: ``$db.last.code|Nothing was done yet.$``.
 """
 
 from collections.abc import Collection
