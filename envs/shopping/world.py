@@ -32,13 +32,14 @@ class Shopping(Environment):
 
     name = "shopping"
     about = (
-        "A shop on the web: the agent searches by words, looks at products, and buys the one that the task describes: "
-        "of that kind, with those attributes and options, below that price. Every action returns the page that it leads "
-        "to; what can be clicked stands in square brackets, and the search box is on the search page only. A search "
-        "gives up to 50 products, page by page; a product's own page has its options, which are chosen by clicking "
-        "their values, and leads to its description, features, reviews and attributes. A price range means that the "
-        "price depends on the options; what is not chosen comes as it is listed first. An action that cannot be done "
-        "changes nothing, and its observation begins with 'Nothing happens: '; buying ends the episode."
+        "A shop on the web: the agent searches by words, looks at products, and buys the one that the task "
+        "describes: of that kind, with those attributes and options, below that price. Every action returns the "
+        "page that it leads to; what can be clicked stands in square brackets, and the search box is on the "
+        "search page only. A search gives up to 50 products, page by page; a product's own page has its options, "
+        "which are chosen by clicking their values, and leads to its description, features, reviews and "
+        "attributes. A price range means that the price depends on the options; what is not chosen comes as it is "
+        "listed first. An action that cannot be done changes nothing, and its observation begins with 'Nothing "
+        "happens: '; buying ends the episode."
     )
     types = selecting.TYPES
     splits = tuple(selecting.SPLITS)
