@@ -16,6 +16,7 @@ SHIPPED: Mapping[str, str] = {
     "alfworld": "envs.alfworld:Alfworld",
     "minecraft": "envs.minecraft:Minecraft",
     "miniwob": "envs.miniwob:Miniwob",
+    "shopping": "envs.shopping:Shopping",
     "tabletop": "envs.tabletop:Tabletop",
     "textcraft": "envs.textcraft:Textcraft",
     "toy": "envs.toy:Toy",
