@@ -115,12 +115,9 @@ class Counsel:
         shown = {"before": self._short(before), "code": code, "after": self._short(after)}
         subtask = self.parts[before.subtask]
         try:
-            judged: Judgement = self._ask(
-                EVALUATOR, question, read, **self._situation(before), **shown, subtask=subtask
-            )
+            return self._ask(EVALUATOR, question, read, **self._situation(before), **shown, subtask=subtask)
         except UnusableReply:
             return UNJUDGED
-        return judged
 
     def _holds(self, question: str, state: State, **told: object) -> bool:
         try:

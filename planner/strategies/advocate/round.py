@@ -79,6 +79,7 @@ class Round:
 
     def carry_out(self, state: State, branch: Branch) -> State | None:
         """Run a branch's code at its moment, as it fits what is there now; None where that failed."""
+        self._unless_idle()
         code = branch.code if state.page == state.first_page else self.counsel.mapped(branch.code, state)
         if branch not in self.tree.tried:
             self.tree.tried.append(branch)
@@ -88,7 +89,6 @@ class Round:
             return None
         branch.mapped = "" if code == branch.code else code
         begun = len(self._episode.steps)
-        self._unless_idle()
         try:
             feedback = self._run(branch, code)
         except EpisodeOver as over:

@@ -44,5 +44,5 @@ def play_rounds(
 
 
 def _answered(episode: Episode) -> bool:
-    """Whether the last action was to give an answer."""
-    return bool(episode.steps) and episode.steps[-1].action.name == episode.world.answering
+    """Whether the world's episode ended in an answer."""
+    return episode.world.ended and episode.steps[-1].action.name == episode.world.answering
