@@ -71,6 +71,7 @@ class Counsellors:
         self._given: Counter[str] = Counter()
         self.asked: list[tuple[str, str, str, Sampling]] = []
         """Role, question, its last message, and how the reply was drawn."""
+        self.conversations: list[Sequence[Message]] = []
 
     @property
     def questions(self) -> list[str]:
@@ -87,6 +88,7 @@ class Counsellors:
         def answer(messages: Sequence[Message], sampling: Sampling) -> str:
             name, prompt = question(messages), messages[-1].content
             self.asked.append((role, name, prompt, sampling))
+            self.conversations.append(messages)
             return self.say(name, prompt)
 
         return ScriptedModel(answer, name=f"the {role}'s")

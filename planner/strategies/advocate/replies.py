@@ -11,8 +11,11 @@ MOST_PARTS = 30
 NONE = "NONE"
 BEST = 10
 """The greatest value that an evaluator gives."""
-_MARKS = "#>*_` \t"
-_PART = re.compile(r"(\d{1,3})[.):]\s+(.+)")
+_MARKS = "*_` \t"
+_BULLETS = f"#>-{_MARKS}"
+"""What a line may begin with."""
+_END = f".!{_MARKS}"
+_PART = re.compile(r"(\d{1,3})[.):][*_]*\s+(.+)")
 
 
 class Outline(NamedTuple):
@@ -34,7 +37,7 @@ def read_outline(text: str) -> Outline:
     """The last numbered list of a reply, and what stands before it."""
     lines, parts, begun = text.splitlines(), list[str](), 0
     for number, line in enumerate(lines):
-        found = _PART.match(line.strip(_MARKS))
+        found = _PART.match(line.lstrip(_BULLETS))
         if found and int(found[1]) == 1:
             parts, begun = [], number
         if found and int(found[1]) == len(parts) + 1:
@@ -52,7 +55,7 @@ def read_outline(text: str) -> Outline:
 
 def read_other(text: str) -> Plan | None:
     """Other code, or None where there is nothing else to do."""
-    return None if text.strip(f"{_MARKS}.\n").upper() == NONE else as_plan(text)
+    return None if text.strip(f"{_END}\n").upper() == NONE else as_plan(text)
 
 
 def read_verdict(text: str) -> bool:
@@ -67,7 +70,7 @@ def read_alignment(text: str) -> Judgement:
 
 def read_value(text: str) -> Judgement:
     """What was done, and how far it brings the task."""
-    said = _line(text, "Value").removesuffix(f"/{BEST}").rstrip(" .")
+    said = _line(text, "Value").rstrip(_END).removesuffix(f"/{BEST}")
     if not said.isdecimal() or int(said) > BEST:
         raise ValueError(f"the value is {said!r}; write 'Value: ' and a whole number from 0 to {BEST}")
     return Judgement(_line(text, "Did"), _line(text, "Why"), int(said) / BEST)
@@ -76,7 +79,7 @@ def read_value(text: str) -> Judgement:
 def read_answer(text: str) -> str:
     """The answer to the task: all that follows ``Answer:``."""
     for number, line in enumerate(lines := text.splitlines()):
-        name, colon, rest = line.strip(_MARKS).partition(":")
+        name, colon, rest = line.lstrip(_BULLETS).partition(":")
         if colon and name.strip(_MARKS).lower() == "answer":
             if answer := "\n".join([rest, *lines[number + 1 :]]).strip(_MARKS + "\n"):
                 return answer
@@ -95,13 +98,13 @@ def _line(text: str, name: str) -> str:
 
 def _named(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
-        name, colon, rest = line.strip(_MARKS).partition(":")
+        name, colon, rest = line.lstrip(_BULLETS).partition(":")
         if colon:
             yield name.strip(_MARKS).lower(), rest.strip(_MARKS)
 
 
 def _yes(said: str) -> bool:
-    word = said.rstrip(" .!").upper()
+    word = said.rstrip(_END).upper()
     if word not in ("YES", "NO"):
         raise ValueError(f"the verdict is {said!r}; write 'Verdict: YES' or 'Verdict: NO', and nothing behind it")
     return word == "YES"
