@@ -81,7 +81,7 @@ class Counsel:
     def mapped(self, code: str, state: State) -> str | None:
         """Code as it fits what is there now; None where what it works on is gone (section 3.3.2)."""
         try:
-            found = self._ask(PLANNER, "map", read_other, code=code, then=state.first_page, now=state.page)
+            found = self._ask(PLANNER, "map", read_other, code=code, then=state.written_for, now=state.page)
         except UnusableReply:
             return code
         return found.code if found else None

@@ -80,7 +80,7 @@ class Round:
     def carry_out(self, state: State, branch: Branch) -> State | None:
         """Run a branch's code at its moment, as it fits what is there now; None where that failed."""
         self._unless_idle()
-        code = branch.code if state.page == state.first_page else self.counsel.mapped(branch.code, state)
+        code = branch.code if state.page == state.written_for else self.counsel.mapped(branch.code, state)
         if branch not in self.tree.tried:
             self.tree.tried.append(branch)
             branch.cell = None if code is None else self._frame.cells

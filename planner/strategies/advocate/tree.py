@@ -46,8 +46,8 @@ class Branch:
 class State:
     """A moment of a round that was found good; ``depth`` branches led to it.
 
-    ``page`` is what the world shows, ``first_page`` what it showed when this was first reached: code was written for
-    that. ``seen`` is what prompts tell: the page and what led to it.
+    ``page`` is what the world shows, ``written_for`` what it showed when the ideas for this moment were had.
+    ``seen`` is what prompts tell: the page and what led to it.
     """
 
     page: str
@@ -56,10 +56,7 @@ class State:
     branch: Branch | None = None
     depth: int = 0
     mark: Mark | None = None
-    first_page: str = ""
-
-    def __post_init__(self) -> None:
-        self.first_page = self.page
+    written_for: str = ""
 
     def looks(self, page: str, seen: str) -> None:
         """Come back to, it looks like this."""
@@ -76,7 +73,8 @@ class Tree:
         self.path: list[Branch] = []
 
     def grow(self, state: State, subtask: str, idea: int, code: str, thought: Thought) -> Branch:
-        """A new idea for a moment."""
+        """A new idea for a moment as it looks now."""
+        state.written_for = state.page
         parent = state.branch.number if state.branch else None
         self.branches.append(Branch(len(self.branches), parent, subtask, idea, code, thought=thought))
         return self.branches[-1]
