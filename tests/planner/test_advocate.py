@@ -338,13 +338,13 @@ def test_its_roles_figures_and_draws_are_those_of_the_paper(sandbox: Sandbox) ->
     assert method.options.usual_actions == 30
     assert method.options.usual_sampling == {"temperature": 1.0, "max_tokens": 512}
     assert method.roles == ("planner", "evaluator", "summarizer")
-    for given, asked in ((12_000, True), (None, False)):
+    for given, asked in ((8_000, True), (None, False)):
         options = method.options.model_validate({"summarise_above": given})
         assert method.asks("summarizer", options, Traced()) is asked
     assert method.options().model_dump() == {
         "rounds": 7,
         "whole_subtasks": True,
-        "summarise_above": 12_000,
+        "summarise_above": 8_000,
         "until_solved": False,
         "remedies": 2,
     }

@@ -25,7 +25,7 @@ class AdvocateOptions(Options):
         "as in the paper.",
     )
     summarise_above: int | None = Field(
-        default=12_000,
+        default=8_000,
         ge=200,
         description="What there is to be seen is summarised first if it has more characters than this, but for "
         "those who act on it or answer from it; null never asks the summarizer.",
