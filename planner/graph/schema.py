@@ -169,7 +169,8 @@ def _validated(model: type[Sheet], value: Any, where: Where, tree: Tree, faults:
 def _rest(model: type[Sheet], value: Mapping[str, Any], lost: set[str | int]) -> Sheet:
     """What is left without the keys that have faults; of what is lost, nothing more can be said."""
     kept = {key: each for key, each in value.items() if key not in lost}
-    return model.model_validate({**kept, **{key: each for key, each in _STAND_INS.items() if key in lost}})
+    stand_ins = {key: _STAND_INS[key] for key in _keys(model) if key in lost and key in _STAND_INS}
+    return model.model_validate({**kept, **stand_ins})
 
 
 def _said(error: Mapping[str, Any], model: type[BaseModel], where: Where) -> str:
