@@ -63,6 +63,7 @@ def svg(file: GraphFile) -> str:
     tops, bottoms = _levels(shown, boxes)
     indent = MARGIN + LETTER * len(str(len(shown.layers)))
     width, height = max(layout.width + indent + 2 * MARGIN, 360.0), bottoms[-1] + MARGIN
+    faint_first = sorted(shown.arrows, key=lambda each: not each.implied)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img">',
@@ -74,7 +75,7 @@ def svg(file: GraphFile) -> str:
             for number, (top, bottom) in enumerate(zip(tops, bottoms, strict=True), 1)
         ),
         f'<g transform="translate({indent + MARGIN:.1f} 0)">',
-        *(_arrow(arrow, layout, tops, bottoms) for arrow in sorted(shown.arrows, key=lambda each: not each.implied)),
+        *(_arrow(arrow, layout, tops, bottoms, boxes) for arrow in faint_first),
         *(_box(boxes[name], layout.places[name], widths[name], tops[level], bottoms[level])
           for level, layer in enumerate(shown.layers) for name in layer),
         *(_label(arrow, layout, tops, bottoms) for arrow in shown.arrows if arrow.label),
@@ -118,14 +119,19 @@ def _box(box: Box, middle: float, width: float, top: float, bottom: float) -> st
     )
 
 
-def _arrow(arrow: Arrow, layout: Layout, tops: list[float], bottoms: list[float]) -> str:
+def _arrow(arrow: Arrow, layout: Layout, tops: list[float], bottoms: list[float], boxes: Mapping[str, Box]) -> str:
     """Straight through the layers that it passes, and curved between them."""
     route = layout.routes[arrow.source, arrow.target]
-    path = f"M{route[0][1]:.1f} {bottoms[route[0][0]]:.1f}"
+    begin, end = (
+        (tops[level] + bottoms[level] + side * _height(boxes[name])) / 2
+        for (level, _), name, side in ((route[0], arrow.source, 1), (route[-1], arrow.target, -1))
+    )
+    path = f"M{route[0][1]:.1f} {begin:.1f}"
     for (level, here), (_, there) in pairwise(route):
         upper, lower = bottoms[level], tops[level + 1]
         half = (upper + lower) / 2
         path += f"V{upper:.1f}C{here:.1f} {half:.1f} {there:.1f} {half:.1f} {there:.1f} {lower:.1f}"
+    path += f"V{end:.1f}"
     head = "warm" if arrow.kind == "branch" else "faint" if arrow.implied else "plain"
     kind = f"{arrow.kind} implied" if arrow.implied else arrow.kind
     return f'<path class="{kind}" d="{path}" marker-end="url(#{head})"/>'

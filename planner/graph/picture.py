@@ -7,6 +7,7 @@ from typing import Literal
 from planner.graph.file import GraphFile
 from planner.graph.graph import Edge, Graph
 from planner.graph.node import ROLE, Branch, Node
+from planner.graph.shape import LIST, Shape
 
 BoxKind = Literal["node", "code", "branch", "loop"]
 ArrowKind = Literal["told", "order", "branch"]
@@ -55,7 +56,9 @@ def picture(file: GraphFile) -> Picture:
     for node in list(graph.nodes.values()):
         for branch in node.branches:
             _lead(graph, node, branch.nodes, branch.before)
-            labels |= {(node.name, inner.name): _if(branch) for inner in branch.nodes}
+            labels |= {
+                (node.name, inner.name): _if(branch) for inner in branch.nodes
+            }  # those without an edge go unused
         if node.loop:
             _lead(graph, node, (node.loop.node,), node.loop.before)
             labels[node.name, node.loop.node.name] = f"for each {node.loop.name} of {node.loop.items}"
@@ -75,8 +78,10 @@ def _with_inner(node: Node) -> Iterator[tuple[Node, BoxKind]]:
 def _lead(graph: Graph, node: Node, inner: tuple[Node, ...], before: tuple[str, ...]) -> None:
     """The edges of a branch or a loop, from the node that has it and to those that wait for it."""
     awaited = {name for each in inner for name in (*each.after, *each.needs)}
+    names = {each.name for each in inner}
     for each in inner:
-        graph.add_edge(node.name, each.name, told=False)
+        if names.isdisjoint((*each.after, *each.needs)):
+            graph.add_edge(node.name, each.name, told=False)
         for name in before if each.name not in awaited else ():
             graph.add_edge(each.name, name)
 
@@ -110,7 +115,7 @@ def _box(node: Node, kind: BoxKind) -> Box:
 def _about(node: Node) -> Iterator[str]:
     """What is said of a node in its box."""
     if node.expect.kind != "text":
-        yield node.expect.sketch() if node.expect.is_json else ", ".join(node.expect.choices) or node.expect.kind
+        yield _form(node.expect)
     if node.when:
         yield f"if {node.when}"
     if node.every > 1:
@@ -122,6 +127,12 @@ def _about(node: Node) -> Iterator[str]:
     hooks = [name for name in (node.compose, node.check, node.finish) if name]
     if hooks:
         yield f"runs {', '.join(hooks)}"
+
+
+def _form(shape: Shape) -> str:
+    if shape.kind == LIST and shape.inner:
+        return f"a list: {_form(shape.inner)}"
+    return ", ".join(shape.choices or shape.fields) or shape.kind
 
 
 def _if(branch: Branch) -> str:
