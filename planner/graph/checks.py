@@ -21,9 +21,9 @@ RESERVED = (DATABASE, ANSWER, "any", "all", "not")
 Found = tuple[Where, str]
 
 
-def faults_of(sheet: GraphSheet, placed: list[Placed], tree: Tree, folder: Path) -> Iterator[Fault]:
-    """Every fault of a file whose parts fit the schema one by one."""
-    known = Known(sheet, placed)
+def faults_of(sheet: GraphSheet, placed: list[Placed], tree: Tree, folder: Path, *, sure: bool) -> Iterator[Fault]:
+    """Every fault of a file that the schema does not show; not ``sure`` where parts of the file were no use."""
+    known = Known(sheet, placed, sure=sure)
     found: list[Found] = [*_whole(sheet, placed, tree), *_stores(placed, known)]
     for each in placed:
         found += [*_names(each), *_edges(each, known), *_texts(each, known), *_conditions(each, known)]
@@ -33,7 +33,7 @@ def faults_of(sheet: GraphSheet, placed: list[Placed], tree: Tree, folder: Path)
 
 
 def _whole(sheet: GraphSheet, placed: list[Placed], tree: Tree) -> Iterator[Found]:
-    written = tree.value.get("nodes", {})
+    written = tree.value.get("nodes") or {}
     if sheet.code is not None and sheet.code not in written:
         yield ("code",), f"there is no node {sheet.code}{nearest(sheet.code, written)}"
     names: dict[str, Where] = {}
@@ -61,8 +61,8 @@ def _cycles(placed: list[Placed]) -> Iterator[Found]:
             for name in branch.before:
                 for node in branch.nodes:
                     graph.add_edge(node.name, name)
-    if any(not there.issuperset(edge[:2]) for edge in graph.edges()):
-        return  # told already, or part of what cannot be read
+    for missing in {name for edge in graph.edges() for name in edge[:2]} - there:
+        graph.add_node(Node(missing, ""))  # told elsewhere
     try:
         graph.layers()
     except GraphError as error:

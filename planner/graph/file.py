@@ -82,7 +82,7 @@ def _examined(text: str, path: Path) -> tuple[list[Fault], GraphSheet | None, li
         return faults, None, []
     sheet, placed = read_sheet(tree, faults)
     if sheet is not None:
-        faults += faults_of(sheet, placed, tree, path.parent)
+        faults += faults_of(sheet, placed, tree, path.parent, sure=not faults)
     return sorted(set(faults)), sheet, placed
 
 

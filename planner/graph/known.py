@@ -25,8 +25,9 @@ class Place(NamedTuple):
 class Known:
     """Read once from all nodes of a file."""
 
-    def __init__(self, sheet: GraphSheet, placed: list[Placed]) -> None:
-        self._sheet, self._placed = sheet, placed
+    def __init__(self, sheet: GraphSheet, placed: list[Placed], *, sure: bool) -> None:
+        """Not ``sure``: what cannot be found may be in a part of the file that could not be read."""
+        self._sure, self._placed = sure, placed
         self._by_name = {each.node.name: each for each in placed}
         self._initial = {**sheet.database, **sheet.told()}
         self._set = {
@@ -77,6 +78,8 @@ class Known:
                     else (f"what is stored at {beginning} is {self._set[beginning].sketch()}")
                 )
         alike = nearest(path, paths)
+        if not self._sure and alike == ".":
+            return ""
         return f"nothing sets {path}{alike} Store it, or give it a value in `database:` or a line in `inputs:`"
 
     def in_the_way(self, path: str) -> str:

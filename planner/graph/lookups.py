@@ -81,10 +81,10 @@ def paths_of(value: JsonValue, before: str = "") -> list[str]:
     return found
 
 
-def nearest(name: str, known: Iterable[str], *, quote: str = '"') -> str:
-    """``; did you mean "plan"?`` where something known is alike, else nothing."""
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence: ``; did you mean "plan"?`` where something known is alike, else a full stop."""
     alike = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {quote}{alike[0]}{quote}?" if alike else ""
+    return f'; did you mean "{alike[0]}"?' if alike else "."
 
 
 def checked_path(path: str) -> str:

@@ -115,7 +115,10 @@ class Placed(NamedTuple):
 
 
 def read_sheet(tree: Tree, faults: list[Fault]) -> tuple[GraphSheet | None, list[Placed]]:
-    """The file's own keys and all its nodes, as far as they can be read; what is wrong is added to the faults."""
+    """The file's own keys and all its nodes, as far as they can be read; what is wrong is added to the faults.
+
+    Of a part with faults the rest is kept, so that whatever else is wrong is told at once.
+    """
     if not isinstance(tree.value, dict):
         faults.append(Fault(1, "", "a graph file is a mapping; it begins with `nodes:`"))
         return None, []
@@ -125,8 +128,7 @@ def read_sheet(tree: Tree, faults: list[Fault]) -> tuple[GraphSheet | None, list
     placed: list[Placed] = []
     for name, each in named.items():
         where: Where = ("nodes", name)
-        node = _validated(NodeSheet, each, where, tree, faults)
-        if node is not None:
+        if node := _validated(NodeSheet, each, where, tree, faults):
             placed += _placed(node.node(name), where, frozenset(named))
     return sheet, placed
 
@@ -160,7 +162,15 @@ def _validated(model: type[Sheet], value: Any, where: Where, tree: Tree, faults:
             if place[-1] == "[key]":
                 place = place[:-1]
             faults.append(Fault(tree.line(place), dotted(place), _said(each, model, where)))
-        return None
+        lost = {each["loc"][0] for each in error.errors() if each["loc"]}
+        return _rest(model, value, lost) if isinstance(value, dict) else None
+
+
+def _rest(model: type[Sheet], value: Mapping[str, Any], lost: set[str | int]) -> Sheet:
+    """What is left without the keys that have faults; of what is lost, nothing more can be said."""
+    kept = {key: each for key, each in value.items() if key not in lost}
+    stand_ins = {key: _STAND_INS[key] for key in _keys(model) if key in lost and key in _STAND_INS}
+    return model.model_validate({**kept, **stand_ins})
 
 
 def _said(error: Mapping[str, Any], model: type[BaseModel], where: Where) -> str:
@@ -186,6 +196,7 @@ def _model_at(model: type[BaseModel], place: Where) -> type[BaseModel]:
     return model
 
 
+_STAND_INS: Mapping[str, Any] = {"prompt": "?", "expect": "any", "nodes": {"?": None}}
 _PARTS: Mapping[str, type[BaseModel]] = {
     "if": BranchSheet,
     "each": LoopSheet,

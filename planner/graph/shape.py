@@ -1,5 +1,6 @@
 """What an answer must look like, as the author of a graph writes it (``expect:``), and how an answer is read."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -43,14 +44,13 @@ class Shape:
 
     def read(self, text: str) -> JsonValue:
         """The answer in a model's reply. Raises ValueError with everything that the model has to mend."""
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            raise ValueError("the reply holds characters that are no text (half of a surrogate pair)") from None
+        _unless_broken(text)
         if not self.is_json:
             return _READERS[self.kind](self, as_text(text))
         kind = None if self.kind == ANY else list if self.kind == LIST else dict
-        return self.check(read_json(as_text(text), kind))
+        value = read_json(as_text(text), kind)
+        _unless_broken(json.dumps(value, ensure_ascii=False))
+        return self.check(value)
 
     def check(self, value: JsonValue) -> JsonValue:
         """A JSON value in this form, choices and yes/no as they are written in the graph. Raises ValueError."""
@@ -129,6 +129,14 @@ def _word_shape(written: str) -> Shape:
     if word.lower() not in SIMPLE:
         raise ValueError(f"{written!r} is no shape{nearest(word.lower(), SIMPLE)} Write {FORMS}")
     return Shape(word.lower())
+
+
+def _unless_broken(text: str) -> None:
+    """Raises ValueError where half of a surrogate pair is in it: no server takes that back in a prompt."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("the reply holds half of a surrogate pair, which is no text; leave it out") from None
 
 
 def _read_yes_no(shape: Shape, text: str) -> JsonValue:

@@ -152,10 +152,7 @@ class _Passing:
         for node in branch.nodes:
             self.graph.add_temporary_node(node)
         awaited = {name for node in branch.nodes for name in (*node.after, *node.needs)}
-        for name in branch.before:
-            for node in branch.nodes:
-                if node.name not in awaited:
-                    self.graph.add_temporary_edge(node.name, name)
+        self._lead_back([node.name for node in branch.nodes if node.name not in awaited], branch.before)
 
     def _add_loop(self, node: Node, loop: Loop, answer: JsonValue) -> None:
         try:
@@ -168,8 +165,13 @@ class _Passing:
             given = {**loop.node.given, loop.name: item}
             each = replace(loop.node, name=f"{node.name}:{number}", given=given, gather=loop.store)
             self.graph.add_temporary_node(each)
-            for name in loop.before:
-                self.graph.add_temporary_edge(each.name, name)
+            self._lead_back([each.name], loop.before)
+
+    def _lead_back(self, names: list[str], before: tuple[str, ...]) -> None:
+        """Let the nodes that come after a branch or a loop wait for it; a hook may have left some of them out."""
+        for target in before:
+            for name in names if target in self.graph.nodes else ():
+                self.graph.add_temporary_edge(name, target)
 
     def _value(self, name: str, answer: JsonValue = None) -> JsonValue:
         """The value of a name in a condition. Raises KeyError where there is none."""
