@@ -87,7 +87,7 @@ def one_action(answer: JsonValue, database: Database) -> JsonValue:
     if len(taken) != 1:
         raise AfterQueryError(
             f"the code must take exactly one of the game's actions, and takes {', '.join(sorted(taken)) or 'none'}. "
-            f"The calls are written as in the manual: {AGENT}.{ACTIONS[0]}"
+            f"The calls are written like this: {AGENT}.{ACTIONS[0]}"
         )
     nodes = list(ast.walk(ast.parse(code)))
     if any(isinstance(node, ast.For | ast.While) for node in nodes) and not any(
