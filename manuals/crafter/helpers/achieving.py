@@ -161,7 +161,7 @@ class Achiever(Survivor):
         while self.has_time() and self.agent.vitals["energy"] == 9:
             self.tend()
             self.done(self.agent.noop())
-        self.sleep()
+        self.rest(1)
 
     def hunt(self, kind):
         """Find a creature, and hit it until it is gone."""

@@ -3,6 +3,9 @@
 # Below these, what is lacking comes before all else; and up to where it is filled.
 HUNGRY, THIRSTY, TIRED, HURT = 4, 4, 3, 4
 FULL = 8
+# The day's length in steps, and the part of it that is dark.
+DAY, DUSK, DAWN = 300, 165, 275
+ENTRANCES = ("grass", "sand", "path", "stone")
 SOLID = ("stone", "coal", "iron", "diamond", "table", "furnace", "tree", "water", "edge", "plant")
 
 
@@ -10,7 +13,7 @@ class Survivor(Explorer):
     """Goes where it wants to, and looks after itself on the way."""
 
     def __init__(self, agent, steps):
-        self.busy = False
+        self.busy, self.no_rest_before = False, 0
         super().__init__(agent, steps)
 
     def threat(self):
@@ -27,6 +30,10 @@ class Survivor(Explorer):
             if self.face(direction) or self.agent.facing == direction:
                 self.do()
 
+    def is_night(self):
+        """Whether it is dark: then zombies come in numbers wherever there is grass."""
+        return DUSK <= self.agent.step % DAY < DAWN
+
     def tend(self):
         """Fight, and see to what is lacking most; nothing of this while seeing to something."""
         self.fight()
@@ -34,14 +41,14 @@ class Survivor(Explorer):
             return
         self.busy = True
         vitals = self.agent.vitals
-        if vitals["health"] < HURT:
-            self.recover()
+        if vitals["health"] < HURT and self.agent.step >= self.no_rest_before:
+            self.rest(FULL)
         elif vitals["drink"] < THIRSTY:
             self.fill("drink", "water")
         elif vitals["food"] < HUNGRY:
             self.fill("food", "cow")
-        elif vitals["energy"] < TIRED:
-            self.sleep()
+        elif (self.is_night() or vitals["energy"] < TIRED) and self.agent.step >= self.no_rest_before:
+            self.rest(1)
         self.busy = False
 
     def fill(self, vital, kind):
@@ -89,41 +96,59 @@ class Survivor(Explorer):
         """Whether what is looked for walks about and is in view."""
         return any(kind in CREATURES for kind in kinds) and self.in_view(kinds)
 
-    def recover(self):
-        """Rest in a safe place until health is back."""
-        self.shelter()
-        until = self.agent.step + 150
-        while self.has_time() and self.agent.vitals["health"] < FULL and self.agent.step < until and not self.threat():
-            vitals = self.agent.vitals
-            if min(vitals["food"], vitals["drink"]) < 2:
-                return
-            self.done(self.agent.sleep() if vitals["energy"] < 9 else self.agent.noop())
-
-    def sleep(self):
-        """Sleep until energy is full, in a safe place if there is one."""
-        self.shelter()
-        while self.has_time() and (self.agent.sleeping or self.agent.vitals["energy"] < 9):
+    def rest(self, health):
+        """Sleep in a safe place, until it is day and energy and health are back; not safe by night without one."""
+        safe = self.shelter()
+        self.no_rest_before = self.agent.step + 40
+        if not safe and (self.is_night() or self.in_view(["zombie", "skeleton"])):
+            return
+        while self.has_time() and self.is_wanting(health):
+            before = self.agent.vitals
+            self.done(self.agent.sleep() if before["energy"] < 9 else self.agent.noop())
+            now = self.agent.vitals
+            if self.threat() or now["health"] < before["health"] or min(now["food"], now["drink"]) < 2:
+                break
+        while self.has_time() and self.agent.sleeping and not self.threat():
             self.done(self.agent.sleep())
-            if self.threat() and not self.agent.sleeping:
-                self.fight()
+
+    def is_wanting(self, health):
+        """Whether there is a reason to rest on."""
+        vitals = self.agent.vitals
+        return self.agent.sleeping or self.is_night() or vitals["energy"] < 9 or vitals["health"] < health
 
     def shelter(self):
         """Dig two squares deep into rock and close the way in behind; False if there is no such rock."""
         if not self.can_dig("stone"):
             return False
-        path = self.way(self.is_rock, self.costs(), 40)
-        if not path:
-            return False
-        for direction in path:
-            if not self.force(direction):
+        entries = self.entries()
+        if self.place not in entries:
+            path = self.way(lambda place: place in entries, self.costs(), 40)
+            if not path or not all(self.force(direction) for direction in path):
                 return False
-        inward = path[-1]
-        if not self.force(inward):
-            return False
-        outward = {"north": "south", "south": "north", "east": "west", "west": "east"}[inward]
-        if not self.force(outward):
-            return False
+        inward = entries.get(self.place)
+        outward = {"north": "south", "south": "north", "east": "west", "west": "east"}.get(inward)
+        for direction in (inward, inward, outward):
+            if not direction or not self.force(direction):
+                return False
         return self.done(self.agent.place("stone"))
+
+    def entries(self):
+        """Places from which two squares can be dug into rock with nothing open around them, with the direction."""
+        found, ground, (left, top) = {}, self.ground, self.place
+        for x in range(left - 12, left + 13):
+            for y in range(top - 12, top + 13):
+                if ground.get((x, y)) in ENTRANCES:
+                    for direction, (dx, dy) in DIRECTIONS.items():
+                        if ground.get((x + dx, y + dy)) == "stone" and self.is_rock(x + dx, y + dy, dx, dy):
+                            found[x, y] = direction
+        return found
+
+    def is_rock(self, x, y, dx, dy):
+        """Whether two squares from here on, in a direction, are stone with nothing open around them."""
+        beyond = (x + dx, y + dy)
+        ring = [(x + dy, y + dx), (x - dy, y - dx), (beyond[0] + dx, beyond[1] + dy)]
+        ring = ring + [(beyond[0] + dy, beyond[1] + dx), (beyond[0] - dy, beyond[1] - dx)]
+        return self.ground.get(beyond) == "stone" and all(self.ground.get(each) in SOLID for each in ring)
 
     def force(self, direction):
         """Go one step, clearing the way; False if that does not work."""
@@ -133,19 +158,4 @@ class Survivor(Explorer):
             if self.place == there:
                 return True
             self.fight()
-        return False
-
-    def is_rock(self, place):
-        """Whether a place is stone, with so much of it around that two squares can be dug there, the way in apart."""
-        if self.ground[place] != "stone":
-            return False
-        x, y = place
-        for dx, dy in DIRECTIONS.values():
-            beyond = (x + dx, y + dy)
-            ring = [(x + dy, y + dx), (x - dy, y - dx), (beyond[0] + dx, beyond[1] + dy)]
-            ring = ring + [(beyond[0] + dy, beyond[1] + dx), (beyond[0] - dy, beyond[1] - dx)]
-            back = (x - dx, y - dy)
-            if self.ground.get(beyond) == "stone" and all(self.ground.get(each) in SOLID for each in ring):
-                if self.ground.get(back) in WALKABLE:
-                    return True
         return False
