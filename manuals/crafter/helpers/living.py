@@ -1,12 +1,16 @@
 """Staying alive on the way: fights, food, drink, sleep, and a place where sleep is safe."""
 
 # Below these, what is lacking comes before all else; and up to where it is filled.
-HUNGRY, THIRSTY, TIRED, HURT = 4, 4, 3, 4
-FULL = 8
+HUNGRY, THIRSTY, TIRED, HURT = 4, 4, 3, 5
+# Below this, food and drink are taken where they are at hand.
+HANDY, FULL = 7, 8
+THREATS = ("zombie", "skeleton")
 # The day's length in steps, and the part of it that is dark.
 DAY, DUSK, DAWN = 300, 165, 275
-ENTRANCES = ("grass", "sand", "path", "stone")
-SOLID = ("stone", "coal", "iron", "diamond", "table", "furnace", "tree", "water", "edge", "plant")
+# How far rock is looked for, on the map, to sleep in.
+SEARCHED = 25
+ENTRANCES = ("grass", "sand", "path", "stone", "coal")
+SOLID = ("stone", "coal", "iron", "diamond", "table", "furnace", "tree", "water", "edge", "plant", "lava")
 
 
 class Survivor(Explorer):
@@ -19,7 +23,7 @@ class Survivor(Explorer):
     def threat(self):
         """The direction of a zombie or skeleton beside the agent, if there is one."""
         for direction in DIRECTIONS:
-            if self.creatures.get(self.ahead(direction)) in ("zombie", "skeleton"):
+            if self.creatures.get(self.ahead(direction)) in THREATS:
                 return direction
         return None
 
@@ -43,9 +47,9 @@ class Survivor(Explorer):
         vitals = self.agent.vitals
         if vitals["health"] < HURT and self.agent.step >= self.no_rest_before:
             self.rest(FULL)
-        elif vitals["drink"] < THIRSTY:
+        elif vitals["drink"] < THIRSTY or (vitals["drink"] < HANDY and self.is_close("water")):
             self.fill("drink", "water")
-        elif vitals["food"] < HUNGRY:
+        elif vitals["food"] < HUNGRY or (vitals["food"] < HANDY and self.is_close("cow")):
             self.fill("food", "cow")
         elif (self.is_night() or vitals["energy"] < TIRED) and self.agent.step >= self.no_rest_before:
             self.rest(1)
@@ -96,11 +100,16 @@ class Survivor(Explorer):
         """Whether what is looked for walks about and is in view."""
         return any(kind in CREATURES for kind in kinds) and self.in_view(kinds)
 
+    def is_close(self, kind):
+        """Whether one of a kind is only a few steps away."""
+        rows = self.agent.view[1:6]
+        return any(kind in row[2:7] for row in rows)
+
     def rest(self, health):
         """Sleep in a safe place, until it is day and energy and health are back; not safe by night without one."""
         safe = self.shelter()
         self.no_rest_before = self.agent.step + 40
-        if not safe and (self.is_night() or self.in_view(["zombie", "skeleton"])):
+        if not safe and (self.is_night() or self.in_view(THREATS) or self.agent.vitals["energy"] > 1):
             return
         while self.has_time() and self.is_wanting(health):
             before = self.agent.vitals
@@ -117,12 +126,12 @@ class Survivor(Explorer):
         return self.agent.sleeping or self.is_night() or vitals["energy"] < 9 or vitals["health"] < health
 
     def shelter(self):
-        """Dig two squares deep into rock and close the way in behind; False if there is no such rock."""
+        """Go two squares deep into rock, digging, and close the way in behind; False if there is no such rock."""
         if not self.can_dig("stone"):
             return False
         entries = self.entries()
         if self.place not in entries:
-            path = self.way(lambda place: place in entries, self.costs(), 40)
+            path = self.way(lambda place: place in entries, self.costs(), 2 * SEARCHED)
             if not path or not all(self.force(direction) for direction in path):
                 return False
         inward = entries.get(self.place)
@@ -135,20 +144,22 @@ class Survivor(Explorer):
     def entries(self):
         """Places from which two squares can be dug into rock with nothing open around them, with the direction."""
         found, ground, (left, top) = {}, self.ground, self.place
-        for x in range(left - 12, left + 13):
-            for y in range(top - 12, top + 13):
+        for x in range(left - SEARCHED, left + SEARCHED + 1):
+            for y in range(top - SEARCHED, top + SEARCHED + 1):
                 if ground.get((x, y)) in ENTRANCES:
                     for direction, (dx, dy) in DIRECTIONS.items():
-                        if ground.get((x + dx, y + dy)) == "stone" and self.is_rock(x + dx, y + dy, dx, dy):
+                        if self.is_nook(x + dx, y + dy, dx, dy):
                             found[x, y] = direction
         return found
 
-    def is_rock(self, x, y, dx, dy):
-        """Whether two squares from here on, in a direction, are stone with nothing open around them."""
-        beyond = (x + dx, y + dy)
-        ring = [(x + dy, y + dx), (x - dy, y - dx), (beyond[0] + dx, beyond[1] + dy)]
-        ring = ring + [(beyond[0] + dy, beyond[1] + dx), (beyond[0] - dy, beyond[1] - dx)]
-        return self.ground.get(beyond) == "stone" and all(self.ground.get(each) in SOLID for each in ring)
+    def is_nook(self, x, y, dx, dy):
+        """Whether two squares from here on, in a direction, can be had with nothing open around them."""
+        ground, further = self.ground, (x + dx, y + dy)
+        if ground.get((x, y)) not in ENTRANCES or ground.get(further) not in ENTRANCES:
+            return False
+        ring = [(x + dy, y + dx), (x - dy, y - dx), (further[0] + dx, further[1] + dy)]
+        ring = ring + [(further[0] + dy, further[1] + dx), (further[0] - dy, further[1] - dx)]
+        return all(ground.get(each) in SOLID for each in ring)
 
     def force(self, direction):
         """Go one step, clearing the way; False if that does not work."""
