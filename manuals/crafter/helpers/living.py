@@ -6,9 +6,11 @@ HUNGRY, THIRSTY, TIRED, HURT = 4, 4, 3, 5
 HANDY, FULL = 7, 8
 THREATS = ("zombie", "skeleton")
 # The day's length in steps, and the part of it that is dark.
-DAY, DUSK, DAWN = 300, 165, 275
-# How far rock is looked for, on the map, to sleep in.
-SEARCHED = 25
+DAY, DUSK, DAWN = 300, 155, 275
+# What is taken along where it is at hand: the square it comes from, and how much at most.
+STOCK = {"stone": ("stone", 8), "wood": ("tree", 5), "coal": ("coal", 2), "iron": ("iron", 2)}
+# Where shelter is looked for: with so many gaps to close, so far away.
+SHELTERS = [(0, 8), (2, 8), (5, 8), (0, 25)]
 ENTRANCES = ("grass", "sand", "path", "stone", "coal")
 SOLID = ("stone", "coal", "iron", "diamond", "table", "furnace", "tree", "water", "edge", "plant", "lava")
 
@@ -53,6 +55,8 @@ class Survivor(Explorer):
             self.fill("food", "cow")
         elif (self.is_night() or vitals["energy"] < TIRED) and self.agent.step >= self.no_rest_before:
             self.rest(1)
+        else:
+            self.stock()
         self.busy = False
 
     def fill(self, vital, kind):
@@ -100,6 +104,14 @@ class Survivor(Explorer):
         """Whether what is looked for walks about and is in view."""
         return any(kind in CREATURES for kind in kinds) and self.in_view(kinds)
 
+    def stock(self):
+        """Take along what is at hand and always of use."""
+        for item, (kind, most) in STOCK.items():
+            while self.has_time() and self.can_dig(kind) and self.agent.inventory.get(item, 0) < most and self.is_close(kind):
+                if not self.reach([kind], 12):
+                    return
+                self.do()
+
     def is_close(self, kind):
         """Whether one of a kind is only a few steps away."""
         rows = self.agent.view[1:6]
@@ -126,40 +138,88 @@ class Survivor(Explorer):
         return self.agent.sleeping or self.is_night() or vitals["energy"] < 9 or vitals["health"] < health
 
     def shelter(self):
-        """Go two squares deep into rock, digging, and close the way in behind; False if there is no such rock."""
+        """Have two squares in a row to oneself: close what is open around them, go in, and close the way in behind."""
         if not self.can_dig("stone"):
             return False
-        entries = self.entries()
-        if self.place not in entries:
-            path = self.way(lambda place: place in entries, self.costs(), 2 * SEARCHED)
-            if not path or not all(self.force(direction) for direction in path):
+        stones = self.agent.inventory.get("stone", 0)
+        for gaps, far in SHELTERS:
+            entries = self.entries(min(gaps, stones - 1), far) if gaps <= stones else {}
+            path = [] if self.place in entries else self.way(lambda place: place in entries, self.costs(), far)
+            if path is not None and entries:
+                return self.settle(path, entries)
+        return False
+
+    def settle(self, path, entries):
+        """Go to the way in, wall up the gaps, and go inside."""
+        for direction in path:
+            if not self.force(direction):
                 return False
-        inward = entries.get(self.place)
-        outward = {"north": "south", "south": "north", "east": "west", "west": "east"}.get(inward)
+        if self.place not in entries:
+            return False
+        entry, inward = self.place, entries[self.place]
+        dx, dy = DIRECTIONS[inward]
+        for place in self.ring(entry[0] + dx, entry[1] + dy, dx, dy):
+            if not self.wall(place, entry):
+                return False
+        if self.place != entry and not self.walk(entry):
+            return False
+        outward = {"north": "south", "south": "north", "east": "west", "west": "east"}[inward]
         for direction in (inward, inward, outward):
-            if not direction or not self.force(direction):
+            if not self.force(direction):
                 return False
         return self.done(self.agent.place("stone"))
 
-    def entries(self):
-        """Places from which two squares can be dug into rock with nothing open around them, with the direction."""
+    def walk(self, goal):
+        """Go to a place on open ground."""
+        for attempt in range(4):
+            path = self.way(lambda place: place == goal, {kind: WALK for kind in WALKABLE}, 30)
+            if path and all(self.force(direction) for direction in path):
+                return True
+        return self.place == goal
+
+    def wall(self, place, kept=None):
+        """Put stone on a place, if it is open: from a square beside it, come to from the other side."""
+        x, y = place
+        if self.what(place) in SOLID:
+            return True
+        starts = {}
+        for direction, (dx, dy) in DIRECTIONS.items():
+            stand, start = (x - dx, y - dy), (x - 2 * dx, y - 2 * dy)
+            if self.ground.get(stand) in WALKABLE and self.ground.get(start) in WALKABLE:
+                starts[start] = direction
+            if stand == self.place and self.agent.facing == direction:
+                return self.done(self.agent.place("stone"))
+        if self.place not in starts:
+            path = self.way(lambda there: there in starts, {kind: WALK for kind in WALKABLE}, 30)
+            if not path or not all(self.force(direction) for direction in path) or self.place not in starts:
+                return False
+        return self.force(starts[self.place]) and self.done(self.agent.place("stone"))
+
+    def entries(self, gaps, far):
+        """Places from which one can go two squares in, with few gaps around them; with the direction."""
         found, ground, (left, top) = {}, self.ground, self.place
-        for x in range(left - SEARCHED, left + SEARCHED + 1):
-            for y in range(top - SEARCHED, top + SEARCHED + 1):
+        for x in range(left - far, left + far + 1):
+            for y in range(top - far, top + far + 1):
                 if ground.get((x, y)) in ENTRANCES:
                     for direction, (dx, dy) in DIRECTIONS.items():
-                        if self.is_nook(x + dx, y + dy, dx, dy):
+                        inner = (x + dx, y + dy)
+                        if ground.get(inner) in ENTRANCES and self.gaps(x + dx, y + dy, dx, dy) <= gaps:
                             found[x, y] = direction
         return found
 
-    def is_nook(self, x, y, dx, dy):
-        """Whether two squares from here on, in a direction, can be had with nothing open around them."""
-        ground, further = self.ground, (x + dx, y + dy)
-        if ground.get((x, y)) not in ENTRANCES or ground.get(further) not in ENTRANCES:
-            return False
+    def ring(self, x, y, dx, dy):
+        """What lies around two squares, from here on in a direction, but for the way in."""
+        further = (x + dx, y + dy)
         ring = [(x + dy, y + dx), (x - dy, y - dx), (further[0] + dx, further[1] + dy)]
-        ring = ring + [(further[0] + dy, further[1] + dx), (further[0] - dy, further[1] - dx)]
-        return all(ground.get(each) in SOLID for each in ring)
+        return ring + [(further[0] + dy, further[1] + dx), (further[0] - dy, further[1] - dx)]
+
+    def gaps(self, x, y, dx, dy):
+        """How much around two squares is open; more than there is where they cannot be had."""
+        ground = self.ground
+        if ground.get((x + dx, y + dy)) not in ENTRANCES:
+            return 9
+        around = [ground.get(each) for each in self.ring(x, y, dx, dy)]
+        return 9 if None in around else len([kind for kind in around if kind not in SOLID])
 
     def force(self, direction):
         """Go one step, clearing the way; False if that does not work."""
