@@ -55,6 +55,9 @@ class Survivor(Explorer):
             self.fill("food", "cow")
         elif (self.is_night() or vitals["energy"] < TIRED) and self.agent.step >= self.no_rest_before:
             self.rest(1)
+        elif "eat_plant" in self.agent.remaining and self.in_view(["ripe_plant"]):
+            if self.reach(["ripe_plant"], 40):
+                self.do()
         else:
             self.stock()
         self.busy = False
