@@ -237,3 +237,11 @@ def play(agent, steps):
                 player.unlock(achievement)
             if achievement == "place_stone" and "eat_plant" in agent.remaining:
                 player.guard()
+
+
+def pursue(agent, achievement, steps):
+    """Unlock one achievement, with all that it takes first, while trying leads anywhere."""
+    player, begun = Achiever(agent, steps), -1
+    while player.has_time() and achievement in agent.remaining and agent.step > begun:
+        begun = agent.step
+        player.unlock(achievement)
