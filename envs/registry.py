@@ -14,6 +14,7 @@ from envs.errors import UnknownWorld
 ENTRY_POINT_GROUP = "planbook.environments"
 SHIPPED: Mapping[str, str] = {
     "alfworld": "envs.alfworld:Alfworld",
+    "crafter": "envs.crafter:Crafter",
     "minecraft": "envs.minecraft:Minecraft",
     "miniwob": "envs.miniwob:Miniwob",
     "shopping": "envs.shopping:Shopping",
