@@ -16,7 +16,7 @@ from planner.strategies.adapt import (
 from planner.strategies.adapt_baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
-from planner.strategies.code import GivenCode, code_of, given_code, procedures
+from planner.strategies.code import GivenCode, code_of, given_code, naive, procedures
 from planner.strategies.controller import CONTROLLER
 from planner.strategies.deps import (
     ASSERTIONS,
@@ -103,6 +103,7 @@ METHODS: Mapping[str, Method] = {
         (LISTS,),
         _WHERE_CONTROLLED,
     ),
+    "naive": Method(naive, Options, "the world's own plan for any task, without thinking; no model"),
     "plan-and-execute": Method(
         plan_and_execute,
         PlannedOptions,
