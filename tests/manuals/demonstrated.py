@@ -1,8 +1,8 @@
 """The examples in executors' demonstrations, read and played.
 
 An example is a section with a comment ``<!-- task: ID -->``, and ``<!-- before: CODE -->`` if something was done in the
-world before it, ``<!-- note: TEXT -->`` if whoever did that left a note. Then come the first observation (for whole tasks), ``Where things stand:`` and ``Piece of work:``, and
-the replies, each with what happened.
+world before it, ``<!-- note: TEXT -->`` if whoever did that left a note. Then come the first observation (for whole
+tasks), ``Where things stand:`` and ``Piece of work:``, and the replies, each with what happened.
 """
 
 import re
