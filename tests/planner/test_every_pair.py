@@ -14,7 +14,7 @@ TASKS = {
     "alfworld": "generated/pick_and_place/0",
     "crafter": "survive/0",
     "minecraft": "MT1/chest/0",
-    "shopping": "test/0",
+    "shopping": "dev/500",
     "tabletop": "put_block_in_bowl/0",
     "textcraft": "test/17",
     "toy": "fetch/0",
