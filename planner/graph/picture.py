@@ -7,7 +7,7 @@ from typing import Literal
 from planner.graph.file import GraphFile
 from planner.graph.graph import Edge, Graph
 from planner.graph.node import ROLE, Branch, Node
-from planner.graph.shape import LIST, Shape
+from planner.graph.shape import EACH, LIST, Shape
 
 BoxKind = Literal["node", "code", "branch", "loop"]
 ArrowKind = Literal["told", "order", "branch"]
@@ -146,6 +146,8 @@ def _about(node: Node) -> Iterator[str]:
 def _form(shape: Shape) -> str:
     if shape.kind == LIST and shape.inner:
         return f"a list: {_form(shape.inner)}"
+    if shape.kind == EACH and shape.inner:
+        return f"by name: {_form(shape.inner)}"
     return ", ".join(shape.choices or shape.fields) or shape.kind
 
 
