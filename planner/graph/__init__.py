@@ -57,7 +57,7 @@ From code: ``Graph`` of ``Node``, a ``Database``, and ``run_pass``.
 from planner.errors import BadGraphFile, GraphError
 from planner.graph.condition import condition_of
 from planner.graph.database import Database
-from planner.graph.file import GraphFile, file_faults, graph_of, read_graph
+from planner.graph.file import SHIPPED_GRAPHS, GraphFile, file_faults, graph_of, graph_path, read_graph
 from planner.graph.graph import Edge, Graph
 from planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
 from planner.graph.node import ROLE, Branch, Loop, Node
@@ -66,6 +66,7 @@ from planner.graph.traverse import Pass, run_pass
 
 __all__ = [
     "ROLE",
+    "SHIPPED_GRAPHS",
     "AfterQueryError",
     "BadGraphFile",
     "Branch",
@@ -84,6 +85,7 @@ __all__ = [
     "condition_of",
     "file_faults",
     "graph_of",
+    "graph_path",
     "read_graph",
     "run_pass",
     "shape_of",

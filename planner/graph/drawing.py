@@ -62,7 +62,10 @@ def svg(file: GraphFile) -> str:
     layout = lay_out(shown.layers, ends, widths)
     tops, bottoms = _levels(shown, boxes)
     indent = MARGIN + LETTER * len(str(len(shown.layers)))
-    width, height = max(layout.width + indent + 2 * MARGIN, 360.0), bottoms[-1] + MARGIN
+    width, height = (
+        max(layout.width + indent + 2 * MARGIN, len(shown.title) * BOLD_LETTER + 2 * MARGIN),
+        bottoms[-1] + MARGIN,
+    )
     faint_first = sorted(shown.arrows, key=lambda each: not each.implied)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
@@ -131,7 +134,7 @@ def _arrow(arrow: Arrow, layout: Layout, tops: list[float], bottoms: list[float]
         upper, lower = bottoms[level], tops[level + 1]
         half = (upper + lower) / 2
         path += f"V{upper:.1f}C{here:.1f} {half:.1f} {there:.1f} {half:.1f} {there:.1f} {lower:.1f}"
-    path += f"V{end:.1f}"
+    path += f"V{end:.1f}" if end > tops[route[-1][0]] + 0.5 else ""  # a line without length has no direction
     head = "warm" if arrow.kind == "branch" else "faint" if arrow.implied else "plain"
     kind = f"{arrow.kind} implied" if arrow.implied else arrow.kind
     return f'<path class="{kind}" d="{path}" marker-end="url(#{head})"/>'

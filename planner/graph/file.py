@@ -18,6 +18,19 @@ from planner.graph.node import Node
 from planner.graph.schema import HOOKS, GraphSheet, Placed, read_sheet
 from planner.graph.yaml_tree import Fault, read_tree
 
+SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
+
+
+def graph_path(name: str) -> Path:
+    """The file of a graph: a path, or the name of one that ships. Raises BadGraphFile, saying which there are."""
+    path, shipped = Path(name), SHIPPED_GRAPHS / f"{name}.yaml"
+    if path.is_file():
+        return path
+    if shipped.is_file():
+        return shipped
+    names = ", ".join(sorted(each.stem for each in SHIPPED_GRAPHS.glob("*.yaml"))) or "none"
+    raise BadGraphFile(f"there is no graph {name}; name a YAML file, or one that ships: {names}")
+
 
 @dataclass(frozen=True)
 class GraphFile:
@@ -34,6 +47,16 @@ class GraphFile:
     code: str | None = None
     """The node whose answer is the plan code of a step."""
     hooks: Hooks = field(default_factory=dict)
+
+    @property
+    def every_node(self) -> tuple[Node, ...]:
+        """All nodes, those of branches and loops among them."""
+        return tuple(inner for node in self.nodes for inner in node.within())
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that are asked."""
+        return tuple(dict.fromkeys(node.model for node in self.every_node))
 
     def graph(self) -> Graph:
         """The graph."""
@@ -88,5 +111,5 @@ def _examined(text: str, path: Path) -> tuple[list[Fault], GraphSheet | None, li
 
 def _hooks_of(placed: list[Placed]) -> Iterator[str]:
     for each in placed:
-        for node in (each.node, *([each.node.loop.node] if each.node.loop else [])):
+        for node in each.node.within():
             yield from (hook for key in HOOKS if (hook := getattr(node, key)))

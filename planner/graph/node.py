@@ -1,6 +1,6 @@
 """A node of a graph: one question to a model, and what becomes of its answer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -65,6 +65,15 @@ class Node:
     given: Mapping[str, JsonValue] = field(default_factory=dict)
     gather: str | None = None
     """Of a node of a loop: the list in the database that its answer is added to."""
+
+    def within(self) -> Iterator["Node"]:
+        """The node itself, and all those of its branches and its loop."""
+        yield self
+        for branch in self.branches:
+            for node in branch.nodes:
+                yield from node.within()
+        if self.loop:
+            yield self.loop.node
 
     @property
     def needs(self) -> frozenset[str]:

@@ -1,16 +1,18 @@
 """What there is to draw of a graph: a box for each node, an arrow for each edge, branches and loops among them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from planner.graph.file import GraphFile
 from planner.graph.graph import Edge, Graph
 from planner.graph.node import ROLE, Branch, Node
-from planner.graph.shape import LIST, Shape
+from planner.graph.shape import EACH, LIST, Shape
 
 BoxKind = Literal["node", "code", "branch", "loop"]
 ArrowKind = Literal["told", "order", "branch"]
+MANY = 24
+"""Implied arrows; where there are more, they are left out, and the boxes say how many answers more they are told."""
 LONGEST = 34
 """Characters of a line in a box; the whole of it is in the box's tooltip."""
 
@@ -62,8 +64,12 @@ def picture(file: GraphFile) -> Picture:
         if node.loop:
             _lead(graph, node, (node.loop.node,), node.loop.before)
             labels[node.name, node.loop.node.name] = f"for each {node.loop.name} of {node.loop.items}"
-    layers = tuple(map(tuple, graph.layers()))
-    return Picture(file.about or file.name, tuple(boxes), tuple(_arrows(graph, labels)), layers)
+    layers, arrows = tuple(map(tuple, graph.layers())), list(_arrows(graph, labels))
+    implied = [arrow for arrow in arrows if arrow.implied]
+    if len(implied) > MANY:
+        arrows = [arrow for arrow in arrows if not arrow.implied]
+        boxes = [_telling(box, [arrow.source for arrow in implied if arrow.target == box.name]) for box in boxes]
+    return Picture(file.about or file.name, tuple(boxes), tuple(arrows), layers)
 
 
 def _with_inner(node: Node) -> Iterator[tuple[Node, BoxKind]]:
@@ -112,6 +118,14 @@ def _box(node: Node, kind: BoxKind) -> Box:
     return Box(node.name, kind, lines, "\n".join([node.name, *_about(node), "", node.prompt.strip()]))
 
 
+def _telling(box: Box, told: list[str]) -> Box:
+    """The box with how many answers it is told beside those that arrows lead from."""
+    if not told:
+        return box
+    tooltip = f"{box.tooltip}\n\nIt is told these, too: {', '.join(told)}."
+    return replace(box, lines=(*box.lines, f"told {len(told)} more"), tooltip=tooltip)
+
+
 def _about(node: Node) -> Iterator[str]:
     """What is said of a node in its box."""
     if node.expect.kind != "text":
@@ -132,6 +146,8 @@ def _about(node: Node) -> Iterator[str]:
 def _form(shape: Shape) -> str:
     if shape.kind == LIST and shape.inner:
         return f"a list: {_form(shape.inner)}"
+    if shape.kind == EACH and shape.inner:
+        return f"by name: {_form(shape.inner)}"
     return ", ".join(shape.choices or shape.fields) or shape.kind
 
 
