@@ -6,19 +6,17 @@ most). What there is none of yet is not in it: ``$db.last.code|Nothing was done 
 """
 
 from collections.abc import Collection
-from pathlib import Path
 
 from pydantic import BaseModel, Field, JsonValue
 
 from planner.episode import Episode
 from planner.errors import BadGraphFile, UnusableReply
-from planner.graph import ROLE, Database, GraphFile, Node, read_graph, run_pass
+from planner.graph import ROLE, SHIPPED_GRAPHS, Database, GraphFile, graph_path, read_graph, run_pass
 from planner.scope import PROMPTS
 from planner.strategies.base import Options
 from planner.surface import surface
 from planner.types import Feedback
 
-GRAPHS = Path(__file__).parents[1] / "graphs"
 GENERAL = "general"
 """The graph for worlds that none is shipped for."""
 IDLE = 5
@@ -30,7 +28,8 @@ class AgentKitOptions(Options):
 
     graph: str | None = Field(
         default=None,
-        description="A graph that ships, by name, or a YAML file; null is the one named after the world, else general.",
+        description="A graph that ships, by name, or a YAML file; null is the one named after the world, else general. "
+        "Its nodes ask the roles that they name (those of shipped graphs are graph, small and large).",
     )
     steps: int | None = Field(
         default=None, ge=1, description="Passes at most; null is the graph's own number, else the episode's actions."
@@ -39,27 +38,16 @@ class AgentKitOptions(Options):
 
     def graph_name(self, world: str) -> str:
         """The graph that is gone through in this world."""
-        return self.graph or (world if world in shipped_graphs() else GENERAL)
+        return self.graph or (world if (SHIPPED_GRAPHS / f"{world}.yaml").is_file() else GENERAL)
 
     def graph_file(self, world: str) -> GraphFile:
         """The same, read. Raises BadGraphFile."""
         return graph_named(self.graph_name(world))
 
 
-def shipped_graphs() -> list[str]:
-    """The names of the graphs that ship."""
-    return sorted(path.stem for path in GRAPHS.glob("*.yaml"))
-
-
 def graph_named(name: str) -> GraphFile:
     """A graph that writes plan code: one that ships, or that of a file. Raises BadGraphFile."""
-    if name in shipped_graphs():
-        return read_graph(GRAPHS / f"{name}.yaml")
-    if not Path(name).is_file():
-        raise BadGraphFile(
-            f"there is no graph {name}; name a YAML file, or one that ships: {', '.join(shipped_graphs())}"
-        )
-    file = read_graph(Path(name))
+    file = read_graph(graph_path(name))
     if file.code is None:
         raise BadGraphFile(f"{name}: no node writes plan code; say which one does with `code: NODE`")
     return file
@@ -67,13 +55,7 @@ def graph_named(name: str) -> GraphFile:
 
 def roles_of(options: BaseModel, world: str) -> Collection[str]:
     """The roles that the nodes of the graph ask. Raises BadGraphFile."""
-    file = AgentKitOptions.model_validate(options).graph_file(world)
-    return {role for node in file.nodes for role in _roles(node)}
-
-
-def _roles(node: Node) -> Collection[str]:
-    inner = [each for branch in node.branches for each in branch.nodes] + ([node.loop.node] if node.loop else [])
-    return {node.model, *(role for each in inner for role in _roles(each))}
+    return AgentKitOptions.model_validate(options).graph_file(world).roles
 
 
 def agentkit(episode: Episode, options: BaseModel) -> None:
