@@ -6,8 +6,9 @@ most). What there is none of yet is not in it: ``$db.last.code|Nothing was done 
 """
 
 from collections.abc import Collection
+from pathlib import Path
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue, field_validator
 
 from planner.episode import Episode
 from planner.errors import BadGraphFile, UnusableReply
@@ -35,6 +36,12 @@ class AgentKitOptions(Options):
         default=None, ge=1, description="Passes at most; null is the graph's own number, else the episode's actions."
     )
     side_by_side: int = Field(default=1, ge=1, description="Nodes that are asked at the same time.")
+
+    @field_validator("graph")
+    @classmethod
+    def _lasting(cls, graph: str | None) -> str | None:
+        """The name, good in any folder: a run may be resumed from another one."""
+        return str(Path(graph).resolve()) if graph and Path(graph).is_file() else graph
 
     def graph_name(self, world: str) -> str:
         """The graph that is gone through in this world."""
