@@ -4,7 +4,9 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
+
+from pydantic import JsonValue
 
 SCHEMES = ("http", "https")
 BLANK = "about:blank"
@@ -14,6 +16,8 @@ PORTS = {"http": 80, "https": 443}
 NEAR = ("*://127.*", "*://localhost*", "*://*.localhost*", "*://0*", "*://10.*", "*://172.*", "*://192.168.*",
         "*://169.254.*", "*://[*", "*://*.local/*", "*://*.local:*", "*://*.internal/*", "*://*.internal:*")  # fmt: skip
 """Patterns of the browser that cover every address of this machine and its network; ``is_near`` decides."""
+NOWHERE = "http://127.0.0.1:1"
+"""A proxy that is not there: what has to go through it goes nowhere."""
 
 
 def host_of(url: str) -> tuple[str, str]:
@@ -66,8 +70,13 @@ class Gate:
         return url.partition(":")[0] in INNER or not self.why_not(url)
 
     def watched(self) -> Sequence[str]:
-        """The browser's patterns of what has to be looked at before it is asked for."""
-        return NEAR if self.public else ("*",)
+        """The browser's patterns of what has to be looked at before it is asked for, besides documents."""
+        return NEAR if self.public else ()
+
+    def proxy(self) -> Mapping[str, JsonValue]:
+        """How the browser is kept from all other hosts where they can be named, whatever asks for them."""
+        direct = ";".join(["<-loopback>", *self.patterns])
+        return {} if self.public else {"proxyServer": NOWHERE, "proxyBypassList": direct}
 
     def _fits(self, host: str, with_port: str) -> bool:
         return any(fnmatchcase(with_port if ":" in pattern else host, pattern.lower()) for pattern in self.patterns)
@@ -92,6 +101,14 @@ class Names:
         for name, base in self.sites.items():
             text = text.replace(base, f"http://{name}")
         return text
+
+    def shorter(self, told: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """The same with every text made short."""
+        return {key: self.short(value) if isinstance(value, str) else value for key, value in told.items()}
+
+    def address(self, url: str, here: str) -> str:
+        """The address that is meant on the page ``here``."""
+        return urljoin(here, url) if url.startswith("/") else self.real(url)
 
     def real(self, url: str) -> str:
         """The address that a short one stands for."""

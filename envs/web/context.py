@@ -21,7 +21,6 @@ QUIET = 0.03
 """Seconds without a word from the browser after which a page that waits for nothing is taken for settled."""
 RESTLESS = 1.5
 """Seconds after which a page that stays at work, though it goes nowhere, is looked at as it is."""
-RESPONSES = ("Page.navigate", "Page.navigateToHistoryEntry", "Page.reload")
 ANSWERED: Mapping[str, tuple[bool, str]] = {
     "alert": (True, "it was closed"),
     "confirm": (True, "it was answered with OK"),
@@ -44,6 +43,8 @@ class Target:
     traffic: Traffic
     hidden: bool = False
     gone: bool = False
+    closed: bool = False
+    """Whether it is not even there any more: its page, or the browser, closed it."""
 
 
 @dataclass
@@ -72,7 +73,8 @@ class Context:
         self.popups: list[Target] = []
         self._targets: dict[str, Target] = {}
         self.connection = Connection(browser.url, heard=self._hear)
-        self._id = str(self._browser("Target.createBrowserContext", disposeOnDetach=True)["browserContextId"])
+        made = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
+        self._id = str(made["browserContextId"])
         self._browser(
             "Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True
         )
@@ -119,6 +121,17 @@ class Context:
         except NoAnswer as error:
             target.gone = True
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
+
+    def travel(self, target: Target, method: str, **parameters: JsonValue) -> str:
+        """A command that takes a tab to another page. Why it did not get there in time; empty if it did."""
+        target.traffic.announce()
+        self.connection.post(method, target.session, **parameters)
+        before = target.traffic.document
+        if not self.settle(target) and target.traffic.document == before:
+            self.call(target, "Page.stopLoading")
+            self.settle(target)
+            return f"the page did not load within {self.patience:g} seconds"
+        return ""
 
     def settle(self, target: Target) -> bool:
         """Wait until nothing more comes of what was done; whether the tab came to rest within the patience."""
@@ -188,7 +201,7 @@ class Context:
     def _destroyed(self, params: Params) -> None:
         for target in list(self._targets.values()):
             if target.id == params["targetId"]:
-                target.gone = True
+                target.gone = target.closed = True
                 self._targets.pop(target.session, None)
 
     def _download(self, params: Params) -> None:

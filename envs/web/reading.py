@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from envs.browser.devtools import CommandRefused
+from envs.browser.devtools import Answer, CommandRefused
+from envs.web.addresses import BLANK
 from envs.web.context import VIEW, Context, Target, TabGone
 from envs.web.nodes import Node, Tree
 from envs.web.places import STYLES, Box, Places
@@ -23,12 +24,28 @@ MOST_PARTS = 1_500
 
 
 @dataclass
+class Trail:
+    """Where a tab has been and can go again: addresses, and which of them it shows."""
+
+    urls: list[str]
+    at: int
+
+
+def trail_of(history: Answer) -> Trail:
+    """The browser's history of a tab, without the empty page that every tab begins with."""
+    urls, at = [entry["url"] for entry in history["entries"]], history["currentIndex"]
+    blank = len(urls) > 1 and urls[0] == BLANK
+    return Trail(urls[blank:], max(0, at - blank))
+
+
+@dataclass
 class Page:
     """What a tab shows. ``above`` and ``below``: pixels of the page beyond the window. ``part``: not all was read."""
 
     url: str
     title: str
     document: str
+    trail: Trail
     root: Node
     above: int
     below: int
@@ -68,7 +85,8 @@ def _read(context: Context, target: Target) -> Page:
     below = max(0, round(content["height"] - seen["pageY"] - seen["clientHeight"]))
     mark_visible(root)
     backends = frozenset(node.backend for node in number_turns(root))
-    return Page(entry["url"], entry["title"], target.traffic.document, root, above, below, large, backends)
+    trail = trail_of(history)
+    return Page(entry["url"], entry["title"], target.traffic.document, trail, root, above, below, large, backends)
 
 
 def _whole(context: Context, target: Target) -> Node:

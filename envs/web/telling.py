@@ -1,7 +1,7 @@
 """A page as text: one line for each node of its accessibility tree that is in view."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import JsonValue
 
@@ -17,6 +17,8 @@ TEXTS = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "cod
 LONGEST_CHANGE = 600
 """Characters of a page's change that feedback tells of one action."""
 INDENT = "  "
+ADDRESS, TITLE, TABS, IN_VIEW = "Address: ", "Title: ", "Tabs: ", "In view ("
+"""How the lines of an observation begin that are not the page's own."""
 
 Number = Callable[[Node], int]
 
@@ -24,7 +26,7 @@ Number = Callable[[Node], int]
 def told(page: Page, number: Number, most: int) -> str:
     """The page, at most so many characters of its nodes."""
     where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
-    lines, left, cut = [f"In view ({where}):"], most, 0
+    lines, left, cut = [f"{IN_VIEW}{where}):"], most, 0
     for line in _lines(page.root, number):
         if len(line) >= left:
             cut += 1
@@ -86,18 +88,34 @@ def described(node: Node, number: int) -> dict[str, JsonValue]:
 
 
 def change(before: str, after: str) -> str:
-    """What is in a page's text that was not there before, and what is gone, in short."""
-    old, new = Counter(map(str.strip, before.split("\n"))), Counter(map(str.strip, after.split("\n")))
-    appeared = [line for line in map(str.strip, after.split("\n")) if _once(new - old, line)]
-    gone = [line for line in map(str.strip, before.split("\n")) if _once(old - new, line)]
-    parts = [_listed("new: ", appeared), _listed("gone: ", gone)]
-    return "; ".join(filter(None, parts)) or "nothing changed in view"
+    """What is otherwise in an observation than in the one before, in short."""
+    (old_head, old), (head, new) = _parts(before), _parts(after)
+    if _stated(head, ADDRESS) != _stated(old_head, ADDRESS):
+        return _joined([*_unusual(head), f"now at {_stated(head, ADDRESS)}, {_stated(head, TITLE)}"])
+    appeared, gone = Counter(new) - Counter(old), Counter(old) - Counter(new)
+    lines = [_listed("new: ", new, appeared), _listed("gone: ", old, gone)]
+    return _joined([*_unusual(head), *filter(None, lines)]) or "nothing changed in view"
 
 
-def _once(left: Counter[str], line: str) -> bool:
-    return left[line] > 0
+def _parts(text: str) -> tuple[list[str], list[str]]:
+    """What an observation says of the tab, and the lines of its page."""
+    lines = text.split("\n")
+    at = next((number for number, line in enumerate(lines) if line.startswith(IN_VIEW)), len(lines))
+    return lines[:at], [line.strip() for line in lines[at:]]
 
 
-def _listed(title: str, lines: list[str]) -> str:
-    text, half = " | ".join(lines), LONGEST_CHANGE // 2
-    return f"{title}{text[:half]}{' ...' if len(text) > half else ''}" if lines else ""
+def _stated(head: Sequence[str], what: str) -> str:
+    return next((line.removeprefix(what) for line in head if line.startswith(what)), "")
+
+
+def _unusual(head: Sequence[str]) -> list[str]:
+    return [line.rstrip(".") for line in head if not line.startswith((ADDRESS, TITLE, TABS))]
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "; ".join(parts)
+
+
+def _listed(title: str, lines: Sequence[str], counted: Counter[str]) -> str:
+    text, half = " | ".join(line for line in lines if counted[line] > 0), LONGEST_CHANGE // 2
+    return f"{title}{text[:half]}{' ...' if len(text) > half else ''}" if text else ""

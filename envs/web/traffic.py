@@ -44,6 +44,10 @@ class Traffic:
         self.loading.clear()
         self._announced = 0.0
 
+    def announce(self) -> None:
+        """The tab was told to go somewhere: the browser's word of it is awaited."""
+        self._announced = time.monotonic() + ANNOUNCED
+
     def hear(self, method: str, params: Params) -> None:
         """Take in one event of the tab."""
         if handler := _HANDLERS.get(method):
@@ -60,7 +64,7 @@ class Traffic:
 
     def _announce(self, params: Params) -> None:
         if params.get("disposition") == "currentTab" and params["frameId"] == self.frame:
-            self._announced = time.monotonic() + ANNOUNCED
+            self.announce()
 
     def _begin(self, params: Params) -> None:
         self._announced = 0.0
