@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from envs.web.texts import NUMBER
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -22,6 +24,12 @@ class AnswerCheck(_Part):
     kind: Literal["answer"] = "answer"
     how: Literal["exact", "must_include", "numbers", "items", "fuzzy"]
     values: tuple[str, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _numbers_are_numbers(self) -> "AnswerCheck":
+        if self.how == "numbers" and not all(NUMBER.fullmatch(value) for value in self.values):
+            raise ValueError(f"values must be numbers, not {', '.join(self.values)}")
+        return self
 
 
 class UrlCheck(_Part):

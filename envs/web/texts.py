@@ -73,11 +73,9 @@ def says_impossible(answer: str) -> bool:
 
 
 def _occurs(value: str, text: str) -> bool:
-    return value in re.findall(r"\w|[^\w\s]", text) and _alone(value, text) if len(value) == 1 else value in text
-
-
-def _alone(value: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
+    if len(value) > 1:
+        return value in text
+    return re.search(rf"(?<![\w.]){re.escape(value)}(?!\.?\w)", text) is not None
 
 
 def _numbers_of(text: str) -> set[float]:

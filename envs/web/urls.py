@@ -17,12 +17,11 @@ class Address(NamedTuple):
 
 def address(url: str) -> Address:
     """The parts of an address that tell pages apart; http and https of one host are one page."""
-    parts = urlsplit(url.strip())
-    host = (parts.hostname or "").removesuffix(".")
     try:
-        port = parts.port
-    except ValueError:
-        port = None
+        parts = urlsplit(url.strip())
+        host, port = (parts.hostname or "").removesuffix("."), parts.port
+    except ValueError:  # no address, then: a text that is only equal to itself
+        return Address("", url.strip(), ())
     if port is not None and port != PORTS.get(parts.scheme):
         host += f":{port}"
     path = unquote(parts.path).rstrip("/")

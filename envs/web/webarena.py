@@ -81,9 +81,9 @@ def converted(
         raise BadSelection(f"{where} is not in WebArena's format: {faults}") from error
     checks: list[JsonValue] = []
     unjudged = ""
+    if theirs.storage_state and not logged_in:
+        unjudged = "it begins logged in; let the site log the browser in by itself and say -o logged_in=true"
     try:
-        if theirs.storage_state and not logged_in:
-            raise Unjudged("it begins logged in; let the site log the browser in by itself and say -o logged_in=true")
         checks.extend(check for kind in theirs.eval.eval_types for check in _checks(kind, theirs.eval, approximate))
     except Unjudged as reason:
         unjudged = str(reason)

@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -46,8 +46,8 @@ class Application:
     def __init__(self, environment: Path) -> None:
         self.environment = str(environment)
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Answer one request, as the one user."""
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        """Answer one request, as the one user; Trac gives the pieces of the body."""
         environ["REMOTE_USER"] = USER
         environ["trac.env_path"] = self.environment
         if not environ.get("PATH_INFO", "").startswith("/chrome/"):

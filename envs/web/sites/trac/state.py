@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 FIELDS = "type component severity priority owner reporter cc version milestone status resolution summary keywords"
@@ -18,7 +19,7 @@ TABLES = {
 def state_of(database: Path) -> dict[str, str]:
     """Place to value: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Roadmap``, ``milestone/0.5/due`` ...
 
-    Empty values are left out; times are whole seconds.
+    Empty values are left out; times are told as days.
     """
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10) as connection:
         connection.execute("BEGIN")
@@ -41,12 +42,15 @@ def _comments(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         yield f"ticket/{ticket}/comment/{number.rpartition('.')[2]}", text or ""
 
 
-def _wiki(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    yield from connection.execute("SELECT name, text FROM (SELECT name, text, max(version) FROM wiki GROUP BY name)")
-
-
 def _pages(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    return ((f"wiki/{name}", text) for name, text in _wiki(connection))
+    """The newest version of each page."""
+    for name, text, _ in connection.execute("SELECT name, text, max(version) FROM wiki GROUP BY name"):
+        yield f"wiki/{name}", text
+
+
+def _choices(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """What can be chosen as priority, resolution and type, and where it stands in the list."""
+    yield from connection.execute("SELECT 'choice/' || type || '/' || name, value FROM enum")
 
 
 def _things(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
@@ -70,8 +74,10 @@ def _attachments(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 def _plain(value: str | int | None) -> str:
-    """Trac stores times in microseconds."""
-    return str(value // 1_000_000 or "") if isinstance(value, int) else value or ""
+    """Trac stores times in microseconds, 0 where there is none."""
+    if isinstance(value, int):
+        return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if value else ""
+    return value or ""
 
 
-_READERS = (_tickets, _comments, _pages, _things, _preferences, _attachments)
+_READERS = (_tickets, _comments, _pages, _choices, _things, _preferences, _attachments)
