@@ -144,13 +144,14 @@ class Counsel:
 
     def _situation(self, state: State) -> dict[str, Any]:
         world = self._episode.world
+        scene = "" if world.pauses else world.scene()  # where plans pause, what is to be seen is the scene
         return {
             "goal": self._episode.task.goal,
             "parts": self.parts,
             "current": state.subtask,
             "deeds": self._tree.deeds(line_only=self.line_only),
             "notes": self._notes,
-            "scene": "" if world.pauses else world.scene(),  # where plans pause, what is to be seen is the scene
+            "scene": "" if scene in self._short(state) else scene,
         }
 
     def _ask(self, role: str, question: str, read: Callable[[str], Read], **told: object) -> Read:
