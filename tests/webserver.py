@@ -29,12 +29,12 @@ PAGES: Mapping[str, str] = {
         <button onclick="addEventListener('beforeunload',e=>e.preventDefault())">Hold</button>""",
     "/links": """<title>Links</title><a href="/slow">Slow</a><a href="/file">File</a><a href="/two" target=_blank>New</a>
         <a href="http://127.0.0.1:1/x">Elsewhere</a><a href="file:///etc/passwd">Local</a><a href="/nowhere">Missing</a>
-        <button onclick="for(let i=0;i<20;i++)open('/two')">Many</button><a href="/closed">Closed</a>
-        <button onclick="while(1){}">Loop</button><button onclick="open('/popup')">Popup</button>
+        <button onclick="for(let i=0;i<20;i++)window.open('/two')">Many</button><a href="/closed">Closed</a>
+        <button onclick="while(1){}">Loop</button><button onclick="window.open('/popup')">Popup</button>
         <button onclick="setTimeout(()=>fetch('/two').then(()=>out.textContent='fetched'),5)">Fetch</button><p id=out>-</p>
         <form method=post action="/post"><button>Post</button></form>
         <button onclick="fetch('/hang')">Hang</button>""",
-    "/popup": "<title>Popup</title><script>alert('from a popup')</script><button onclick='close()'>Close me</button>",
+    "/popup": "<title>Popup</title><script>alert('from a popup')</script><button onclick='window.close()'>Close me</button>",
     "/loops": "<title>Loops</title><p>before</p><script>while(1){}</script>",
     "/hash": """<title>Hash</title><a href="#/one">One</a><p id=out>none</p>
         <script>onhashchange=()=>out.textContent=location.hash</script>""",

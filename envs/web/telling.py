@@ -104,7 +104,7 @@ def _parts(text: str) -> tuple[list[str], list[str]]:
     """What an observation says of the tab, and the lines of its page."""
     lines = text.split("\n")
     at = next((number for number, line in enumerate(lines) if line.startswith(IN_VIEW)), len(lines))
-    return lines[:at], [line.strip() for line in lines[at:]]
+    return lines[:at], [line.strip().removesuffix(" focused") for line in lines[at:]]
 
 
 def _stated(head: Sequence[str], what: str) -> str:
