@@ -26,6 +26,8 @@ Number = Callable[[Node], int]
 def told(page: Page, number: Number, most: int) -> str:
     """The page, at most so many characters of its nodes."""
     where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
+    if page.part:
+        where += "; the page is so large that find sees only what is in view"
     lines, left, cut = [f"{IN_VIEW}{where}):"], most, 0
     for line in _lines(page.root, number):
         if len(line) >= left:
