@@ -164,7 +164,7 @@ def test_the_score_is_the_share_of_checks_and_a_task_without_any_is_never_solved
 
 
 def test_the_shipped_set_has_every_kind_and_enough_of_each() -> None:
-    kinds = [each.kind for each in SHIPPED]
+    kinds: list[str] = [each.kind for each in SHIPPED]
     assert len(SHIPPED) >= 36
     assert {kind for kind in KINDS if kinds.count(kind) >= 4} == set(KINDS)
     assert len({each.id for each in SHIPPED}) == len(SHIPPED)

@@ -22,6 +22,7 @@ OPTIONS = (
     ("trac", "default_timezone", "GMT"),
     ("trac", "default_language", "en_US"),
     ("trac", "auto_preview_timeout", "0"),
+    ("trac", "show_full_names", "disabled"),
     ("query", "items_per_page", "25"),
     ("search", "min_query_length", "2"),
     ("ticket", "default_component", "web-view"),
