@@ -1,0 +1,96 @@
+"""What a tab is waiting for, told by the browser's events."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
+"""The kinds of requests after which a page may look otherwise; pictures and fonts are not waited for."""
+HARMLESS = ("GET", "HEAD", "OPTIONS")
+"""Methods of requests that by the rules of the web change nothing at the server."""
+ANNOUNCED = 1.0
+"""Seconds within which a navigation that a page asked for must have begun."""
+
+Params = Mapping[str, Any]
+
+
+class Traffic:
+    """Requests under way and frames that load, of one tab."""
+
+    def __init__(self, frame: str) -> None:
+        """``frame`` is the id of the tab's own frame."""
+        self.frame = frame
+        self.requests: dict[str, str] = {}
+        self.loading: set[str] = set()
+        self.document = ""
+        """The loader's id of the document that is shown; another one means another document."""
+        self.lasting = False
+        """Whether a request left that may have changed what a server stores; whoever reads it puts it back."""
+        self._announced = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way that may change the page."""
+        return bool(self.requests or self.loading) or time.monotonic() < self._announced
+
+    @property
+    def moving(self) -> bool:
+        """Whether the tab's own frame is on its way to a document."""
+        return self.frame in self.loading or time.monotonic() < self._announced
+
+    def forget(self) -> None:
+        """Wait no longer for what is under way."""
+        self.requests.clear()
+        self.loading.clear()
+        self._announced = 0.0
+
+    def announce(self) -> None:
+        """The tab was told to go somewhere: the browser's word of it is awaited."""
+        self._announced = time.monotonic() + ANNOUNCED
+
+    def hear(self, method: str, params: Params) -> None:
+        """Take in one event of the tab."""
+        if handler := _HANDLERS.get(method):
+            handler(self, params)
+
+    def _sent(self, params: Params) -> None:
+        if params["request"]["method"] not in HARMLESS and params.get("type") not in ("CSPViolationReport", "Preflight"):
+            self.lasting = True
+        if params.get("type") in AWAITED:
+            self.requests[params["requestId"]] = params["request"]["url"]
+
+    def _ended(self, params: Params) -> None:
+        self.requests.pop(params["requestId"], None)
+
+    def _announce(self, params: Params) -> None:
+        if params.get("disposition") == "currentTab" and params["frameId"] == self.frame:
+            self.announce()
+
+    def _begin(self, params: Params) -> None:
+        self._announced = 0.0
+        self.loading.add(params["frameId"])
+
+    def _stop(self, params: Params) -> None:
+        self._announced = 0.0
+        self.loading.discard(params["frameId"])
+
+    def _navigated(self, params: Params) -> None:
+        if params["frame"]["id"] == self.frame:
+            self.document = params["frame"]["loaderId"]
+            self.requests = {number: url for number, url in self.requests.items() if number == self.document}
+
+    def _moved_within(self, _: Params) -> None:
+        self._announced = 0.0
+
+
+_HANDLERS = {
+    "Network.requestWillBeSent": Traffic._sent,
+    "Network.loadingFinished": Traffic._ended,
+    "Network.loadingFailed": Traffic._ended,
+    "Page.frameRequestedNavigation": Traffic._announce,
+    "Page.frameStartedLoading": Traffic._begin,
+    "Page.frameStoppedLoading": Traffic._stop,
+    "Page.frameDetached": Traffic._stop,
+    "Page.frameNavigated": Traffic._navigated,
+    "Page.navigatedWithinDocument": Traffic._moved_within,
+}
