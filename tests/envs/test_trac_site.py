@@ -61,7 +61,7 @@ def test_a_reset_brings_back_every_row_and_every_page(site: TracSite, edits: lis
     site.reset()
     seeded = dump(site)
     visitor = Visitor(site.url)
-    for name, number in edits:
+    for name, number in [("comment", 84), *edits]:  # others may change nothing: a closed ticket is not closed again
         EDITS[name](visitor, number)
     assert dump(site) != seeded
     site.reset()
