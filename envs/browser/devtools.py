@@ -42,9 +42,7 @@ class Connection:
     One to the whole browser speaks to each tab by its ``session``.
     """
 
-    def __init__(
-        self, url: str, patience: float = PATIENCE, heard: Callable[[Event], None] | None = None
-    ) -> None:
+    def __init__(self, url: str, patience: float = PATIENCE, heard: Callable[[Event], None] | None = None) -> None:
         """``patience`` is in seconds. ``heard`` gets every event while answers are awaited; without it, none are kept.
 
         It may ``post``, and what it raises ends the waiting.
@@ -63,9 +61,7 @@ class Connection:
         """One command and its answer. Raises WorldBroken where the browser refuses it or is gone."""
         return self.call_all([(method, parameters)])[0]
 
-    def call_all(
-        self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None
-    ) -> list[Answer]:
+    def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
         """Send all, then wait for all: the browser works on them in this order.
 
         Raises CommandRefused for the first that it would not do, NoAnswer after so many ``seconds``.

@@ -75,9 +75,7 @@ class Context:
         self.connection = Connection(browser.url, heard=self._hear)
         made = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
         self._id = str(made["browserContextId"])
-        self._browser(
-            "Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True
-        )
+        self._browser("Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True)
         self._browser("Target.setDiscoverTargets", discover=True, filter=[{"type": "page"}])
 
     def close(self) -> None:

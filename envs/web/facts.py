@@ -11,18 +11,14 @@ from envs.web.visit import Visit
 WHOLE = "document.body?.innerText"
 
 
-@dataclass(frozen=True)
+@dataclass
 class End:
     """The end of an episode; pages are looked at in tabs of which the episode hears nothing."""
 
     visit: Visit
     answer: str | None
+    url: str
     site: Site | None
-
-    @property
-    def url(self) -> str:
-        """The address of the current tab."""
-        return self.visit.page.url if self.visit.page else ""
 
     def page_text(self, url: str, selector: str = "", script: str = "") -> str:
         """Text of a page; empty where it cannot be loaded or nothing matches."""

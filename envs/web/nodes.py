@@ -13,11 +13,18 @@ AXNode = Mapping[str, Any]
 
 TELLING = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "focused", "level")
 """Properties that are told, in this order."""
+STATED = ("checked", "pressed", "expanded")
+"""Properties of which also the contrary is told."""
 INLINE = ("InlineTextBox", "LineBreak")
 TEXT = ("StaticText",)
-PASSED_THROUGH = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section")
+PASSED_THROUGH = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
+                  "rowgroup", "Legend", "ListMarker")  # fmt: skip
 """Roles that say nothing by themselves: their children take their place, unless they have a name or the focus."""
-ROLES: Mapping[str, str] = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", "MenuListPopup": "popup"}
+DRAWN = "MenuListPopup"
+"""The role of the list that a select box opens: its options are told with the box."""
+AROUND = ("row", "cell", "gridcell", "listitem")
+"""Roles whose name is what is inside."""
+ROLES: Mapping[str, str] = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", DRAWN: "popup"}
 WHOLE = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image", "textbox",
          "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox", "menuitemradio",
          "date", "inputtime", "datetime", "colorwell")  # fmt: skip
@@ -36,6 +43,8 @@ class Node:
     frame: str
     value: str = ""
     link: str = ""
+    options: list[str] = field(default_factory=list)
+    """What a select box offers."""
     said: dict[str, JsonValue] = field(default_factory=dict)
     box: Box | None = None
     children: list["Node"] = field(default_factory=list)
@@ -51,6 +60,11 @@ class Node:
             yield node
             pending.extend(reversed(node.children))
 
+    @property
+    def shell(self) -> bool:
+        """Whether it says no more than the one thing that is in it."""
+        return self.role in ("cell", "gridcell", "listitem") and not (self.name or self.said) and len(self.children) == 1
+
     def text(self) -> str:
         """Name, or where there is none what is written inside."""
         return self.name or " ".join(filter(None, (child.text() for child in self.children)))
@@ -59,7 +73,9 @@ class Node:
 class Tree:
     """Nodes from the browser's lists, one list for each frame."""
 
-    def __init__(self, frames: Mapping[str, Sequence[AXNode]], owners: Mapping[int, str], boxes: Mapping[int, Box]) -> None:
+    def __init__(
+        self, frames: Mapping[str, Sequence[AXNode]], owners: Mapping[int, str], boxes: Mapping[int, Box]
+    ) -> None:
         """``owners``: which frame is in an element, by the element's backend id."""
         self._frames, self._owners, self._boxes = frames, owners, boxes
 
@@ -103,40 +119,58 @@ class Tree:
             frame=frame,
             value=plain(str(value)),
             link=str(said.get("url", "")) if role == "link" else "",
-            said={name: said[name] for name in TELLING if name in said and _matters(name, said[name])},
+            said={name: said[name] for name in TELLING if name in said and _matters(role, name, said[name])},
             box=self._boxes.get(backend),
         )
 
 
-def _matters(name: str, value: JsonValue) -> bool:
-    return name in ("checked", "pressed", "expanded") or value not in (False, "false", None, "")
+def _matters(role: str, name: str, value: JsonValue) -> bool:
+    if name == "level":
+        return role in ("heading", "treeitem")
+    return name in STATED or value not in (False, "false", None, "")
 
 
 def _passed(node: Node, role: str) -> bool:
     """Whether only the node's children are told."""
     if node.role == "text":
-        return not node.name
+        return not any(each.isalnum() for each in node.name) and len(node.name) < 2
+    if role == "ListMarker":
+        return not any(each.isalnum() for each in node.name)
     return role in PASSED_THROUGH and not node.name and "focused" not in node.said
 
 
 def _fold(root: Node) -> None:
     """Leave out what repeats: text that a name says already, names that are only what is inside."""
-    nodes = list(root.walk())
-    for node in reversed(nodes):
-        texts = [child for child in node.children if child.role == "text"]
-        others = [child for child in node.children if child.role != "text"]
-        if node.role in WHOLE and node.role != "combobox":
-            inside = [child for child in others if child.role in ACTED_ON or child.role == "popup"]
-            keep_texts = [] if node.name or node.value else texts
-            node.children = [*keep_texts, *inside]
-        elif texts and not others and (not node.name or node.name == plain(" ".join(text.name for text in texts))):
-            if len(texts) == 1 or node.name:
-                node.name, node.children = node.name or texts[0].name, []
-                node.box = node.box or texts[0].box
-        elif node.name and others and node.role not in ("page", "iframe", "heading") and _says_all(node):
-            node.name = ""
+    for node in reversed(list(root.walk())):
+        if node.role == "combobox" and any(child.role == "popup" for child in node.children):
+            node.options = [each.name for each in node.walk() if each.role == "option" and each.name]
+            node.children = []
+        elif node.role in WHOLE:
+            _fold_whole(node)
+        else:
+            _fold_around(node)
 
 
-def _says_all(node: Node) -> bool:
-    """Whether what is inside a node says its whole name."""
-    return plain(node.name).replace(" ", "") in "".join(child.text() for child in node.children).replace(" ", "")
+def _fold_whole(node: Node) -> None:
+    """Of what has a name that says all there is, only what can be acted on is left inside."""
+    keep = ACTED_ON if node.name or node.value else (*ACTED_ON, "text", "image")
+    found: list[Node] = []
+    pending = list(reversed(node.children))
+    while pending:
+        inner = pending.pop()
+        if inner.role in keep:
+            found.append(inner)
+        else:
+            pending.extend(reversed(inner.children))
+    node.children = found
+
+
+def _fold_around(node: Node) -> None:
+    texts = [child for child in node.children if child.role == "text"]
+    if node.children and len(texts) == len(node.children):
+        together = plain(" ".join(text.name for text in texts))
+        if len(texts) == 1 or node.name.replace(" ", "") == together.replace(" ", ""):
+            node.name, node.children = node.name or together, []
+            node.box = node.box or texts[0].box
+    elif node.name and node.children and node.role in AROUND:
+        node.name = ""

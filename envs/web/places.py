@@ -21,7 +21,10 @@ class Box(NamedTuple):
     def within(self, other: "Box") -> "Box":
         """The part of it that lies in the other."""
         return Box(
-            max(self.left, other.left), max(self.top, other.top), min(self.right, other.right), min(self.bottom, other.bottom)
+            max(self.left, other.left),
+            max(self.top, other.top),
+            min(self.right, other.right),
+            min(self.bottom, other.bottom),
         )
 
     def moved(self, x: float, y: float) -> "Box":

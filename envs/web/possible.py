@@ -29,6 +29,5 @@ def _of(node: Node, visit: Visit) -> list[Action]:
     if "disabled" in node.said or node.role not in ACTED_ON or node.role == "option":
         return []
     if node.role in FILLED_IN:
-        options = [each for each in node.walk() if each.role == "option" and "selected" not in each.said]
-        return [Action("select", (visit.number(node), option.name)) for option in options]
+        return [Action("select", (visit.number(node), option)) for option in node.options if option != node.value]
     return [Action("click", (visit.number(node),))]

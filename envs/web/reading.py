@@ -13,7 +13,7 @@ from envs.web.nodes import Node, Tree
 from envs.web.places import STYLES, Box, Places
 
 WINDOW = Box(0, 0, float(str(VIEW["width"])), float(str(VIEW["height"])))
-PAGE = Path(__file__).with_name("page.js").read_text(encoding="utf-8").strip()
+PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"
 """Functions of ours for the page, as one expression."""
 READS = 4
 """How often a page that changes while it is read is read again."""

@@ -147,7 +147,8 @@ class Tab:
 
     def value(self, expression: str) -> JsonValue:
         """The value of an expression in the page; None where it fails."""
-        return self._evaluate(expression)
+        value: JsonValue = self._evaluate(expression)
+        return value
 
     def _evaluate(self, expression: str, **more: JsonValue) -> Any:
         answer = self.context.call(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import JsonValue
 
-from envs.web.nodes import Node
+from envs.web.nodes import STATED, Node
 from envs.web.reading import Page
 from envs.web.writing import NAME, quoted
 
@@ -45,11 +45,10 @@ def _lines(root: Node, number: Number) -> Iterator[str]:
     pending = [(node, 0) for node in reversed(root.children) if node.visible]
     while pending:
         node, depth = pending.pop()
+        while node.shell:
+            node = node.children[0]
         yield f"{INDENT * depth}{line_of(node, number(node))}"
         shown = [child for child in node.children if child.visible]
-        if len(shown) > MOST_OPTIONS and all(child.role == "option" for child in shown):
-            yield f"{INDENT * (depth + 1)}({len(shown)} options; the first {MOST_OPTIONS} are)"
-            shown = shown[:MOST_OPTIONS]
         pending.extend((child, depth + 1) for child in reversed(shown))
 
 
@@ -60,17 +59,20 @@ def line_of(node: Node, number: int) -> str:
         parts.append(quoted(node.name, LONG_TEXT if node.role in TEXTS else NAME))
     if node.value and node.value != node.name:
         parts.append(f"value={quoted(node.value)}")
-    for name, value in node.said.items():
-        parts.append(name if value in (True, "true") and name not in _STATED else f"{name}={_plainly(value)}")
-    return " ".join(parts)
+    if node.options:
+        parts.append(f"options={_options(node.options)}")
+    return " ".join([*parts, *(_property(name, value) for name, value in node.said.items())])
 
 
-_STATED = ("checked", "pressed", "expanded")
-"""Properties of which also the contrary is told."""
+def _property(name: str, value: JsonValue) -> str:
+    if name not in STATED and (value is True or value == "true"):
+        return name
+    return f"{name}={str(value).lower()}"
 
 
-def _plainly(value: JsonValue) -> str:
-    return str(value).lower()
+def _options(options: Sequence[str]) -> str:
+    shown = " | ".join(quoted(option, 80) for option in options[:MOST_OPTIONS])
+    return shown if len(options) <= MOST_OPTIONS else f"{shown} | ({len(options) - MOST_OPTIONS} more)"
 
 
 def described(node: Node, number: int) -> dict[str, JsonValue]:
@@ -82,6 +84,7 @@ def described(node: Node, number: int) -> dict[str, JsonValue]:
         "name": node.text(),
         "value": node.value,
         "in_view": node.visible,
+        **({"options": list[JsonValue](node.options)} if node.options else {}),
         **node.said,
         **link,
     }

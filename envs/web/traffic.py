@@ -54,7 +54,10 @@ class Traffic:
             handler(self, params)
 
     def _sent(self, params: Params) -> None:
-        if params["request"]["method"] not in HARMLESS and params.get("type") not in ("CSPViolationReport", "Preflight"):
+        if params["request"]["method"] not in HARMLESS and params.get("type") not in (
+            "CSPViolationReport",
+            "Preflight",
+        ):
             self.lasting = True
         if params.get("type") in AWAITED:
             self.requests[params["requestId"]] = params["request"]["url"]

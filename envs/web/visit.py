@@ -50,6 +50,11 @@ class Visit:
         """The current tab."""
         return self.tabs[self.current]
 
+    @property
+    def url(self) -> str:
+        """The address of the current tab."""
+        return self.page.url if self.page else ""
+
     # Doing.
 
     def do(self, move: Move) -> Observation:
@@ -209,6 +214,10 @@ class Visit:
 
     # Telling.
 
+    def again(self) -> Observation:
+        """What was seen last."""
+        return Observation(self.names.short(self._page(self.page)) if self.page else "")
+
     def _look(self, refusal: str, stayed: bool, rested: bool) -> Observation:
         try:
             page = read(self.context, self.tab.target)
@@ -228,7 +237,9 @@ class Visit:
     def _page(self, page: Page) -> str:
         head = [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]
         if len(self.tabs) > 1:
-            listed = [f"{number} (current)" if tab is self.tab else str(number) for number, tab in enumerate(self.tabs, 1)]
+            listed = [
+                f"{number} (current)" if tab is self.tab else str(number) for number, tab in enumerate(self.tabs, 1)
+            ]
             head.insert(0, f"{TABS}{', '.join(listed)}")
         return "\n".join([*head, told(page, self.number, self._characters)])
 
@@ -250,5 +261,3 @@ def in_the_way(answer: dict[str, Any], name: str) -> str:
     if "options" in answer:
         return f"{name} {answer['refused']}; it has {', '.join(quoted(each, 60) for each in answer['options'][:30])}"
     return f"{name} {answer['refused']}"
-
-

@@ -1,6 +1,7 @@
 """The world: tasks, actions and judgement on web pages."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 from pydantic import BaseModel, JsonValue
@@ -103,7 +104,7 @@ class Web(Environment):
         if found.site:
             self._site = self._site or sites.site_of(found.site)
             self._site.reset()
-        own = {found.site: self._site.url} if found.site and self._site else {}
+        own: dict[str, str] = {found.site: self._site.url} if found.site and self._site else {}
         self._web_task = placed(found, {**self._set.sites, **own})
         self._notes, self._answer, self._verdict = [], None, None
         try:
@@ -119,10 +120,12 @@ class Web(Environment):
         first = visit.do(lambda _: visit.go(task.start))
         if not first.accepted:
             self._drop()
-            raise WorldBroken(f"the start {task.start} of the task {task.id} cannot be opened: {first.text.split(chr(10))[0]}")
+            raise WorldBroken(
+                f"the start {task.start} of the task {task.id} cannot be opened: {first.text.split(chr(10))[0]}"
+            )
         for url in task.more_tabs:
             visit.open_tab()
-            visit.do(lambda _, url=url: visit.go(url))
+            visit.do(partial(_opening, visit, url))
         if task.more_tabs:
             visit.switch(0)
             first = visit.do(lambda _: "")
@@ -158,8 +161,8 @@ class Web(Environment):
         """
         return self._on(element, lambda tab, place, name: in_the_way(tab.type(place, text, enter), name))
 
-    @action("agent.select(9, 'Large') -> the page as it is then")
-    def select(self, element: int, option: str) -> Observation:
+    @action("agent.select(9, 'Large') -> the page as it is then", name="select")
+    def select_option(self, element: int, option: str) -> Observation:
         """Choose an option of a select box, by its text. In a box of several choices it is added, or taken back."""
         return self._on(element, lambda tab, place, name: in_the_way(tab.choose(place, option), name))
 
@@ -218,8 +221,9 @@ class Web(Environment):
     @action("agent.note_down('the red ones cost 12.50') -> the page, unchanged")
     def note_down(self, text: str) -> Observation:
         """Keep something for later: all notes are told again with every state of the task."""
+        visit = self._seen()
         self._notes.append(text)
-        return self._do(lambda _: "")
+        return visit.again()
 
     @action("agent.stop('12.50') -> the end of the task")
     def stop(self, answer: str = "") -> Observation:
@@ -290,7 +294,7 @@ class Web(Environment):
         """What the task's checks say of the present state."""
         if self._verdict is None and self._visit is not None and self._web_task is not None:
             try:
-                self._verdict = judge(self._web_task, End(self._visit, self._answer, self._site_of_task()))
+                self._verdict = judge(self._web_task, End(self._visit, self._answer, self._visit.url, self._site_of_task()))
             except WorldBroken:
                 self._drop()
                 raise
@@ -330,3 +334,7 @@ class Web(Environment):
 
 def _sentence(answer: Mapping[str, object]) -> str:
     return str(answer.get("refused", ""))
+
+
+def _opening(visit: Visit, url: str, _: Tab) -> str:
+    return visit.go(url)

@@ -8,7 +8,9 @@ NAME = 200
 
 def plain(text: str) -> str:
     """On one line, blanks joined, and without characters that cannot be seen or that turn the direction of writing."""
-    kept = "".join(each for each in text if each.isspace() or unicodedata.category(each) not in ("Cf", "Cc", "Co", "Cs"))
+    kept = "".join(
+        each for each in text if each.isspace() or unicodedata.category(each) not in ("Cf", "Cc", "Co", "Cs")
+    )
     return " ".join(kept.split())
 
 
