@@ -86,7 +86,7 @@ def _is(value: str | None, wanted: str | Text | None) -> bool:
     if value is None or wanted is None:
         return value is wanted
     if isinstance(wanted, str):
-        return texts.spaced(value) == texts.spaced(wanted)
+        return texts.same_lines(value, wanted)
     return texts.holds(value, wanted.must_include) and not any(
         texts.holds(value, (each,)) for each in wanted.must_exclude
     )

@@ -149,6 +149,12 @@ def test_server_changes_are_exactly_these() -> None:
     assert judge(checked, End(site=Stored({}))).score == 0
 
 
+def test_stored_texts_are_compared_line_by_line() -> None:
+    checked = task(ServerCheck(changes={"wiki/A": "one  two\nthree"}))
+    assert judge(checked, End(site=Stored({"wiki/A": "one two \r\nthree\n"}))).solved
+    assert not judge(checked, End(site=Stored({"wiki/A": "one two three"}))).solved
+
+
 def test_a_task_that_asks_for_no_change_must_leave_the_site_alone() -> None:
     checked = task(AnswerCheck(how="exact", values=("7",)))
     assert judge(checked, End("7", site=Stored({}))).solved

@@ -15,6 +15,6 @@ def solve(agent, task):
     press(agent, "checkbox", "Toggle group")
     press(agent, "link", "Batch Modify")
     choose(agent, "Change:", "Milestone")
-    agent.select(after(agent, "combobox", "Change:", "combobox")["id"], task.params["to"])
+    choose(agent, "Milestone:", task.params["to"])
     press(agent, "button", "Change tickets")
     agent.stop()

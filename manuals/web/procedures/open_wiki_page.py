@@ -11,6 +11,6 @@ def solve(agent, task):
     heading = task.params["heading"]
     press(agent, "link", "Wiki")
     if not named(agent, "heading", heading):
-        pages = [found for found in search(agent, heading) if found["name"].endswith(f": {heading}")]
+        pages = [found for found in search(agent, heading) if f": = {heading} =" in found["name"]]
         agent.click(pages[0]["id"])
     agent.stop()
