@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from envs.web.places import Box
-from envs.web.writing import plain
+from envs.web.writing import plain, seen
 
 AXNode = Mapping[str, Any]
 
@@ -121,7 +121,7 @@ class Tree:
             name=plain(str(raw.get("name", {}).get("value", ""))),
             backend=backend,
             frame=frame,
-            value=plain(str(value)),
+            value=seen(str(value)),
             link=str(said.get("url", "")) if role == "link" else "",
             said={name: said[name] for name in TELLING if name in said and _matters(role, name, said[name])},
             box=self._boxes.get(backend),
