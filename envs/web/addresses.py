@@ -53,10 +53,12 @@ class Gate:
 
     def why_not(self, url: str) -> str:
         """Why the address may not be opened; empty if it may."""
-        scheme = urlsplit(url).scheme if "://" in url else url.partition(":")[0]
         if url == BLANK:
             return ""
-        if scheme not in SCHEMES:
+        scheme, colon, _ = url.partition(":")
+        if not colon:
+            return "an address begins with http://, https://, or / for the same site"
+        if scheme.lower() not in SCHEMES:
             return f"addresses of the kind {scheme[:20]!r} are not opened, only http and https"
         host, with_port = host_of(url)
         if not host:

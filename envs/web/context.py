@@ -51,7 +51,8 @@ class Target:
 class News:
     """What happened unasked since it was last told."""
 
-    told: list[str] = field(default_factory=list)
+    told: dict[str, int] = field(default_factory=dict)
+    """Sentences, and how often each was to be told."""
     refused: list[str] = field(default_factory=list)
     """Why a tab did not go where it was to go."""
     dialogs: int = 0
@@ -59,8 +60,16 @@ class News:
     def taken(self) -> "News":
         """What there is, and from now on nothing of it."""
         taken = News(self.told, self.refused, self.dialogs)
-        self.told, self.refused, self.dialogs = [], [], 0
+        self.told, self.refused, self.dialogs = {}, [], 0
         return taken
+
+    def tell(self, sentence: str) -> None:
+        """Tell this with the next look."""
+        self.told[sentence] = self.told.get(sentence, 0) + 1
+
+    def lines(self) -> list[str]:
+        """A line for each sentence."""
+        return [f"{told} ({times} times)" if times > 1 else told for told, times in self.told.items()]
 
 
 class Context:
@@ -72,6 +81,7 @@ class Context:
         self.news = News()
         self.popups: list[Target] = []
         self._targets: dict[str, Target] = {}
+        self._awaited = 0
         self.connection = Connection(browser.url, heard=self._hear)
         made = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
         self._id = str(made["browserContextId"])
@@ -120,16 +130,36 @@ class Context:
             target.gone = True
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
 
-    def travel(self, target: Target, method: str, **parameters: JsonValue) -> str:
-        """A command that takes a tab to another page. Why it did not get there in time; empty if it did."""
+    def catch_up(self, target: Target) -> str:
+        """Learn what a tab showed before it was listened to, and wait until it is there. The address it came to."""
+        tree, state = self.call_all(
+            target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
+        )
+        target.traffic.document = tree["frameTree"]["frame"]["loaderId"]
+        if state["result"].get("value") != "complete":
+            target.traffic.announce()
+        self.rest(target, target.traffic.document)
+        return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
+
+    def travel(self, target: Target, method: str, **parameters: JsonValue) -> None:
+        """Send a tab to another page; ``rest`` waits for it."""
         target.traffic.announce()
         self.connection.post(method, target.session, **parameters)
-        before = target.traffic.document
-        if not self.settle(target) and target.traffic.document == before:
-            self.call(target, "Page.stopLoading")
-            self.settle(target)
-            return f"the page did not load within {self.patience:g} seconds"
-        return ""
+
+    def rest(self, target: Target, document: str) -> str:
+        """Wait until a tab that showed a document has come to rest, and give up a page that does not come.
+
+        Why it did not come; empty if it did, or if none was to come.
+        """
+        if self.settle(target):
+            return ""
+        if target.traffic.document != document or not target.traffic.moving:
+            self.news.tell(f"The page is still loading after {self.patience:g} seconds.")
+            return ""
+        self.call(target, "Page.stopLoading")
+        target.traffic.forget()
+        self.settle(target)
+        return f"the page did not load within {self.patience:g} seconds"
 
     def settle(self, target: Target) -> bool:
         """Wait until nothing more comes of what was done; whether the tab came to rest within the patience."""
@@ -162,7 +192,6 @@ class Context:
             ("Page.enable", {}),
             ("Inspector.enable", {}),
             ("Network.enable", {}),
-            ("Accessibility.enable", {}),
             ("Emulation.setDeviceMetricsOverride", VIEW),
             ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
             ("Page.setInterceptFileChooserDialog", {"enabled": True, "cancel": True}),
@@ -181,17 +210,19 @@ class Context:
     def _created(self, params: Params) -> None:
         info = params["targetInfo"]
         if info.get("browserContextId") == self._id and info.get("openerId") and info["type"] == "page":
-            if sum(not target.hidden for target in self._targets.values()) >= MOST_TABS:
+            there = sum(not target.hidden for target in self._targets.values())
+            if there + self._awaited >= MOST_TABS:
                 self.connection.post("Target.closeTarget", targetId=info["targetId"])
-                self.news.told.append(f"A page wanted to open one more tab; {MOST_TABS} are open, it was not opened.")
+                self.news.tell(f"A page wanted to open one more tab; {MOST_TABS} are open, it was not opened.")
             else:
+                self._awaited += 1
                 self.connection.post("Target.attachToTarget", targetId=info["targetId"], flatten=True)
 
     def _attached(self, params: Params) -> None:
         info = params["targetInfo"]
         if info.get("openerId") and info.get("browserContextId") == self._id:
+            self._awaited -= 1
             popup = self._know(info["targetId"], params["sessionId"])
-            popup.traffic.loading.add(popup.id)
             for method, parameters in self._preparations():
                 self.connection.post(method, popup.session, **parameters)
             self.popups.append(popup)
@@ -204,7 +235,7 @@ class Context:
 
     def _download(self, params: Params) -> None:
         name = quoted(str(params.get("suggestedFilename", "")), 80)
-        self.news.told.append(f"The page wanted to download the file {name}; nothing is downloaded here.")
+        self.news.tell(f"The page wanted to download the file {name}; nothing is downloaded here.")
 
     def _crashed(self, target: Target, _: Params) -> None:
         target.gone = True
@@ -218,7 +249,7 @@ class Context:
         self.news.dialogs += 1
         if self.news.dialogs <= TOLD_DIALOGS:
             said = f" said {quoted(str(params['message']), 300)}" if params["message"] else " came up"
-            self.news.told.append(f"A dialog ({kind}){said}; {how}.")
+            self.news.tell(f"A dialog ({kind}){said}; {how}.")
 
     def _paused(self, target: Target, params: Params) -> None:
         """A request waits for leave. Where a document may not come, an empty answer leaves the page where it is."""

@@ -62,6 +62,10 @@ class Traffic:
         if params.get("type") in AWAITED:
             self.requests[params["requestId"]] = params["request"]["url"]
 
+    def _answered(self, params: Params) -> None:
+        if params.get("type") == "Fetch":  # its body counts as loaded only once a script has read it
+            self._ended(params)
+
     def _ended(self, params: Params) -> None:
         self.requests.pop(params["requestId"], None)
 
@@ -88,6 +92,7 @@ class Traffic:
 
 _HANDLERS = {
     "Network.requestWillBeSent": Traffic._sent,
+    "Network.responseReceived": Traffic._answered,
     "Network.loadingFinished": Traffic._ended,
     "Network.loadingFailed": Traffic._ended,
     "Page.frameRequestedNavigation": Traffic._announce,

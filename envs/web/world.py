@@ -117,7 +117,7 @@ class Web(Environment):
         visit = self._visit = Visit(
             chromium.shared(), gate_of(self._set, task), names, self._set.patience, self._set.characters
         )
-        first = visit.do(lambda _: visit.go(task.start))
+        first = visit.do(lambda tab: tab.load(task.start))
         if not first.accepted:
             self._drop()
             raise WorldBroken(
@@ -125,7 +125,7 @@ class Web(Environment):
             )
         for url in task.more_tabs:
             visit.open_tab()
-            visit.do(partial(_opening, visit, url))
+            visit.do(partial(_loading, url))
         if task.more_tabs:
             visit.switch(0)
             first = visit.do(lambda _: "")
@@ -243,8 +243,7 @@ class Web(Environment):
 
     def _goto(self, url: str) -> str:
         visit = self._seen()
-        here = visit.page.url if visit.page else ""
-        return visit.go(visit.names.address(url, here))
+        return visit.tab.load(visit.names.address(url, visit.base))
 
     def _on(self, element: int, act: Callable[[Tab, Place, str], str]) -> Observation:
         visit = self._seen()
@@ -336,5 +335,5 @@ def _sentence(answer: Mapping[str, object]) -> str:
     return str(answer.get("refused", ""))
 
 
-def _opening(visit: Visit, url: str, _: Tab) -> str:
-    return visit.go(url)
+def _loading(url: str, tab: Tab) -> str:
+    return tab.load(url)
