@@ -9,7 +9,7 @@ from pydantic import BaseModel, JsonValue
 from envs.base import Environment, action, query
 from envs.browser import chromium
 from envs.errors import BadSelection, EpisodeEnded, WorldBroken
-from envs.selection import chosen_split
+from envs.selection import chosen_split, find_task
 from envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
 from envs.web import possible, sites, telling
 from envs.web.addresses import Names
@@ -17,7 +17,7 @@ from envs.web.context import Context
 from envs.web.facts import End
 from envs.web.judging import judge
 from envs.web.numbers import Place
-from envs.web.options import OWN, Options, chosen, gate_of
+from envs.web.options import Options, chosen, gate_of
 from envs.web.sites import Site
 from envs.web.tab import Tab
 from envs.web.tasks import SPLITS, WebTask, placed, to_task, types
@@ -45,7 +45,7 @@ class Web(Environment):
         "answer is the answer to the task's question, empty where nothing is asked; for a task that cannot be done "
         "the answer begins with N/A and says why."
     )
-    types = (*types(), OWN)
+    types = types()
     splits = SPLITS
     action_limit = 30
     pauses = True
@@ -74,9 +74,11 @@ class Web(Environment):
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Those of the task file, or the user's own, in the file's order."""
-        listed = chosen(options, selection.ids)
+        listed = [to_task(task) for task in chosen(options, selection.ids)]
         split = chosen_split(selection, cls.splits, cls.name)
-        return [to_task(task) for task in listed if selection.ids or split in ("all", task.kind)]
+        if selection.ids:
+            return [find_task(listed, name, cls.name) for name in selection.ids]
+        return [task for task in listed if split in ("all", task.split)]
 
     @classmethod
     def takes_seeds(cls, split: str) -> bool:

@@ -1,6 +1,7 @@
 """The Trac site: what is seeded, that a reset brings all of it back, and that no server outlives its owner."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -15,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from envs.errors import BadSelection
+from envs.errors import BadSelection, MissingRequirement, WorldBroken
 from envs.web.checks import ServerCheck
-from envs.web.sites import site_of
+from envs.web.sites import requirements, site_of
 from envs.web.sites.trac import TracSite
 from envs.web.sites.trac.state import state_of
 from envs.web.tasks import load_tasks
@@ -145,6 +146,29 @@ def test_several_sites_stand_side_by_side_and_are_used_again(site: TracSite) -> 
     other.close()
 
 
+def test_a_server_that_died_is_started_anew(site: TracSite) -> None:
+    EDITS["comment"](Visitor(site.url), 7)
+    site.server.kill()
+    site.server.wait()
+    site.reset()
+    assert site.changes() == {}
+    assert "Map tiles" in Visitor(site.url).page("/ticket/7")
+
+
+def test_a_server_that_cannot_start_says_why(site: TracSite, tmp_path: Path) -> None:
+    (tmp_path / "seed" / "log").mkdir(parents=True)
+    shutil.copytree(site.seed / "db", tmp_path / "seed" / "db")
+    with pytest.raises(WorldBroken, match=r"does not answer: .*VERSION"):
+        TracSite(tmp_path / "seed", tmp_path / "sites" / "site")
+
+
+def test_without_trac_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trac", None)
+    with pytest.raises(MissingRequirement, match=r"pip install 'planbook\[web\]'"):
+        site_of("trac")
+    assert [each.found for each in requirements()] == [None]
+
+
 def test_unknown_sites_are_refused() -> None:
     with pytest.raises(BadSelection, match="no site 'shop'; there are trac"):
         site_of("shop")
@@ -154,9 +178,9 @@ def test_a_killed_owner_leaves_no_server_and_no_folder(tmp_path: Path) -> None:
     need_trac()
     script = """
         import os, time
-        from envs.web.sites import site_of
+        from envs.web.sites import requirements, site_of
         site = site_of("trac")
-        print(site._server.pid, site.folder.parent, flush=True)
+        print(site.server.pid, site.folder.parent, flush=True)
         time.sleep(60)
     """
     owner = subprocess.Popen(

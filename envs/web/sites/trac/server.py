@@ -31,6 +31,7 @@ def now(zone: Any = None) -> datetime:
 import trac.util.datefmt  # noqa: E402
 
 trac.util.datefmt.datetime_now = now  # before the modules below take it by name
+from trac.env import open_environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
 
@@ -74,6 +75,7 @@ def reset(seeded: Path, database: Path) -> None:
 
 def main(folder: Path, seeded: Path) -> None:
     """Serve until standard input ends; one line to standard output when ready, and one for each reset."""
+    open_environment(str(folder), use_cache=True)  # a damaged one is told at once, not by every page
     server = TracHTTPServer(("127.0.0.1", 0), Application(folder), None, None, use_http_11=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)
