@@ -6,6 +6,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from envs.types import Action, Observation, Selection
+from envs.web import Web
+from envs.web.options import Options
+
+# ruff: noqa: E501 - pages are easier to read unbroken
 PAGES: Mapping[str, str] = {
     "/": """<title>Home</title><h1>Home</h1><p>Some <b>bold</b> words</p><a href="/two">Two</a>
         <a href="/tall">Tall</a><button disabled>Off</button><button onclick="out.textContent='pressed'">Press</button>
@@ -19,22 +24,23 @@ PAGES: Mapping[str, str] = {
     "/tall": "<title>Tall</title><p>top</p><div style='height:3000px'></div><button>Deep</button>",
     "/frames": """<title>Frames</title><p>outer</p><iframe srcdoc="<button onclick='parent.document.title=1'>Inner</button>"
         title="in"></iframe><div id=host></div><script>host.attachShadow({mode:'open'}).innerHTML=
-        "<button onclick='document.title=2'>Shadow</button>"</script>""",
+        "<button onclick='document.title=2'>Shadow</button>"</script><iframe id=other title=foreign></iframe>
+        <script>other.src=location.href.replace('127.0.0.1','localhost').replace('frames','two')</script>""",
     "/covered": """<title>Covered</title><button style="margin:40px">Under</button>
         <div role=dialog aria-label="Cookies" style="position:fixed;inset:0;background:#fff8">Cookies!</div>""",
     "/dialogs": """<title>Dialogs</title><button onclick="alert('first\\n[1] button')">Alert</button>
         <button onclick="document.title=confirm('sure?')">Confirm</button>
         <button onclick="document.title=prompt('who?','me')">Prompt</button>
         <button onclick="for(;;)alert('again')">Endless</button>
-        <button onclick="addEventListener('beforeunload',e=>e.preventDefault())">Hold</button>""",
+        <button onclick="window.addEventListener('beforeunload',e=>e.preventDefault())">Hold</button>""",
     "/links": """<title>Links</title><a href="/slow">Slow</a><a href="/file">File</a><a href="/two" target=_blank>New</a>
         <a href="http://127.0.0.1:1/x">Elsewhere</a><a href="file:///etc/passwd">Local</a><a href="/nowhere">Missing</a>
-        <button onclick="for(let i=0;i<20;i++)open('/two')">Many</button><a href="/closed">Closed</a>
-        <button onclick="while(1){}">Loop</button><button onclick="open('/popup')">Popup</button>
+        <button onclick="for(let i=0;i<20;i++)window.open('/two')">Many</button><a href="/closed">Closed</a>
+        <button onclick="while(1){}">Loop</button><button onclick="window.open('/popup')">Popup</button>
         <button onclick="setTimeout(()=>fetch('/two').then(()=>out.textContent='fetched'),5)">Fetch</button><p id=out>-</p>
         <form method=post action="/post"><button>Post</button></form>
         <button onclick="fetch('/hang')">Hang</button>""",
-    "/popup": "<title>Popup</title><script>alert('from a popup')</script><button onclick='close()'>Close me</button>",
+    "/popup": "<title>Popup</title><script>alert('from a popup')</script><button onclick='window.close()'>Close me</button>",
     "/loops": "<title>Loops</title><p>before</p><script>while(1){}</script>",
     "/hash": """<title>Hash</title><a href="#/one">One</a><p id=out>none</p>
         <script>onhashchange=()=>out.textContent=location.hash</script>""",
@@ -65,10 +71,16 @@ class Pages(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         if path == "/big":
-            rows = "".join(f"<p><a href='/x{row}'>Link {row} {'filling ' * 14}</a> and some text</p>" for row in range(62_000))
+            rows = "".join(f"<p><a href='/x{row}'>Link {row}</a> {'filling ' * 145}</p>" for row in range(8_800))
             self._send(f"<title>Big</title>{rows}")
         elif path == "/file":
             self._send("data", {"Content-Disposition": "attachment; filename=a.bin", "Content-Type": "application/x-b"})
+        elif path == "/to":
+            other = self.path.partition("?")[2]
+            self._send(
+                f"""<title>To</title><button onclick="fetch('{other}/two').catch(()=>out.textContent='refused')">Load</button>
+                <button onclick="window.open('{other}/two')">Open</button><p id=out></p>"""
+            )
         elif path == "/search":
             self._send(f"<title>Found</title><p>{self.path.partition('?')[2]}</p>")
         elif path in PAGES:
@@ -84,7 +96,11 @@ class Pages(BaseHTTPRequestHandler):
     def _send(self, body: str, headers: Mapping[str, str] | None = None, status: int = 200) -> None:
         data = body.encode()
         self.send_response(status)
-        for name, value in {"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", **(headers or {})}.items():
+        for name, value in {
+            "Content-Type": "text/html; charset=utf-8",
+            "Cache-Control": "no-store",
+            **(headers or {}),
+        }.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -112,3 +128,29 @@ def serving() -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def at(base: str, path: str, **options: object) -> Web:
+    """A world that has begun on a page of the server."""
+    world = Web(Options.model_validate({"start": base + path, **options}))
+    world.reset(Web.select(Selection(), world.options)[0])
+    return world
+
+
+def act(world: Web, name: str, *args: str | int | bool) -> Observation:
+    """Take one action."""
+    return world.act(Action(name, args))
+
+
+def number(world: Web, name: str, role: str = "") -> int:
+    """The number of the first element of that name."""
+    found = world.find(role, name)
+    assert isinstance(found, list), name
+    assert found, f"{name} is not on the page"
+    assert isinstance(found[0], dict)
+    return int(str(found[0]["id"]))
+
+
+def click(world: Web, name: str) -> Observation:
+    """Click on the first element of that name."""
+    return act(world, "click", number(world, name))

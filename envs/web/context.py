@@ -42,6 +42,8 @@ class Target:
     session: str
     traffic: Traffic
     hidden: bool = False
+    refused: bool = False
+    """Whether it was kept from going somewhere."""
     gone: bool = False
     closed: bool = False
     """Whether it is not even there any more: its page, or the browser, closed it."""
@@ -51,7 +53,8 @@ class Target:
 class News:
     """What happened unasked since it was last told."""
 
-    told: list[str] = field(default_factory=list)
+    told: dict[str, int] = field(default_factory=dict)
+    """Sentences, and how often each was to be told."""
     refused: list[str] = field(default_factory=list)
     """Why a tab did not go where it was to go."""
     dialogs: int = 0
@@ -59,8 +62,16 @@ class News:
     def taken(self) -> "News":
         """What there is, and from now on nothing of it."""
         taken = News(self.told, self.refused, self.dialogs)
-        self.told, self.refused, self.dialogs = [], [], 0
+        self.told, self.refused, self.dialogs = {}, [], 0
         return taken
+
+    def tell(self, sentence: str) -> None:
+        """Tell this with the next look."""
+        self.told[sentence] = self.told.get(sentence, 0) + 1
+
+    def lines(self) -> list[str]:
+        """A line for each sentence."""
+        return [f"{told} ({times} times)" if times > 1 else told for told, times in self.told.items()]
 
 
 class Context:
@@ -72,6 +83,8 @@ class Context:
         self.news = News()
         self.popups: list[Target] = []
         self._targets: dict[str, Target] = {}
+        self._awaited = 0
+        self._origins: set[str] = set()
         self.connection = Connection(browser.url, heard=self._hear)
         made = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
         self._id = str(made["browserContextId"])
@@ -86,6 +99,21 @@ class Context:
             pass
         finally:
             self.connection.close()
+
+    def renew(self) -> Target:
+        """End all tabs and begin again with an empty one, without cookies and storage.
+
+        What the browser keeps of pages that their servers let it keep stays: this is for servers of ours.
+        """
+        first = self.open()
+        for target in [*self._targets.values()]:
+            if target is not first:
+                self.drop(target)
+        self._browser("Storage.clearCookies", browserContextId=self._id)
+        for origin in sorted(self._origins):
+            self.call(first, "Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+        self.popups, self.news = [], News()
+        return first
 
     # Tabs.
 
@@ -120,16 +148,46 @@ class Context:
             target.gone = True
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
 
-    def travel(self, target: Target, method: str, **parameters: JsonValue) -> str:
-        """A command that takes a tab to another page. Why it did not get there in time; empty if it did."""
+    def catch_up(self, target: Target) -> str:
+        """Learn what a tab showed before it was listened to, and wait until it is there. The address it came to."""
+        tree, state = self.call_all(
+            target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
+        )
+        target.traffic.document = tree["frameTree"]["frame"]["loaderId"]
+        if state["result"].get("value") != "complete":
+            target.traffic.announce()
+        self.rest(target, target.traffic.document)
+        return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
+
+    def travel(self, target: Target, method: str, **parameters: JsonValue) -> None:
+        """Send a tab to another page; ``rest`` waits for it."""
         target.traffic.announce()
         self.connection.post(method, target.session, **parameters)
-        before = target.traffic.document
-        if not self.settle(target) and target.traffic.document == before:
-            self.call(target, "Page.stopLoading")
+
+    def rest(self, target: Target, document: str) -> str:
+        """Wait until a tab that showed a document has come to rest, and give up a page that does not come.
+
+        Why it did not come; empty if it did, or if none was to come.
+        """
+        if self.settle(target):
+            return self._turn_back(target) if target.traffic.failed else ""
+        if target.traffic.document != document or not target.traffic.moving:
+            self.news.tell(f"The page is still loading after {self.patience:g} seconds.")
+            return ""
+        self.call(target, "Page.stopLoading")
+        target.traffic.forget()
+        self.settle(target)
+        return f"the page did not load within {self.patience:g} seconds"
+
+    def _turn_back(self, target: Target) -> str:
+        """Leave the browser's own page about a failure. What failed."""
+        failed, target.traffic.failed = target.traffic.failed, ""
+        history = self.call(target, "Page.getNavigationHistory")
+        if history["currentIndex"]:
+            before = history["entries"][history["currentIndex"] - 1]["id"]
+            self.travel(target, "Page.navigateToHistoryEntry", entryId=before)
             self.settle(target)
-            return f"the page did not load within {self.patience:g} seconds"
-        return ""
+        return failed
 
     def settle(self, target: Target) -> bool:
         """Wait until nothing more comes of what was done; whether the tab came to rest within the patience."""
@@ -156,17 +214,15 @@ class Context:
 
     def _preparations(self) -> list[Command]:
         watched = [{"urlPattern": pattern} for pattern in self.gate.watched()]
-        documents = [{"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}]
-        every = [{"urlPattern": "*", "resourceType": "Document"}]
+        documents = [{"urlPattern": "*", "resourceType": "Document"}]
         return [
             ("Page.enable", {}),
             ("Inspector.enable", {}),
             ("Network.enable", {}),
-            ("Accessibility.enable", {}),
             ("Emulation.setDeviceMetricsOverride", VIEW),
             ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
             ("Page.setInterceptFileChooserDialog", {"enabled": True, "cancel": True}),
-            ("Fetch.enable", {"patterns": [*watched, *every, *documents]}),
+            ("Fetch.enable", {"patterns": [*watched, *documents]}),
         ]
 
     def _hear(self, event: Event) -> None:
@@ -175,23 +231,27 @@ class Context:
             handler(self, params)
         elif (target := self._targets.get(event.get("sessionId", ""))) is not None:
             target.traffic.hear(method, params)
+            if method == "Page.frameNavigated":
+                self._origins.add(str(params["frame"].get("securityOrigin", "")))
             if handler := _OF_TAB.get(method):
                 handler(self, target, params)
 
     def _created(self, params: Params) -> None:
         info = params["targetInfo"]
         if info.get("browserContextId") == self._id and info.get("openerId") and info["type"] == "page":
-            if sum(not target.hidden for target in self._targets.values()) >= MOST_TABS:
+            there = sum(not target.hidden for target in self._targets.values())
+            if there + self._awaited >= MOST_TABS:
                 self.connection.post("Target.closeTarget", targetId=info["targetId"])
-                self.news.told.append(f"A page wanted to open one more tab; {MOST_TABS} are open, it was not opened.")
+                self.news.tell(f"A page wanted to open one more tab; {MOST_TABS} are open, it was not opened.")
             else:
+                self._awaited += 1
                 self.connection.post("Target.attachToTarget", targetId=info["targetId"], flatten=True)
 
     def _attached(self, params: Params) -> None:
         info = params["targetInfo"]
         if info.get("openerId") and info.get("browserContextId") == self._id:
+            self._awaited -= 1
             popup = self._know(info["targetId"], params["sessionId"])
-            popup.traffic.loading.add(popup.id)
             for method, parameters in self._preparations():
                 self.connection.post(method, popup.session, **parameters)
             self.popups.append(popup)
@@ -204,7 +264,7 @@ class Context:
 
     def _download(self, params: Params) -> None:
         name = quoted(str(params.get("suggestedFilename", "")), 80)
-        self.news.told.append(f"The page wanted to download the file {name}; nothing is downloaded here.")
+        self.news.tell(f"The page wanted to download the file {name}; nothing is downloaded here.")
 
     def _crashed(self, target: Target, _: Params) -> None:
         target.gone = True
@@ -218,20 +278,19 @@ class Context:
         self.news.dialogs += 1
         if self.news.dialogs <= TOLD_DIALOGS:
             said = f" said {quoted(str(params['message']), 300)}" if params["message"] else " came up"
-            self.news.told.append(f"A dialog ({kind}){said}; {how}.")
+            self.news.tell(f"A dialog ({kind}){said}; {how}.")
 
     def _paused(self, target: Target, params: Params) -> None:
         """A request waits for leave. Where a document may not come, an empty answer leaves the page where it is."""
         request, url = params["requestId"], str(params["request"]["url"])
         document = params.get("resourceType") == "Document"
-        failure = params.get("responseErrorReason", "")
-        why = f"it failed ({failure})" if failure else "" if self.gate.lets(url) else self.gate.why_not(url)
-        if not why:
+        if not (why := "" if self.gate.lets(url) else self.gate.why_not(url)):
             self.connection.post("Fetch.continueRequest", target.session, requestId=request)
-        elif document and failure != "Aborted":
+        elif document:
             self.connection.post("Fetch.fulfillRequest", target.session, requestId=request, responseCode=204)
             if params["frameId"] == target.traffic.frame and not target.hidden:
-                self.news.refused.append(f"{quoted(url, 200)} was not opened: {why}")
+                target.refused = True
+                self.news.refused.append(f"{quoted(url)} was not opened: {why}")
         else:
             self.connection.post("Fetch.failRequest", target.session, requestId=request, errorReason="BlockedByClient")
 

@@ -29,7 +29,7 @@ class End:
             context = self.visit.context
             tab = Tab(context, context.open(hidden=True))
             try:
-                return "" if self.visit.go_in(tab, url) else _text(tab, asked)
+                return "" if tab.fetch(url) else _text(tab, asked)
             finally:
                 context.drop(tab.target)
         except TabGone:

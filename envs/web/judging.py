@@ -17,11 +17,17 @@ from envs.web.tasks import WebTask
 class Facts(Protocol):
     """What judging may look at."""
 
-    answer: str | None
-    """What ``stop`` was given; None where the episode ended without it."""
-    url: str
-    """The address of the current tab."""
-    site: Site | None
+    @property
+    def answer(self) -> str | None:
+        """What ``stop`` was given; None where the episode ended without it."""
+
+    @property
+    def url(self) -> str:
+        """The address of the current tab."""
+
+    @property
+    def site(self) -> Site | None:
+        """The site of ours that the task is about."""
 
     def page_text(self, url: str, selector: str = "", script: str = "") -> str:
         """Text of a page as the agent's browser sees it, loaded in a hidden tab; the current page where that is its
@@ -80,7 +86,7 @@ def _is(value: str | None, wanted: str | Text | None) -> bool:
     if value is None or wanted is None:
         return value is wanted
     if isinstance(wanted, str):
-        return texts.spaced(value) == texts.spaced(wanted)
+        return texts.same_lines(value, wanted)
     return texts.holds(value, wanted.must_include) and not any(
         texts.holds(value, (each,)) for each in wanted.must_exclude
     )

@@ -7,11 +7,11 @@ from typing import Any
 from pydantic import JsonValue
 
 from envs.web.places import Box
-from envs.web.writing import plain
+from envs.web.writing import plain, seen
 
 AXNode = Mapping[str, Any]
 
-TELLING = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "focused", "level")
+TELLING = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level", "focused")
 """Properties that are told, in this order."""
 STATED = ("checked", "pressed", "expanded")
 """Properties of which also the contrary is told."""
@@ -20,6 +20,8 @@ TEXT = ("StaticText",)
 PASSED_THROUGH = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
                   "rowgroup", "Legend", "ListMarker")  # fmt: skip
 """Roles that say nothing by themselves: their children take their place, unless they have a name or the focus."""
+BETWEEN = ("|", "•", "·")
+"""Texts that only stand between others."""
 DRAWN = "MenuListPopup"
 """The role of the list that a select box opens: its options are told with the box."""
 AROUND = ("row", "cell", "gridcell", "listitem")
@@ -29,6 +31,8 @@ WHOLE = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "sw
          "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox", "menuitemradio",
          "date", "inputtime", "datetime", "colorwell")  # fmt: skip
 """Roles whose name says all that their text does."""
+MADE_OF_PARTS = ("date", "inputtime", "datetime", "colorwell", "spinbutton", "slider")
+"""Roles of fields whose parts the browser makes: they are filled in as a whole."""
 ACTED_ON = (*(role for role in WHOLE if role not in ("image", "progressbar", "meter")), "listbox")
 """Roles of what can be clicked on or filled in."""
 
@@ -63,7 +67,9 @@ class Node:
     @property
     def shell(self) -> bool:
         """Whether it says no more than the one thing that is in it."""
-        return self.role in ("cell", "gridcell", "listitem") and not (self.name or self.said) and len(self.children) == 1
+        return (
+            self.role in ("cell", "gridcell", "listitem") and not (self.name or self.said) and len(self.children) == 1
+        )
 
     def text(self) -> str:
         """Name, or where there is none what is written inside."""
@@ -104,7 +110,9 @@ class Tree:
                     into.append(node)
                     children = node.children
                     if inner := self._owners.get(node.backend):
-                        node.children.append(self.root(inner))
+                        node.children.extend(self.root(inner).children)
+                    elif node.role == "iframe":
+                        node.said["unread"] = True  # of another site: the browser has it in another process
             pending.extend((by_id[number], children) for number in reversed(raw.get("childIds", ())) if number in by_id)
         return result
 
@@ -117,7 +125,7 @@ class Tree:
             name=plain(str(raw.get("name", {}).get("value", ""))),
             backend=backend,
             frame=frame,
-            value=plain(str(value)),
+            value=seen(str(value)),
             link=str(said.get("url", "")) if role == "link" else "",
             said={name: said[name] for name in TELLING if name in said and _matters(role, name, said[name])},
             box=self._boxes.get(backend),
@@ -133,7 +141,7 @@ def _matters(role: str, name: str, value: JsonValue) -> bool:
 def _passed(node: Node, role: str) -> bool:
     """Whether only the node's children are told."""
     if node.role == "text":
-        return not any(each.isalnum() for each in node.name) and len(node.name) < 2
+        return node.name in ("", *BETWEEN)
     if role == "ListMarker":
         return not any(each.isalnum() for each in node.name)
     return role in PASSED_THROUGH and not node.name and "focused" not in node.said
@@ -153,6 +161,8 @@ def _fold(root: Node) -> None:
 
 def _fold_whole(node: Node) -> None:
     """Of what has a name that says all there is, only what can be acted on is left inside."""
+    if node.role in MADE_OF_PARTS:
+        node.children = []
     keep = ACTED_ON if node.name or node.value else (*ACTED_ON, "text", "image")
     found: list[Node] = []
     pending = list(reversed(node.children))

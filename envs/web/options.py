@@ -34,7 +34,7 @@ class Options(BaseModel):
     goal: str = ""
     allowed: tuple[str, ...] = ()
     patience: float = Field(default=10.0, gt=0, le=120)
-    characters: int = Field(default=12_000, ge=500)
+    characters: int = Field(default=12_000, ge=200)
     paper_actions: bool = False
     approximate: bool = False
     logged_in: bool = False

@@ -32,8 +32,16 @@ class Tab:
     # Going.
 
     def load(self, url: str) -> str:
-        """Go to an address. Why it did not get there; empty if it did, or if the browser says it itself."""
-        return self.context.travel(self.target, "Page.navigate", url=url)
+        """Set out for an address. Why it may not be opened; whether it came is known at rest."""
+        if why := self.context.gate.why_not(url):
+            return why
+        self.context.travel(self.target, "Page.navigate", url=url)
+        return ""
+
+    def fetch(self, url: str) -> str:
+        """Go to an address and wait until its page is there. Why it is not."""
+        document = self.target.traffic.document
+        return self.load(url) or self.context.rest(self.target, document)
 
     def trail(self, own: Trail | None = None) -> Trail:
         """The whole history, with what lies beyond the browser's ``own``."""
@@ -41,13 +49,14 @@ class Tab:
         after = self.after if len(own.urls) == 1 else []  # whoever went on from here has no way forward
         return Trail([*self.before, *own.urls, *after], len(self.before) + own.at)
 
-    def step(self, by: int) -> str | None:
-        """One page back (-1) or forward (1) in the browser's own history; None if there is none in it."""
+    def step(self, by: int) -> bool:
+        """Set out for the page before (-1) or after (1) in the browser's own history; whether there is one in it."""
         history = self._history()
         own, at = trail_of(history), history["currentIndex"] + by
-        if not 0 <= own.at + by < len(own.urls):
-            return None
-        return self.context.travel(self.target, "Page.navigateToHistoryEntry", entryId=history["entries"][at]["id"])
+        there = 0 <= own.at + by < len(own.urls)
+        if there:
+            self.context.travel(self.target, "Page.navigateToHistoryEntry", entryId=history["entries"][at]["id"])
+        return there
 
     def _history(self) -> Answer:
         return self.context.call(self.target, "Page.getNavigationHistory")

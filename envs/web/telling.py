@@ -26,6 +26,8 @@ Number = Callable[[Node], int]
 def told(page: Page, number: Number, most: int) -> str:
     """The page, at most so many characters of its nodes."""
     where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
+    if page.part:
+        where += "; the page is so large that find sees only what is in view"
     lines, left, cut = [f"{IN_VIEW}{where}):"], most, 0
     for line in _lines(page.root, number):
         if len(line) >= left:
@@ -104,7 +106,7 @@ def _parts(text: str) -> tuple[list[str], list[str]]:
     """What an observation says of the tab, and the lines of its page."""
     lines = text.split("\n")
     at = next((number for number, line in enumerate(lines) if line.startswith(IN_VIEW)), len(lines))
-    return lines[:at], [line.strip() for line in lines[at:]]
+    return lines[:at], [line.strip().removesuffix(" focused") for line in lines[at:]]
 
 
 def _stated(head: Sequence[str], what: str) -> str:

@@ -38,6 +38,11 @@ def must_include(answer: str, values: Sequence[str]) -> bool:
     return all(any(_occurs(clean(each), text) for each in value.split(OR)) for value in values)
 
 
+def same_lines(text: str, wanted: str) -> bool:
+    """Whether two texts have the same lines, whatever the blanks in them and at the ends of the text."""
+    return [*map(spaced, text.strip().splitlines())] == [*map(spaced, wanted.strip().splitlines())]
+
+
 def holds(text: str, values: Sequence[str]) -> bool:
     """Whether all values occur in the text as they are written, whatever the spaces between words."""
     return all(spaced(value) in spaced(text) for value in values)

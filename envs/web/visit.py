@@ -6,10 +6,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from envs.browser import chromium
 from envs.types import Observation
-from envs.web.addresses import Gate, Names
-from envs.web.context import MOST_TABS, Context, TabGone
+from envs.web.addresses import BLANK, Names
+from envs.web.context import MOST_TABS, Context, TabGone, Target
 from envs.web.nodes import Node
 from envs.web.numbers import Numbers, Place
 from envs.web.reading import Page, Trail, read
@@ -33,17 +32,15 @@ class Saved:
 class Visit:
     """The tabs of an episode in a browser context of their own. Numbers of tabs count from 0 here."""
 
-    def __init__(self, browser: chromium.Browser, gate: Gate, names: Names, patience: float, characters: int) -> None:
-        self.context = Context(browser, gate, patience)
-        self.names, self._characters = names, characters
-        self.tabs = [Tab(self.context, self.context.open())]
+    def __init__(self, context: Context, first: Target, names: Names, characters: int) -> None:
+        """``first`` is the tab to begin in; of a page so many ``characters`` are told at most."""
+        self.context, self.names, self._characters = context, names, characters
+        self.tabs = [Tab(context, first)]
         self.current = 0
         self.page: Page | None = None
+        self.base = ""
+        """The address last seen that is one of a site."""
         self._numbers = Numbers()
-
-    def close(self) -> None:
-        """End the context and all that it holds."""
-        self.context.close()
 
     @property
     def tab(self) -> Tab:
@@ -61,19 +58,14 @@ class Visit:
         """Do something in the current tab, wait for what comes of it, and look."""
         tab, document = self.tab, self.tab.target.traffic.document
         try:
-            refusal = move(tab)
-            rested = self.context.settle(tab.target)
+            refusal = move(tab) or self.context.rest(tab.target, document)
         except TabGone as gone:
-            refusal, rested = "", True
+            refusal = ""
             self._mourn(tab, str(gone))
         self._take_popups()
         self._forget_closed()
         stayed = tab is self.tab and tab.target.traffic.document == document
-        return self._look(refusal, stayed, rested)
-
-    def go(self, url: str) -> str:
-        """Load an address in the current tab."""
-        return self.context.gate.why_not(url) or self.tab.load(url)
+        return self._look(refusal, stayed)
 
     def step(self, tab: Tab, by: int) -> str:
         """One page back (-1) or forward (1)."""
@@ -81,10 +73,9 @@ class Visit:
         at = trail.at + by
         if not 0 <= at < len(trail.urls):
             return f"there is no page to go {'back' if by < 0 else 'forward'} to"
-        done = tab.step(by)
-        if done is None:
+        if not tab.step(by):
             self._reopen(tab, Trail(trail.urls, at))
-        return done or ""
+        return ""
 
     def open_tab(self) -> str:
         """An empty tab behind the others, which becomes the current one."""
@@ -164,52 +155,52 @@ class Visit:
     def _reopen(self, tab: Tab, trail: Trail) -> None:
         """Show a page of a history in a new tab of the browser in the place of this one."""
         old, tab.target = tab.target, self.context.open()
-        tab.before, tab.after = trail.urls[: trail.at], trail.urls[trail.at + 1 :]
+        after = [url for url in trail.urls[trail.at + 1 :] if url != BLANK]
+        tab.before, tab.after = trail.urls[: trail.at], after
         self.context.drop(old)
-        if why := self.go_in(tab, trail.urls[trail.at]):
-            self.context.news.told.append(f"{quoted(trail.urls[trail.at])} could not be loaded again: {why}.")
-
-    def go_in(self, tab: Tab, url: str) -> str:
-        """Load an address in some tab."""
-        return self.context.gate.why_not(url) or tab.load(url)
+        if why := tab.fetch(trail.urls[trail.at]):
+            self.context.news.tell(f"{quoted(trail.urls[trail.at])} could not be loaded again: {why}.")
 
     # What happens without us.
 
     def _mourn(self, tab: Tab, why: str) -> None:
         """Put an empty tab in the place of one that is of no use any more."""
         old, last = tab.target, self.page
+        if old.closed and len(self.tabs) > 1:
+            return
         lost = last is None or old.traffic.document == last.document
         trail = tab.trail(last.trail) if last else Trail([], 0)
         tab.before, tab.after = trail.urls[: trail.at + (not lost)], []
         tab.target = self.context.open()
         if not old.closed:
             self.context.drop(old)
-            self.context.news.told.append(f"The tab was lost and replaced by an empty one: {why}.")
+        self.context.news.tell(f"The tab was lost and replaced by an empty one: {why}.")
 
     def _take_popups(self) -> None:
         while self.context.popups:
             target = self.context.popups.pop(0)
             try:
-                self.context.settle(target)
-                url = str(self.context.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
+                url = self.context.catch_up(target)
                 why = self.context.gate.why_not(url) if url else ""
             except TabGone as gone:
-                why = str(gone)
-            if why:
+                url, why = "", str(gone)
+            if target.refused and url in ("", BLANK):
                 self.context.drop(target)
-                self.context.news.told.append(f"The page opened a tab, which was closed again: {why}.")
+            elif why:
+                self.context.drop(target)
+                self.context.news.tell(f"The page opened a tab, which was closed again: {why}.")
             else:
                 self.tabs.append(Tab(self.context, target))
                 self.switch(len(self.tabs) - 1)
-                self.context.news.told.append("The page opened a new tab, which is the current one now.")
+                self.context.news.tell("The page opened a new tab, which is the current one now.")
 
     def _forget_closed(self) -> None:
         """Tabs that their own pages closed."""
         current = self.tab
         open_ones = [tab for tab in self.tabs if not tab.target.closed]
-        if len(open_ones) < len(self.tabs):
-            self.context.news.told.append("A tab was closed by its page.")
-            self.tabs = open_ones or [Tab(self.context, self.context.open())]
+        if open_ones and len(open_ones) < len(self.tabs):
+            self.context.news.tell("A tab was closed by its page.")
+            self.tabs = open_ones
             self.current = self.tabs.index(current) if current in self.tabs else len(self.tabs) - 1
 
     # Telling.
@@ -218,20 +209,20 @@ class Visit:
         """What was seen last."""
         return Observation(self.names.short(self._page(self.page)) if self.page else "")
 
-    def _look(self, refusal: str, stayed: bool, rested: bool) -> Observation:
+    def _look(self, refusal: str, stayed: bool) -> Observation:
         try:
             page = read(self.context, self.tab.target)
         except TabGone as gone:
             self._mourn(self.tab, str(gone))
+            self._forget_closed()
             page = read(self.context, self.tab.target)
         self.page = page
+        self.base = page.url if page.url != BLANK else self.base
         news = self.context.news.taken()
         if news.refused and stayed and not refusal:
             refusal = news.refused.pop(0)
-        if not rested:
-            news.told.append(f"The page is still loading after {self.context.patience:g} seconds.")
         lines = [f"{REFUSED}{refusal}."] if refusal else []
-        text = "\n".join([*lines, *(f"{each}." for each in news.refused), *news.told, self._page(page)])
+        text = "\n".join([*lines, *(f"{each}." for each in news.refused), *news.lines(), self._page(page)])
         return Observation(self.names.short(text), accepted=not refusal, lasting=self._lasting())
 
     def _page(self, page: Page) -> str:

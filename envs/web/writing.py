@@ -8,10 +8,14 @@ NAME = 200
 
 def plain(text: str) -> str:
     """On one line, blanks joined, and without characters that cannot be seen or that turn the direction of writing."""
-    kept = "".join(
+    return " ".join(seen(text).split())
+
+
+def seen(text: str) -> str:
+    """With its lines and blanks, but without those characters: what a field of several lines holds."""
+    return "".join(
         each for each in text if each.isspace() or unicodedata.category(each) not in ("Cf", "Cc", "Co", "Cs")
     )
-    return " ".join(kept.split())
 
 
 def cut(text: str, most: int) -> str:
@@ -20,5 +24,5 @@ def cut(text: str, most: int) -> str:
 
 
 def quoted(text: str, most: int = NAME) -> str:
-    """In quotes, on one line, at most so long: a name that contains quotes or brackets cannot begin a line of its own."""
+    """In quotes, on one line, at most so long: a name with quotes or brackets in it cannot begin a line of its own."""
     return repr(cut(plain(text), most))

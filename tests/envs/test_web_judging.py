@@ -149,6 +149,12 @@ def test_server_changes_are_exactly_these() -> None:
     assert judge(checked, End(site=Stored({}))).score == 0
 
 
+def test_stored_texts_are_compared_line_by_line() -> None:
+    checked = task(ServerCheck(changes={"wiki/A": "one  two\nthree"}))
+    assert judge(checked, End(site=Stored({"wiki/A": "one two \r\nthree\n"}))).solved
+    assert not judge(checked, End(site=Stored({"wiki/A": "one two three"}))).solved
+
+
 def test_a_task_that_asks_for_no_change_must_leave_the_site_alone() -> None:
     checked = task(AnswerCheck(how="exact", values=("7",)))
     assert judge(checked, End("7", site=Stored({}))).solved
@@ -164,7 +170,7 @@ def test_the_score_is_the_share_of_checks_and_a_task_without_any_is_never_solved
 
 
 def test_the_shipped_set_has_every_kind_and_enough_of_each() -> None:
-    kinds = [each.kind for each in SHIPPED]
+    kinds: list[str] = [each.kind for each in SHIPPED]
     assert len(SHIPPED) >= 36
     assert {kind for kind in KINDS if kinds.count(kind) >= 4} == set(KINDS)
     assert len({each.id for each in SHIPPED}) == len(SHIPPED)

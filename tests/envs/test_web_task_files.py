@@ -106,7 +106,7 @@ def test_combined_checks_are_all_there(tmp_path: Path) -> None:
         (page("", looks_like="x"), "looks_like"),
         ({"eval_types": ["page_image_query"]}, "page_image_query"),
         ({"eval_types": ["url_match"], "reference_url": ""}, "nothing that could be checked"),
-        (answer(**{"ua_match": "x"}), "ua_match"),
+        (answer(ua_match="x"), "ua_match"),
         (answer(fuzzy_match=["x"]) | {"eval_types": ["url_match", "string_match"], "reference_url": "u"}, "model"),
     ],
 )

@@ -11,8 +11,9 @@ from envs.web.sites import trac
 class Site(Protocol):
     """A running site. It belongs to one world instance at a time, and ends with this process."""
 
-    url: str
-    """Its address, without a slash at the end."""
+    @property
+    def url(self) -> str:
+        """Its address, without a slash at the end."""
 
     def reset(self) -> None:
         """Bring back what it stored in the beginning. Raises WorldBroken where the server is gone."""

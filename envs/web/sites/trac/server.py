@@ -31,8 +31,7 @@ def now(zone: Any = None) -> datetime:
 import trac.util.datefmt  # noqa: E402
 
 trac.util.datefmt.datetime_now = now  # before the modules below take it by name
-from trac.cache import CacheManager  # noqa: E402
-from trac.env import Environment, open_environment  # noqa: E402
+from trac.env import open_environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
 
@@ -60,33 +59,29 @@ class Application:
         return dispatch_request(environ, start_kept)
 
 
-def reset(environment: Environment, seeded: Path, database: Path) -> None:
+def reset(seeded: Path, database: Path) -> None:
     """Copy the seeded database over the served one, through SQLite, so that open connections see it.
 
-    Trac's caches are valid as long as a number in the database is what it was when they were filled; a database that
-    goes back to an old number would bring an old cache back to life, so they are emptied.
+    Trac's caches notice by themselves: each is kept with a number that is in the database, too, and a change that
+    raises the number empties the cache.
     """
     global _seconds
     with sqlite3.connect(seeded) as source, sqlite3.connect(database, timeout=10) as target:
         source.backup(target)
     source.close()
     target.close()
-    manager = CacheManager(environment)
-    with manager._lock:
-        manager._cache.clear()
-    manager.reset_metadata()
     _seconds = itertools.count()
 
 
 def main(folder: Path, seeded: Path) -> None:
     """Serve until standard input ends; one line to standard output when ready, and one for each reset."""
-    environment = open_environment(str(folder), use_cache=True)
+    open_environment(str(folder), use_cache=True)  # a damaged one is told at once, not by every page
     server = TracHTTPServer(("127.0.0.1", 0), Application(folder), None, None, use_http_11=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)
     for line in sys.stdin:
         if line.strip() == "reset":
-            reset(environment, seeded, folder / "db" / "trac.db")
+            reset(seeded, folder / "db" / "trac.db")
             print("done", flush=True)
     shutil.rmtree(folder.parent, ignore_errors=True)
     os._exit(0)

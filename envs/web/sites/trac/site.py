@@ -3,6 +3,7 @@
 import atexit
 import importlib.util
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from envs.web.sites.trac.state import state_of
 REMEDY = "pip install 'planbook[web]'"
 HERE = Path(__file__).parent
 DATABASE = Path("db", "trac.db")
+PATIENCE = 60
+"""Seconds until a silent server is taken for dead. This is for a stalled machine: it answers within a second."""
 
 
 def requirements() -> Sequence[Requirement]:
@@ -32,26 +35,22 @@ class TracSite:
     def __init__(self, seed: Path, folder: Path) -> None:
         """``seed`` is the environment to begin with, ``folder`` one that does not exist yet."""
         self.seed, self.folder = seed, folder
-        shutil.copytree(seed, folder)
-        self._server = _run("server.py", folder, seed / DATABASE)
         self._seeded = state_of(seed / DATABASE)
-        port = self._answer("the server did not start")
-        self.url = f"http://127.0.0.1:{port}"
+        shutil.copytree(seed, folder)
+        self._start()
 
-    def alive(self) -> bool:
-        """Whether the server runs."""
-        return self._server.poll() is None
+    def _start(self) -> None:
+        self.server = _run("server.py", self.folder, self.seed / DATABASE)
+        self.url = f"http://127.0.0.1:{self._answer()}"
 
     def reset(self) -> None:
-        """Bring back the seeded state, sessions and caches included; the server does it between two requests."""
-        assert self._server.stdin is not None
-        try:
-            self._server.stdin.write("reset\n")
-            self._server.stdin.flush()
-        except OSError as error:
-            raise WorldBroken(f"Trac's server at {self.url} is gone: {error}") from error
-        if (answer := self._answer("Trac's server did not reset")) != "done":
-            raise WorldBroken(f"Trac's server at {self.url} did not reset: {answer}")
+        """Bring back the seeded state; the server does it between two requests. One that is gone is started anew."""
+        if self.server.poll() is not None:
+            self._start()
+        assert self.server.stdin is not None
+        self.server.stdin.write("reset\n")
+        self.server.stdin.flush()
+        self._answer()
 
     def changes(self) -> Mapping[str, str | None]:
         """Places whose value is no longer the seeded one, see ``state_of``."""
@@ -65,18 +64,21 @@ class TracSite:
 
     def end(self) -> None:
         """Stop the server: it ends when its input does."""
-        for pipe in (self._server.stdin, self._server.stdout):
+        for pipe in (self.server.stdin, self.server.stdout):
             if pipe is not None:
                 pipe.close()
-        self._server.wait(timeout=30)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.server.wait(timeout=PATIENCE)
 
-    def _answer(self, problem: str) -> str:
-        assert self._server.stdout is not None
-        answer = self._server.stdout.readline().strip()
+    def _answer(self) -> str:
+        """The server's next line. Raises WorldBroken if there is none."""
+        assert self.server.stdout is not None
+        ready, _, _ = select.select([self.server.stdout], [], [], PATIENCE)
+        answer = self.server.stdout.readline().strip() if ready else ""
         if not answer:
+            self.server.kill()
             log = (self.folder / "log" / "server.log").read_text(encoding="utf-8", errors="replace").strip()
-            raise WorldBroken(f"{problem}: {log.splitlines()[-1] if log else 'it said nothing'}")
+            said = log.splitlines()[-1] if log else "it said nothing"
+            raise WorldBroken(f"Trac's server in {self.folder} does not answer: {said}")
         return answer
 
 
@@ -120,9 +122,8 @@ def take() -> TracSite:
         if _pool is None or _pool.owner != os.getpid():
             _pool = _Pool()
         pool = _pool
-        while pool.free:
-            if (site := pool.free.pop()).alive():
-                break
+        if pool.free:
+            site = pool.free.pop()
         else:
             site = TracSite(pool.seed, pool.folder / f"site-{len(pool.started)}")
             pool.started.append(site)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 FIELDS = "type component severity priority owner reporter cc version milestone status resolution summary keywords"
 """Of a ticket, beside its description."""
+PREFERENCES = ("name", "email", "tz", "language", "dateinfo", "default_format")
 TABLES = {
     "milestone": ("due", "completed", "description"),
     "component": ("owner", "description"),
@@ -63,9 +64,11 @@ def _things(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 def _preferences(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """What users set themselves; Trac also notes down what they last looked for."""
     preferences = "SELECT sid, name, value FROM session_attribute WHERE authenticated = 1"
     for user, name, value in connection.execute(preferences):
-        yield f"preference/{user}/{name}", value or ""
+        if name in PREFERENCES:
+            yield f"preference/{user}/{name}", value or ""
 
 
 def _attachments(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
