@@ -12,6 +12,8 @@ from planbook.papers.figures import Told
 FILES = ("adapt.json", "deps.json")
 ALL = "all"
 """The column of all tasks together."""
+SCORE = "score"
+"""The column of the mean score of all tasks, from 0 to 100."""
 
 
 class Line(Told):
@@ -69,6 +71,10 @@ class Setting(Told):
     options: dict[str, JsonValue]
     world: str = ""
     """Where theirs is not what ours is."""
+    our_world: str = "in text"
+    """What ours is there."""
+    world_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
+    """The values that theirs had of our world's options, where these are not our usual ones."""
     prompts: str
 
 

@@ -16,7 +16,7 @@ Facts = Iterator[tuple[str, object, object]]
 NO_LIMIT = "no limit"
 SELECTOR = "selector"
 """An option whose None is the method's own choice, and no limit."""
-WITHOUT_A_MODEL = ("procedures", "code")
+WITHOUT_A_MODEL = ("procedures", "code", "naive")
 
 
 def unlike(config: Config, summary: Summary, models: tuple[str, ...], paper: Publication) -> tuple[Difference, ...]:
@@ -59,10 +59,11 @@ def _other_seeds(setting: Setting) -> str:
 def _world(config: Config, setting: Setting) -> Facts:
     usual = config.world.Options().model_dump(mode="json")
     for name, value in config.world_options.model_dump(mode="json").items():
-        if name not in SAME_EITHER_WAY:
-            yield f"world option {name}", value, usual[name]
+        theirs = setting.world_options.get(name, (usual[name],))
+        if name not in SAME_EITHER_WAY and value not in theirs:
+            yield f"world option {name}", value, theirs[0]
     if setting.world:
-        yield "world", "in text", setting.world
+        yield "world", setting.our_world, setting.world
 
 
 def _planning(config: Config, models: tuple[str, ...], paper: Publication, setting: Setting) -> Facts:

@@ -18,7 +18,7 @@ from planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateO
 from planner.strategies.advocate.stack import DevilsAdvocateOptions, devils_advocate
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
-from planner.strategies.code import GivenCode, code_of, given_code, procedures
+from planner.strategies.code import GivenCode, code_of, given_code, naive, procedures
 from planner.strategies.controller import CONTROLLER
 from planner.strategies.deps import (
     ASSERTIONS,
@@ -128,6 +128,7 @@ METHODS: Mapping[str, Method] = {
         _ADVISED,
         sometimes=_WHERE_SUMMARISED,
     ),
+    "naive": Method(naive, Options, "the world's own plan for any task, without thinking; no model"),
     "plan-act": Method(
         plan_act,
         PlanActOptions,

@@ -14,7 +14,7 @@ from planbook.chosen import chosen_options
 from planbook.config import Config
 from planbook.deeds import deeds_in
 from planbook.papers import Beside, beside, publications, sheets
-from planbook.papers.published import ALL, Publication, Published, publication_of
+from planbook.papers.published import ALL, SCORE, Publication, Published, publication_of
 from planbook.run import Run
 from planbook.runner import recorded_endings
 from planbook.summary import Summary, summarise
@@ -181,7 +181,7 @@ def test_the_data_speaks_in_our_words() -> None:
             assert each.unit.startswith(("%", "score"))
             if each.by == "type" and each.env in known_worlds():
                 world = load_world(each.env)
-                assert set(each.columns) <= {*world.types, ALL}
+                assert set(each.columns) <= {*world.types, ALL, SCORE}
                 assert each.split in world.splits
 
 
@@ -231,6 +231,34 @@ def test_the_dev_set_is_held_against_the_figures_of_the_dev_set(tmp_path: Path) 
     assert [each.table.table for each in compared.tables] == [5]
     assert set(differs(compared)) == {"prompts"}
     assert row(printed(compared), "ADaPT, table 5:", "ours: react")[1] == "50.0"
+
+
+def test_shopping_stands_beside_score_and_success(tmp_path: Path) -> None:
+    setting: dict[str, Any] = {"env": "shopping", "selection": Selection(split="test")}
+    config = TESTING.model_copy(update={**setting, "env_options": {"results_per_page": 3}})
+    counts = {"beauty": 50, "garden": 50}
+    compared = held(*played(tmp_path / "run", config, counts, unsolved=25, model="gpt-3.5-turbo"))
+    assert [each.table.table for each in compared.tables] == [3, 9]
+    assert row(printed(compared), "ADaPT, table 9:", "ADaPT")[1:] == ["60.0", "44.0"]
+    assert row(printed(compared), "ADaPT, table 9:", "ours: adapt")[1:] == ["0.0", "50.0"]
+    assert set(differs(compared)) == {"prompts", "world"}
+    assert differs(compared)["world"][0] == "a made catalogue of 1,200 products"
+    ten = config.model_copy(update={"env_options": {}})
+    found = differs(held(*played(tmp_path / "ten", ten, counts, model="gpt-3.5-turbo")))
+    assert found["world option results_per_page"] == ("10", "3")
+    dev = ten.model_copy(update={"selection": Selection(split="dev")})
+    compared = held(*played(tmp_path / "dev", dev, {"beauty": 40}, model="gpt-3.5-turbo"))
+    assert [each.table.table for each in compared.tables] == [6]
+    assert set(differs(compared)) == {"prompts", "world"}, "the paper has it with 3 and with 10"
+
+
+def test_the_naive_buyer_is_held_against_its_row(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = ["run", "--planner", "naive", "--env", "shopping", "--out", run, "--json", "--table"]
+    shown = result(planbook(*command))
+    tables = {each["table"]["table"]: each["ours"] for each in shown["table"]["tables"]}
+    assert tables[9] == {"score": 62.7, "all": 10.0}
+    assert tables[3] == {"all": 10.0}
 
 
 def test_deps_own_games_are_a_split(tmp_path: Path) -> None:
