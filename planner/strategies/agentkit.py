@@ -20,6 +20,8 @@ from planner.types import Feedback
 
 GENERAL = "general"
 """The graph for worlds that none is shipped for."""
+SAME = "The same as now."
+"""Stands for the scene where what is to be seen now tells all of it: a page need not be read twice."""
 IDLE = 5
 """Steps in a row in which nothing is done in the world: then the graph has given up."""
 
@@ -96,7 +98,7 @@ def _look(episode: Episode, database: Database) -> None:
         "goal": episode.task.goal,
         "about": world.about,
         "surface": PROMPTS["surface"].render(surface=surface(type(world), world.options)),
-        "scene": world.scene(),
+        "scene": SAME if (scene := world.scene()) in seen.text else scene,
         "observation": seen.text,
         "state": world.state(),
         "left": episode.terms.actions - episode.actions,
