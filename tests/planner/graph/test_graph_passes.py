@@ -109,7 +109,7 @@ def test_a_check_hook_may_refuse_an_answer_or_put_another_in_its_place() -> None
     ],
 )
 def test_a_hook_that_fails_is_named(key: str, hook: Any, message: str) -> None:
-    node = replace(Node("a", "?"), **{key: "it"})
+    node = replace(Node("a", "?"), **{key: "it"})  # type: ignore[arg-type]
     with pytest.raises((GraphError, ValueError), match=message):
         passed(Graph(node), hooks={"it": hook})
 
