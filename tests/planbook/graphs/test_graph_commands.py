@@ -140,7 +140,18 @@ def test_run_ends_with_one_json_object_and_a_second_time_asks_nothing(tmp_path: 
 def test_a_run_killed_again_and_again_asks_nothing_twice(tmp_path: Path, script: str) -> None:
     """kill -9 while nodes are asked side by side: whatever had been answered is not asked again."""
     (tmp_path / "slow").write_text("0.15")
-    arguments = [sys.executable, "-m", "planbook", "graph", "run", DRIVE, "--model", script, "--set", "road=A bridge."]
+    arguments: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "planbook",
+        "graph",
+        "run",
+        DRIVE,
+        "--model",
+        script,
+        "--set",
+        "road=A bridge.",
+    ]
     arguments += ["--side-by-side", "2", "--out", tmp_path / "run"]
     for _ in range(2):
         before = len(asked(tmp_path)) if (tmp_path / "asked").exists() else 0
@@ -168,7 +179,7 @@ def answered(folder: Path) -> int:
 
 def test_ctrl_c_stops_what_is_waited_for_and_the_same_command_goes_on(tmp_path: Path) -> None:
     """Nobody answers the exchange: the run would wait for ever."""
-    arguments = [
+    arguments: list[str | Path] = [
         sys.executable,
         "-m",
         "planbook",

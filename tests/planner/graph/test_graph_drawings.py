@@ -1,5 +1,6 @@
 """Drawings: whole, escaped, self-contained, and with nothing on top of anything else."""
 
+import json
 import re
 from itertools import combinations
 from pathlib import Path
@@ -57,12 +58,13 @@ def test_the_mermaid_text_has_every_node_and_edge() -> None:
 
 def test_nothing_in_a_graph_gets_out_of_its_place() -> None:
     """Names cannot hold it; prompts, conditions, fields, choices, roles and the title can."""
-    file = graph_of(
-        f"about: {EVIL!r}\nnodes:\n  a: {{prompt: {EVIL!r}, expect: {{{EVIL!r}: text}}, model: {EVIL!r}}}\n"
-        f"  b: {{prompt: x, expect: {'one of: x"y, <b>'!r}, when: {{a: {{exists: true}}}}}}\n"
-        f"  c: {{prompt: x, when: {{db.k: {EVIL!r}}}}}\ndatabase: {{k: x}}\n",
-        Path("g.yaml"),
-    )
+    nodes = {
+        "a": {"prompt": EVIL, "expect": {EVIL: "text"}, "model": EVIL},
+        "b": {"prompt": "x", "expect": 'one of: x"y, <b>', "when": {"a": {"exists": True}}},
+        "c": {"prompt": "x", "when": {"db.k": EVIL}},
+    }
+    text = json.dumps({"about": EVIL, "nodes": nodes, "database": {"k": "x"}})
+    file = graph_of(text, Path("g.yaml"))
     drawn = svg(file)
     tree = ElementTree.fromstring(drawn)
     assert {each.tag.removeprefix(SVG) for each in tree.iter()} == {
@@ -89,10 +91,10 @@ def test_an_image_follows_light_and_dark_and_loads_nothing() -> None:
 def graphs(draw: st.DrawFn) -> GraphFile:
     count = draw(st.integers(1, 30))
     names = [f"node_{number}{'x' * draw(st.integers(0, 12))}" for number in range(count)]
-    nodes = [
-        Node(name, "?", after=tuple(draw(st.lists(st.sampled_from(names[:number]), unique=True, max_size=4))) if number else ())
-        for number, name in enumerate(names)
-    ]  # fmt: skip
+    nodes = [Node(names[0], "?")]
+    for number, name in enumerate(names[1:], 1):
+        after = draw(st.lists(st.sampled_from(names[:number]), unique=True, max_size=4))
+        nodes.append(Node(name, "?", after=tuple(after)))
     return GraphFile(name="g", about="", nodes=tuple(nodes))
 
 
