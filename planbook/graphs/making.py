@@ -53,7 +53,9 @@ def make_graph(path: Path) -> int:
     if not sheet.nodes:
         click.echo("No node was made, so that no file was written.")
         return errors.OK
-    click.echo(f"\n{sheet.text}\nCheck it, draw it, run it:")
+    click.echo(
+        f"\n{sheet.text}\nCheck it, draw it, run it; `planbook graph format` tells all that such a file can say:"
+    )
     drawn = path.with_suffix(".svg")
     click.echo(f"  planbook graph check {path}\n  planbook graph draw {path} --out {drawn}")
     click.echo(f"  planbook graph run {path} --model openai:NAME")

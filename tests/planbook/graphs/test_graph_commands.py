@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -87,6 +88,17 @@ def test_check_tells_every_fault_with_its_line(tmp_path: Path) -> None:
     ]
     assert f"{bad}:3: nodes.a.promt: there is no such key" in done.stderr
     assert "3 faults" in done.stderr
+
+
+def test_the_format_is_told_and_its_example_is_sound(tmp_path: Path) -> None:
+    """What it shows is a graph that can be run as it stands."""
+    text = invoked("format").stdout
+    example = "".join(line.removeprefix("    ") for line in text.splitlines(True) if line.startswith("    "))
+    (tmp_path / "example.yaml").write_text(example)
+    told = CliRunner().invoke(planbook, ["graph", "check", str(tmp_path / "example.yaml")], standalone_mode=False)
+    assert told.return_value == 0, told.output
+    for key in ("compose", "at_least", "one of: a, b", "$db.path|nothing yet$"):
+        assert key in text
 
 
 def test_a_graph_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -236,6 +248,34 @@ def test_what_a_graph_needs_is_asked_for_by_name(tmp_path: Path, script: str) ->
     ):
         assert message in str(invoked(*given, "--set", "road=x", *wrong).exception), wrong
     assert "drive asks a model (graph, careful)" in str(invoked("run", DRIVE, "--set", "road=x").exception)
+
+
+def test_what_a_graph_needs_is_asked_for_at_a_terminal(tmp_path: Path, script: str) -> None:
+    controller, terminal = pty.openpty()
+    arguments = [sys.executable, "-m", "planbook", "graph", "run", DRIVE, "--model", script, "--out", tmp_path / "run"]
+    os.write(controller, b"A tunnel.\n")
+    done = subprocess.run(
+        [*map(str, arguments)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=terminal,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    os.close(controller)
+    os.close(terminal)
+    assert done.returncode == 0, done.stderr
+    assert "What is seen, in a sentence or two. (road):" in done.stderr
+    assert done.stdout == "So it is.\n"
+    assert "A tunnel." in GraphRun.open(tmp_path / "run").config.model_dump_json()
+
+
+def test_a_model_that_does_not_answer_stops_the_run_which_can_be_resumed(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text('replies = [\'{"users": [], "crowded": "no"}\']\n')
+    done = run(f"scripted:{tmp_path / 'script.py'}:replies", tmp_path / "run")
+    assert f"Then go on with the same command and --out {tmp_path / 'run'}" in str(done.exception)
+    assert answered(tmp_path / "run") == 1
 
 
 def test_another_graph_or_another_input_is_another_run(tmp_path: Path, script: str) -> None:
