@@ -70,7 +70,7 @@ class Asked(BaseModel):
 
     def world_options(self) -> BaseModel:
         """The world's options, defaults included. Raises BadArgument."""
-        asked = _pairs(self.options, "--option")
+        asked = pairs(self.options, "--option")
         if self.paper_actions:
             asked["paper_actions"] = True
         return _validated(self.world().Options, asked, "--option")
@@ -103,7 +103,7 @@ class Asked(BaseModel):
     def sampling_by_role(self, usual: Mapping[str, JsonValue]) -> dict[str, Sampling]:
         """The sampling that was asked for; for what was not, the usual of the method. Raises BadArgument."""
         asked: dict[str, dict[str, JsonValue]] = {}
-        for name, value in _pairs(self.sampling, "--sampling").items():
+        for name, value in pairs(self.sampling, "--sampling").items():
             role, field = _of_role(name, ".")
             asked.setdefault(role, {})[field] = value
         if usual:
@@ -117,7 +117,7 @@ class Asked(BaseModel):
 
     def options_of(self, planner: str, given: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """The planner's options, defaults included. Raises BadArgument, UnknownStrategy."""
-        asked = {**given, **_pairs(self.planner_options, "--planner-option")}
+        asked = {**given, **pairs(self.planner_options, "--planner-option")}
         if self.procedures_first:
             asked["procedures_first"] = True
         return _validated(method(planner).options, asked, "--planner-option").model_dump(mode="json")
@@ -135,12 +135,12 @@ class Asked(BaseModel):
             actions=(method(planner).options.usual_actions or world.action_limit)
             if self.actions is None
             else self.actions,
-            limits=Limits.model_validate(_validated(Limits, _pairs(self.limits, "--limit"), "--limit").model_dump()),
+            limits=Limits.model_validate(_validated(Limits, pairs(self.limits, "--limit"), "--limit").model_dump()),
             seed=self.seed,
             library=self._lasting_library(),
             after=self.after,
             rule_tokens=self.rule_tokens,
-            models={role: _lasting_model(model) for role, model in self.models_by_role().items()},
+            models={role: lasting_model(model) for role, model in self.models_by_role().items()},
             sampling=self.sampling_by_role(method(planner).options.usual_sampling),
             without=tuple(sorted(set(self.without))),
         )
@@ -156,7 +156,7 @@ def _seeds(text: str) -> Iterable[int]:
         yield from range(int(first), int(last or first) + 1)
 
 
-def _lasting_model(model: str) -> str:
+def lasting_model(model: str) -> str:
     """A model's name, good in any folder: its file or folder is named by its whole path."""
     kind, _, rest = model.partition(":")
     if kind == "exchange":
@@ -167,7 +167,7 @@ def _lasting_model(model: str) -> str:
     if kind != "recorded" or (RECORDINGS / f"{rest}.jsonl").is_file():
         return model
     path, plus, inner = rest.partition("+")
-    return f"recorded:{Path(path).resolve()}{plus}{_lasting_model(inner) if inner else ''}"
+    return f"recorded:{Path(path).resolve()}{plus}{lasting_model(inner) if inner else ''}"
 
 
 def _of_role(text: str, mark: str) -> tuple[str, str]:
@@ -213,11 +213,11 @@ def learning_of(given: dict[str, Any]) -> Learning:
 
 def budget_of(texts: Iterable[str]) -> Budget | None:
     """The budget that was given, if any. Raises BadArgument."""
-    pairs = _pairs(texts, "--budget")
-    return Budget.model_validate(_validated(Budget, pairs, "--budget").model_dump()) if pairs else None
+    asked = pairs(texts, "--budget")
+    return Budget.model_validate(_validated(Budget, asked, "--budget").model_dump()) if asked else None
 
 
-def _pairs(values: Iterable[str], flag: str) -> dict[str, JsonValue]:
+def pairs(values: Iterable[str], flag: str) -> dict[str, JsonValue]:
     """NAME=VALUE pairs; a value that reads as JSON is taken as such, anything else as a string."""
     parsed: dict[str, JsonValue] = {}
     for text in values:

@@ -13,6 +13,7 @@ from planbook import __version__, bench, building, commands, errors, inspection,
 from planbook import demo as demonstration
 from planbook.arguments import Asked, budget_of, counts_of, learning_of
 from planbook.beside import with_table
+from planbook.graphs import graph
 from planbook.lanes import Hosting
 from planbook.learning.cost import show_cost
 from planbook.options import (
@@ -42,6 +43,9 @@ PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.version_option(__version__, message="%(version)s")
 def planbook() -> None:
     """Agents that plan in Python and learn a manual."""
+
+
+planbook.add_command(graph)
 
 
 @planbook.command()

@@ -128,11 +128,11 @@ def side_by_side(
             return False
         finally:
             stop.set()
-            _wait_for(threads)
+            wait_for(threads)
     return True
 
 
-def _wait_for(threads: Sequence[threading.Thread]) -> None:
+def wait_for(threads: Sequence[threading.Thread]) -> None:
     """Let the episodes under way come to their next action; a second Ctrl-C does not wait for them.
 
     The process then ends at once, as if it were killed: what they would write after their sandbox is gone must not be

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -22,6 +22,12 @@ from planbook.store import EpisodeJournal, Store, Watch
 from planner import Body, Budget, EventKind, Meter
 
 CONFIG_FILE, STORE_FILE = "run.json", "run.db"
+GRAPH_PLANNER = "graph"
+"""What stands in run.json for the planner of a run that holds passes of a prompt graph."""
+_KINDS = {
+    False: "holds passes of a prompt graph, and no episodes: see and go on with them by `planbook graph run --out`",
+    True: "holds episodes, and no passes of a prompt graph; name another folder with --out",
+}
 OWN_FILES = (CONFIG_FILE, STORE_FILE, f"{STORE_FILE}-wal", f"{STORE_FILE}-shm", "run.new")
 RECORDED_PACKAGES = (
     "planbook",
@@ -71,6 +77,9 @@ class Entry(BaseModel):
 class Run:
     """An open run folder."""
 
+    of_a_graph: ClassVar[bool] = False
+    """Whether it holds passes of a prompt graph; else it holds episodes."""
+
     def __init__(self, folder: Path, file: RunFile, store: Store, claim: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
         self.store, self._claim, self._file = store, claim, file
@@ -109,6 +118,8 @@ class Run:
             raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}") from error
         except (OSError, UnicodeDecodeError, ValidationError) as error:
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error
+        if (file.config.planner == GRAPH_PLANNER) != cls.of_a_graph:
+            raise BadRun(f"{folder} {_KINDS[cls.of_a_graph]}")
         if not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}")
         claim = _claim(folder) if to_play else None

@@ -110,6 +110,8 @@ class Store:
 
     def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
         """Add events in one transaction: all of them or none."""
+        if not rows:
+            return
         at = time.time()
         with self._lock:
             new: set[str] = set()

@@ -1,0 +1,181 @@
+"""The commands of `planbook graph`: they parse, call and print."""
+
+import inspect
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import JsonValue
+
+from planbook import errors
+from planbook.arguments import Asked, budget_of, by_role, lasting_model, pairs
+from planbook.errors import BadArgument
+from planbook.graphs.making import make_graph
+from planbook.graphs.running import Given, run_graph
+from planbook.options import ASKING, JSON, SPENDING, options
+from planbook.printing import console, counted
+from planbook.voices import opened
+from planner import graph as written
+from planner.asking import DEFAULT
+from planner.graph import GraphFile, file_faults, graph_of, graph_path, read_graph
+from planner.graph.drawing import FORMATS
+from planner.graph.lookups import nearest, told
+
+NAMED = "a YAML file, or the name of a graph that ships"
+SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
+OUT = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group()
+def graph() -> None:
+    """Prompt graphs: files of questions to a model that build on each other; no coding."""
+
+
+@graph.command(name="format")
+def tell_format() -> int:
+    """How a graph file is written: every key, shape and condition."""
+    click.echo(inspect.getdoc(written))
+    return errors.OK
+
+
+@graph.command()
+@click.argument("file", type=OUT)
+def new(file: Path) -> int:
+    """Make the graph FILE by answering questions; one that is there is added to."""
+    return make_graph(file)
+
+
+@graph.command()
+@click.argument("name", metavar="GRAPH")
+@JSON
+def check(name: str, as_json: bool) -> int:
+    """Check GRAPH without running it: every fault at once, with lines."""
+    path = graph_path(name)
+    text = _text(path)
+    faults = file_faults(text, path)
+    out = console(as_json)
+    for fault in faults:
+        out.print(f"{path}:{fault}", markup=False, soft_wrap=True)
+    if faults:
+        out.print(f"{path}: {counted(len(faults), 'fault')}", soft_wrap=True)
+    else:
+        file = graph_of(text, path)
+        layers = file.graph().layers()
+        out.print(f"{path}: no faults; {counted(len(file.every_node), 'node')} in {counted(len(layers), 'layer')}:")
+        for number, layer in enumerate(layers, 1):
+            out.print(f"  {number}. {', '.join(layer)}", markup=False, soft_wrap=True)
+    if as_json:
+        click.echo(json.dumps({"graph": str(path), "faults": [fault._asdict() for fault in faults]}))
+    return errors.BAD_INPUT if faults else errors.OK
+
+
+@graph.command()
+@click.argument("name", metavar="GRAPH")
+@click.option("--format", "form", default=None, type=click.Choice(sorted(FORMATS)), help="Else by the file's ending.")
+@click.option("--out", default=None, type=OUT, help="The file to write; else it is printed.")
+def draw(name: str, form: str | None, out: Path | None) -> int:
+    """Draw GRAPH, with every branch and loop."""
+    form = form or (SUFFIXES.get(out.suffix.lower(), "svg") if out else "mermaid")
+    drawn = FORMATS[form](read_graph(graph_path(name)))
+    if out is None:
+        click.echo(drawn, nl=False)
+        return errors.OK
+    try:
+        out.write_text(drawn, encoding="utf-8")
+    except OSError as error:
+        raise BadArgument(f"{out} cannot be written: {error.strerror}; name another file with --out") from error
+    click.echo(f"{out} ({form})")
+    return errors.OK
+
+
+@graph.command()
+@click.argument("name", metavar="GRAPH")
+@click.option("--set", "values", multiple=True, metavar="PATH=VALUE", help="Put a value into the database.")
+@click.option("--input", "files", multiple=True, metavar="PATH=@FILE", help="Put the text of a file into the database.")
+@click.option("--passes", default=1, type=click.IntRange(min=1), help="So many passes on one database.")
+@click.option("--side-by-side", default=1, type=click.IntRange(min=1), help="Nodes that are asked at the same time.")
+@options(ASKING[:2], SPENDING)
+@click.option("--out", default=None, type=click.Path(path_type=Path), help="The run's folder; a second time, go on.")
+@JSON
+def run(
+    name: str, values: tuple[str, ...], files: tuple[str, ...], out: Path | None, as_json: bool, **asked: Any
+) -> int:
+    """Run GRAPH: its nodes are printed as they are answered, and the last answer at the end."""
+    path = graph_path(name)
+    text = _text(path)
+    file = graph_of(text, path)
+    given = Given(
+        models=_models(file, asked["models"]),
+        sampling=Asked(env=None, sampling=asked["sampling"]).sampling_by_role({}),
+        values=_values(file, values, files),
+        passes=asked["passes"],
+        side_by_side=asked["side_by_side"],
+        budget=budget_of(asked["budgets"]),
+        prices=asked["prices"],
+    )
+    code, ran = run_graph(file, text, given, out)
+    if as_json:
+        click.echo(ran.model_dump_json())
+    elif not ran.problem:
+        click.echo(told(ran.answer))
+    return code
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadArgument(f"{path} cannot be read as a graph: {error}") from error
+
+
+def _models(file: GraphFile, texts: tuple[str, ...]) -> dict[str, str]:
+    """A model for every role that the graph asks. Raises BadArgument, ModelError."""
+    models = {role: lasting_model(model) for role, model in by_role(texts).items()}
+    known = {DEFAULT, *file.roles}
+    if unknown := sorted(set(models) - known):
+        raise BadArgument(f"no node of {file.name} asks {unknown[0]}{nearest(unknown[0], known)}")
+    silent = [role for role in file.roles if not (models.get(role) or models.get(DEFAULT))]
+    if silent:
+        raise BadArgument(
+            f"{file.name} asks a model ({', '.join(silent)}): name one with --model, for example --model openai:NAME "
+            "(with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or exchange:FOLDER to answer yourself"
+        )
+    for model in dict.fromkeys(models.values()):
+        opened(model)
+    return models
+
+
+def _values(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]) -> Mapping[str, JsonValue]:
+    """What goes into the database; what the graph needs and was not given is asked for at a terminal."""
+    values: dict[str, JsonValue] = {**pairs(texts, "--set"), **_of_files(files)}
+    database = file.database()
+    for path, value in values.items():
+        database.set(path, value)
+    for path, what in file.inputs.items():
+        if not database.has(path):
+            if not sys.stdin.isatty():
+                raise BadArgument(
+                    f"{file.name} needs {path} ({what}): give it with --set {path}=... or --input {path}=@FILE"
+                )
+            values[path] = click.prompt(f"{what} ({path})", err=True)
+    return values
+
+
+def _of_files(texts: tuple[str, ...]) -> dict[str, JsonValue]:
+    values: dict[str, JsonValue] = {}
+    for text in texts:
+        path, found, file = text.partition("=@")
+        if not path or not found:
+            raise BadArgument(f"--input {text}: write PATH=@FILE; a value goes with --set PATH=VALUE")
+        values[path] = _input(Path(file))
+    return values
+
+
+def _input(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadArgument(f"--input: {path} cannot be read: {error}") from error

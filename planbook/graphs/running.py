@@ -1,0 +1,200 @@
+"""`planbook graph run`: passes of a graph in a run folder, saved node by node."""
+
+import threading
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from planbook import errors
+from planbook.config import Config
+from planbook.errors import BadRun
+from planbook.graphs.telling import node_line
+from planbook.lanes import wait_for
+from planbook.printing import ERRORS, counted, spending
+from planbook.run import GRAPH_PLANNER, Run, new_folder
+from planbook.voices import voices
+from planner import (
+    Body,
+    Budget,
+    BudgetEnded,
+    EpisodeStopped,
+    EventKind,
+    JournalFailed,
+    JournalMismatch,
+    ModelError,
+    Scope,
+    Spent,
+    UnusableReply,
+)
+from planner.graph import Database, Graph, GraphFile, run_pass
+from planner.models import Sampling
+
+RUNS = Path("runs")
+ANSWERED: EventKind = "node"
+"""The kind of the events that are told."""
+
+
+class Given(NamedTuple):
+    """What a graph is run with."""
+
+    models: Mapping[str, str]
+    sampling: Mapping[str, Sampling]
+    values: Mapping[str, JsonValue]
+    """What the user puts into the database, by path."""
+    passes: int = 1
+    side_by_side: int = 1
+    budget: Budget | None = None
+    prices: Path | None = None
+
+
+class GraphRan(BaseModel):
+    """The object that ends the standard output of ``--json``.
+
+    ``answer`` is that of the last pass, ``answers`` are those of all its nodes. ``problem`` is why it did not get
+    there, if so.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    graph: str
+    passes: int
+    answer: JsonValue = None
+    answers: dict[str, JsonValue] = {}
+    skipped: tuple[str, ...] = ()
+    database: dict[str, JsonValue] = {}
+    problem: str = ""
+    model_calls: int = 0
+    tokens: int = 0
+    money: float | None = 0.0
+    seconds: float = 0.0
+    run: str
+
+
+class GraphRun(Run):
+    """A run folder with passes of a graph: no tasks, no world, and the scopes ``pass/0``, ``pass/1`` ..."""
+
+    of_a_graph = True
+
+
+def config_of(file: GraphFile, text: str, given: Given) -> Config:
+    """What a run of a graph records of what was asked for; there may be more passes the next time."""
+    asked: dict[str, JsonValue] = {"graph": text, "given": dict(given.values)}
+    return Config(
+        planner=GRAPH_PLANNER,
+        planner_options=asked,
+        env=file.name,
+        actions=0,
+        models=dict(given.models),
+        sampling=dict(given.sampling),
+    )
+
+
+def run_graph(file: GraphFile, text: str, given: Given, out: Path | None) -> tuple[int, GraphRan]:
+    """Run the passes, or go on with them where the folder holds the same; the exit code, and what came of it."""
+    config = config_of(file, text, given)
+    with closing(GraphRun.create(out or new_folder(RUNS, config), config, [])) as run:
+        run.sit_down(given.budget, given.prices)
+        try:
+            return _Traversing(run, file, given).carry_out()
+        finally:
+            run.stand_up()
+
+
+class _Traversing:
+    """The passes of one sitting, in a thread of their own: so that Ctrl-C ends whatever is waited for."""
+
+    def __init__(self, run: GraphRun, file: GraphFile, given: Given) -> None:
+        self.run, self.file, self.given = run, file, given
+        self.stop = threading.Event()
+        self.error: BaseException | None = None
+        self.ran = GraphRan(graph=file.name, passes=0, run=str(run.folder))
+        self.database: Database = file.database()
+
+    def carry_out(self) -> tuple[int, GraphRan]:
+        """Every pass, or as far as it goes. What is no part of a run's life is raised."""
+        thread = threading.Thread(target=self._work, daemon=True)
+        interrupted = False
+        thread.start()
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            interrupted = True
+            self.stop.set()
+            wait_for([thread])
+        code, problem = (errors.INTERRUPTED, "Stopped") if interrupted else self._ending()
+        spent = self.run.meter.spent
+        if spent.calls:
+            ERRORS.print(f"{spending(spent, self.run.meter.budget)}; {spent.seconds:.1f} s", style="dim")
+        if problem:
+            ERRORS.print(f"{problem}. Go on with the same command and --out {self.run.folder}", soft_wrap=True)
+        else:
+            ERRORS.print(f"Everything is in {self.run.folder}", style="dim", soft_wrap=True)
+        return code, self.ran.model_copy(update={"problem": problem, **_figures(spent)})
+
+    def _ending(self) -> tuple[int, str]:
+        error = self.error
+        if error is None:
+            return errors.OK, ""
+        if isinstance(error, BudgetEnded):
+            return errors.OUT_OF_BUDGET, f"Stopped: {error}"
+        if isinstance(error, UnusableReply):
+            return errors.BROKEN, f"Pass {self.ran.passes} failed: {error}"
+        if isinstance(error, JournalMismatch):
+            what = f"what {self.run.folder} holds does not fit any more: {error.scope} came out otherwise"
+            raise BadRun(f"{what}; a hook has changed, or is not the same every time. Name another folder") from error
+        if isinstance(error, ModelError):
+            again = f"{error}. Then go on with the same command and --out {self.run.folder}"
+            raise type(error)(again) from error
+        raise (error.__cause__ if isinstance(error, JournalFailed) else None) or error
+
+    def _work(self) -> None:
+        try:
+            journal = self.run.journal("pass", self._tell)
+            roles = voices(self.run.config, self._before_call, self.stop.is_set)
+            for path, value in self.given.values.items():
+                self.database.set(path, value)
+            graph = self.file.graph()
+            recorded = sum(1 for _ in self.run.store.events("pass", ANSWERED))
+            if recorded:
+                ERRORS.print(f"{counted(recorded, 'node')} had been answered already.", style="dim")
+            for number in range(self.given.passes):
+                self._pass(number, Scope(journal, f"pass/{number}", roles), graph)
+        except EpisodeStopped:
+            pass
+        except BaseException as error:
+            self.error = error
+
+    def _pass(self, number: int, scope: Scope, graph: Graph) -> None:
+        side_by_side = self.given.side_by_side
+        done = run_pass(graph, self.database, scope, number=number, hooks=self.file.hooks, side_by_side=side_by_side)
+        answer = done.answers[self.file.code] if self.file.code else done.last
+        self.ran = self.ran.model_copy(
+            update={
+                "passes": number + 1,
+                "answer": answer,
+                "answers": done.answers,
+                "skipped": tuple(done.skipped),
+                "database": self.database.values(),
+            }
+        )
+
+    def _before_call(self) -> None:
+        if self.stop.is_set():
+            raise EpisodeStopped
+        self.run.meter.before_call()
+
+    def _tell(self, kind: EventKind, body: Body) -> None:
+        if kind == ANSWERED:
+            ERRORS.print(node_line(body, self.given.passes), soft_wrap=True)
+
+
+def _figures(spent: Spent) -> dict[str, JsonValue]:
+    return {
+        "model_calls": spent.calls,
+        "tokens": spent.tokens,
+        "money": spent.money,
+        "seconds": round(spent.seconds, 3),
+    }

@@ -1,0 +1,68 @@
+"""For the tests of prompt graphs: passes with a scripted model that answers by the name of the node that asks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from planner import Journal, MemoryJournal, Roles, Scope
+from planner.graph import Database, Graph, Hooks, Node, Pass, run_pass
+from planner.models import Message, Sampling, ScriptedModel
+from planner.models.requests import label
+
+Reply = str | Callable[[str], str]
+
+
+class Answers:
+    """Answers by node: a text, a list of texts in turn, or a function of the prompt. ``asked`` is what was asked."""
+
+    def __init__(self, replies: Mapping[str, Any] | None = None, **more: Any) -> None:
+        self.replies = {**(replies or {}), **more}
+        self.asked: list[tuple[str, str, str]] = []
+        self._given: dict[str, int] = {}
+
+    def __call__(self, messages: Sequence[Message], sampling: Sampling) -> str:
+        role, _, name = label().partition(": ")
+        prompt = messages[-1].content
+        self.asked.append((role, name, prompt))
+        reply = self.replies.get(name, f"{name} says so")
+        if callable(reply):
+            return str(reply(prompt))
+        if isinstance(reply, str):
+            return reply
+        number = self._given.get(name, 0)
+        self._given[name] = number + 1
+        return str(reply[min(number, len(reply) - 1)])
+
+    @property
+    def names(self) -> list[str]:
+        """The nodes that were asked, in order."""
+        return [name for _, name, _ in self.asked]
+
+    def prompt(self, name: str) -> str:
+        """What a node was asked last."""
+        return [prompt for _, asked, prompt in self.asked if asked == name][-1]
+
+    def roles(self, repairs: int = 2) -> Roles:
+        """Every role answered like this."""
+        return Roles(lambda role: ScriptedModel(self), {}, repairs=repairs)
+
+
+def passed(
+    graph: Graph,
+    answers: Answers | None = None,
+    database: Database | None = None,
+    *,
+    number: int = 0,
+    journal: Journal | None = None,
+    hooks: Hooks | None = None,
+    side_by_side: int = 1,
+    repairs: int = 2,
+) -> Pass:
+    """One pass over the graph."""
+    scope = Scope(journal or MemoryJournal(), f"pass/{number}", (answers or Answers()).roles(repairs))
+    told = {"number": number, "hooks": hooks, "side_by_side": side_by_side}
+    return run_pass(graph, Database() if database is None else database, scope, **told)  # type: ignore[arg-type]
+
+
+def chain(*names: str) -> Graph:
+    """Nodes that each wait for the one before."""
+    return Graph(*(Node(name, f"{name}?", after=names[:n][-1:]) for n, name in enumerate(names)))

@@ -1,0 +1,218 @@
+"""Asked one by one, side by side, or cut off and gone on with: a pass comes to the same."""
+
+import random
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import Body, EventKind, JournalFailed, MemoryJournal
+from planner.graph import Branch, Database, Finishing, Graph, GraphError, Loop, Node, condition_of, shape_of
+from planner.graph.graph import Edge
+from tests.planner.graph.given import Answers, chain, passed
+
+ITEMS = shape_of(["whole"])
+
+
+@st.composite
+def random_nodes(draw: st.DrawFn) -> list[Node]:
+    """Nodes with branches, loops, conditions, stores that overwrite each other, edits and skips of later nodes."""
+    count = draw(st.integers(2, 7))
+    nodes: list[Node] = []
+    for number in range(count):
+        earlier, later = [f"n{each}" for each in range(number)], [f"n{each}" for each in range(number + 1, count)]
+        some = st.lists(st.sampled_from(earlier), unique=True, max_size=3) if earlier else st.just([])
+        node = Node(
+            f"n{number}", "Q $db.a|-$ $db.b|-$", after=tuple(draw(some)), every=draw(st.sampled_from([1, 1, 2]))
+        )
+        before = tuple(later[-1:]) if draw(st.booleans()) else ()
+        kind = draw(st.sampled_from(["plain", "if", "for", "edit", "when", "skip"]))
+        nodes.append(_of_kind(node, kind, before, earlier, later, draw(st.sampled_from("ab"))))
+    return nodes
+
+
+def _of_kind(node: Node, kind: str, before: tuple[str, ...], earlier: list[str], later: list[str], path: str) -> Node:
+    node = replace(node, store={path: "answer"})
+    if kind == "if":
+        inner = (
+            Node(f"{node.name}x", "X"),
+            Node(f"{node.name}y", "Y $db.a|-$", after=(f"{node.name}x",), store={path: "answer"}),
+        )
+        return replace(node, branches=(Branch(condition_of({"answer": {"not_in": ["0", "1"]}}), inner, before),))
+    if kind == "for":
+        loop = Loop("answer", "item", Node("each", "I $item$ $db.b|-$"), f"{path}s", before)
+        return replace(node, expect=ITEMS, loop=loop)
+    if kind == "when" and earlier:
+        return replace(node, when=condition_of({earlier[0]: {"not": "1"}}), otherwise="else")
+    if kind in ("edit", "skip") and later:
+        return replace(node, finish=kind)
+    return node
+
+
+def edit(finishing: Finishing) -> None:
+    """Adds a node that a later one waits for, where that is still possible."""
+    finishing.database.append("log", finishing.node.name)
+    last = list(finishing.graph.nodes)[-1]
+    finishing.graph.add_temporary_node(Node(f"{finishing.node.name}t", "T $db.a|-$", store={"a": "answer"}))
+    open_yet = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
+    if last in open_yet and last != f"{finishing.node.name}t":
+        finishing.graph.add_temporary_edge(f"{finishing.node.name}t", last)
+
+
+def skip(finishing: Finishing) -> None:
+    """Skips whatever comes last, or does without it."""
+    open_yet = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
+    if open_yet:
+        act = finishing.graph.skip if len(open_yet) % 2 else finishing.graph.leave_out_node
+        act(open_yet[-1])
+
+
+HOOKS = {"edit": edit, "skip": skip}
+
+
+class Replies(Answers):
+    """The answer follows from the prompt alone, however late it comes."""
+
+    def __init__(self, *, slow: bool = False) -> None:
+        super().__init__()
+        self.slow = slow
+
+    def __call__(self, messages: Any, sampling: Any) -> str:
+        super().__call__(messages, sampling)
+        drawn = random.Random(messages[-1].content)
+        if self.slow:
+            time.sleep(random.Random().random() / 500)
+        wants_list = "Answer with JSON" in messages[-1].content
+        return f"[{', '.join(map(str, range(drawn.randrange(3))))}]" if wants_list else str(drawn.randrange(3))
+
+
+def timeless(journal: MemoryJournal) -> dict[Any, Any]:
+    return {
+        key: {**body, "reply": {**body["reply"], "seconds": 0}} if isinstance(body.get("reply"), dict) else body  # type: ignore[dict-item]
+        for key, body in journal.events.items()
+    }
+
+
+def played(nodes: list[Node], journal: MemoryJournal, replies: Replies, side_by_side: int) -> Mapping[str, Any]:
+    """Three passes over the graph on one database."""
+    graph, database = Graph(*nodes), Database()
+    before = graph.edges()
+    answers: list[Any] = []
+    for number in range(3):
+        told: dict[str, Any] = {"number": number, "journal": journal, "hooks": HOOKS, "side_by_side": side_by_side}
+        try:
+            done = passed(graph, replies, database, **told)
+            answers.append((done.layers, done.answers, done.skipped))
+        except GraphError as error:
+            answers.append(str(error))
+        assert graph.edges() == before, "what was temporary is undone"
+        assert set(graph.nodes) == {node.name for node in nodes}
+    return {"answers": answers, "database": database.values()}
+
+
+@settings(deadline=None, max_examples=60)
+@given(random_nodes())
+def test_side_by_side_and_one_by_one_agree_in_answers_database_and_events(nodes: list[Node]) -> None:
+    one, many = MemoryJournal(), MemoryJournal()
+    assert played(nodes, one, Replies(), 1) == played(nodes, many, Replies(slow=True), 4)
+    assert timeless(one) == timeless(many)
+    own = [(key, body) for key, body in one.events.items() if key[1] == "node"]
+    assert own == [(key, body) for key, body in many.events.items() if key[1] == "node"], "and in the same order"
+
+
+class Killed(MemoryJournal):
+    """Takes so many events, and then the process is gone."""
+
+    def __init__(self, events: dict[tuple[str, EventKind, int], Body], left: int) -> None:
+        super().__init__()
+        self.events, self._left, self._lock = dict(events), left, threading.Lock()
+
+    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
+        with self._lock:
+            if self._left == 0:
+                raise OSError("killed")
+            self._left -= 1
+            super().put(scope, kind, number, body)
+
+
+@settings(deadline=None, max_examples=20)
+@given(random_nodes(), st.integers(1, 5), st.sampled_from([1, 3]))
+def test_passes_killed_again_and_again_end_as_undisturbed_ones_and_nothing_is_asked_twice(
+    nodes: list[Node], every: int, side_by_side: int
+) -> None:
+    whole, replies = MemoryJournal(), Replies()
+    expected = played(nodes, whole, replies, 1)
+    events: dict[tuple[str, EventKind, int], Body] = {}
+    for _ in range(len(whole.events)):
+        journal = Killed(events, every)
+        try:
+            assert played(nodes, journal, Replies(), side_by_side) == expected
+            break
+        except JournalFailed:
+            assert len(journal.events) == len(events) + every
+            events = journal.events
+    assert timeless(journal) == timeless(whole)
+
+
+@pytest.mark.parametrize("side_by_side", [1, 4])
+def test_a_pass_that_is_resumed_asks_only_what_was_not_answered(side_by_side: int) -> None:
+    graph = Graph(*(Node(name, "?") for name in "abcd"), Node("end", "?", after=tuple("abcd")))
+    whole = MemoryJournal()
+    passed(graph, Answers(), journal=whole)
+    for left in range(len(whole.events)):
+        journal, answers = Killed({}, left), Answers()
+        with pytest.raises(JournalFailed):
+            passed(graph, answers, journal=journal, side_by_side=side_by_side)
+        saved = [scope.split("/")[2] for scope, kind, _ in journal.events if kind == "ask"]
+        again = Answers()
+        resumed = MemoryJournal()
+        resumed.events = dict(journal.events)
+        passed(graph, again, journal=resumed, side_by_side=side_by_side)
+        assert sorted([*saved, *again.names]) == ["a", "b", "c", "d", "end"]
+        assert timeless(resumed) == timeless(whole)
+
+
+def test_nodes_of_a_layer_are_asked_at_the_same_time_but_no_more_than_may_be() -> None:
+    busy, most, lock, met = 0, 0, threading.Lock(), threading.Barrier(3)
+
+    def wait(prompt: str) -> str:
+        nonlocal busy, most
+        with lock:
+            busy, most = busy + 1, max(most, busy + 1)
+        met.wait(20)
+        with lock:
+            busy -= 1
+        return "so"
+
+    graph = Graph(*(Node(f"n{number}", "?") for number in range(6)))
+    answers = Answers(dict.fromkeys(graph.nodes, wait))
+    assert passed(graph, answers, side_by_side=3).layers == [list(graph.nodes)]
+    assert most == 3
+
+
+def test_the_first_failure_in_order_of_definition_is_raised_and_what_was_answered_is_kept() -> None:
+    def late(prompt: str) -> str:
+        time.sleep(0.05)
+        return "rubbish"
+
+    for side_by_side in (1, 3):
+        yes, journal = shape_of("yes/no"), MemoryJournal()
+        graph = Graph(Node("ok", "?"), Node("late", "?", expect=yes), Node("soon", "?", expect=yes))
+        with pytest.raises(Exception, match="no usable reply to late"):
+            passed(graph, Answers(late=late, soon="rubbish"), journal=journal, side_by_side=side_by_side)
+        assert ("pass/0/ok/0", "ask", 0) in journal.events
+
+
+def test_an_edge_may_be_for_the_order_alone() -> None:
+    graph = chain("a", "b")
+    graph.add_node(Node("c", "c?"))
+    graph.add_edge("b", "c", told=False)
+    answers = Answers()
+    assert passed(graph, answers).order == ["a", "b", "c"]
+    assert answers.prompt("c") == "c?"
+    assert graph.edges() == [Edge("a", "b"), Edge("b", "c", told=False)]

@@ -1,0 +1,245 @@
+"""Graph files: what they mean, and what is said of one with faults."""
+
+import json
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.graph import BadGraphFile, GraphError, file_faults, graph_of, read_graph
+from tests.planner.graph.given import Answers, passed
+
+DRIVE = Path(__file__).parent / "drive.yaml"
+FILE = Path("folder/graph.yaml")
+
+
+def faults(text: str) -> list[str]:
+    return [str(fault) for fault in file_faults(dedent(text).strip() + "\n", FILE)]
+
+
+def test_the_example_is_read_as_it_is_written() -> None:
+    file = read_graph(DRIVE)
+    assert (file.name, file.about) == ("drive", "Decides how to go on by what the road looks like.")
+    assert file.graph().layers() == [["users", "signs"], ["risk"], ["act"], ["log"]]
+    risk = file.graph().nodes["risk"]
+    assert (risk.model, risk.after, risk.expect.kind) == ("careful", ("users", "signs"), "yes/no")
+    assert risk.branches[0].nodes[0].store == {"route.way": "answer"}
+    assert file.database().values() == {"route": {"target": "the harbour"}, "warnings": []}
+    assert file.database() is not file.database()
+    assert file.inputs == {"road": "What is seen, in a sentence or two."}
+
+
+def test_every_fault_is_told_at_once_with_its_line_and_what_to_do() -> None:
+    text = """
+        about: x
+        stepz: 3
+        database: {plan: no, a: {b: 1}}
+        nodes:
+          one:
+            promt: hi
+          two:
+            prompt: $db.plan.x$ $db.unfin is
+            after: [tow, three]
+            expect: {k: txt}
+          three:
+            prompt: 3 $db.plans$
+            compose: crafter.x
+            check: foo.py:bar
+            store: {plan.goal: answer, q.r: answer.z, w w: answer}
+            when: {four.g: true, fuor: x}
+          four:
+            prompt: 4
+            expect: yes/no
+            each: {in: answer, node: {prompt: "x $item$ $it$"}}
+            if:
+              - when: {answer: "yes"}
+                nodes: {five: {prompt: hi, aftr: x}}
+          four:
+            prompt: again
+        code: two
+    """
+    told = faults(text)
+    expected = [
+        '2: stepz: there is no such key; did you mean "steps"?',
+        "5: nodes.one.prompt: this has to be given",
+        '6: nodes.one.promt: there is no such key; did you mean "prompt"?',
+        '8: nodes.two.prompt: $db.plan.x$: nothing sets plan.x; did you mean "plan"?',
+        "8: nodes.two.prompt: $db.unfin begins a look-up that does not end; write $db.unfin$",
+        '9: nodes.two.after: there is no node tow; did you mean "two"?',
+        "10: nodes.two.expect: 'txt' is no shape; did you mean \"text\"?",
+        '12: nodes.three.prompt: $db.plans$: nothing sets plans; did you mean "plan"?',
+        "13: nodes.three.compose: there is no hook crafter.x",
+        "14: nodes.three.check: foo.py cannot be read: No such file or directory",
+        "15: nodes.three.store.plan.goal: plan.goal cannot be stored: plan is a value",
+        "15: nodes.three.store.q.r: answer.z: the answer has no z; expected is <text>",
+        "15: nodes.three.store.w w: 'w w' is no path of the database",
+        "16: nodes.three.when: four.g: its answer has no g; expected is <yes or no>",
+        '16: nodes.three.when: fuor: there is no node fuor; did you mean "four"?',
+        "20: nodes.four.each.in: answer is no list",
+        '23: nodes.four.if[1].nodes.five.aftr: there is no such key; did you mean "after"?',
+        "24: nodes.four: four stands in line 17 already",
+    ]
+    for each in expected:
+        assert any(line.startswith(each) for line in told), each
+    numbers = [int(line.partition(":")[0]) for line in told]
+    assert numbers == sorted(numbers)
+    with pytest.raises(BadGraphFile) as refused:
+        graph_of(dedent(text).strip(), FILE)
+    assert str(refused.value).splitlines() == [f"{FILE}:{line}" for line in told]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "1: the file is empty"),
+        ("- a\n- b", "1: a graph file is a mapping"),
+        ("nodes: {}", "1: nodes: there is nothing in it"),
+        ("about: x", "1: nodes: this has to be given"),
+        ("nodes: [a]", "1: nodes: this must be a mapping"),
+        ("nodes:\n  a: hello", "2: nodes.a: this must be a mapping"),
+        ("nodes:\n  a: {prompt: ''}", "2: nodes.a.prompt: this is empty"),
+        ("nodes:\n  a b: {prompt: x}", "2: nodes.a b: 'a b' cannot be the name of a node"),
+        ("nodes:\n  db: {prompt: x}", "2: nodes.db: db means something else"),
+        ("nodes:\n  a: {prompt: x, every: 0}", "2: nodes.a.every: this must be 1 or more"),
+        ("nodes:\n  a: {prompt: x, after: {b: c}}", "2: nodes.a.after: this must be a list"),
+        ("nodes:\n  a: {prompt: x, when: b}", "2: nodes.a.when: 'b' is no condition"),
+        ("nodes:\n  a: {prompt: x, after: a}", "2: nodes.a: the graph has a cycle: a -> a;"),
+        ("nodes:\n  a: {prompt: x, after: b}\n  b: {prompt: x, when: {c: x}}\n  c: {prompt: x, after: [a]}",
+         "2: nodes.a: the graph has a cycle: a -> c -> b -> a;"),
+        ("nodes:\n  a: {prompt: x, if: [{when: {answer: x}, nodes: {c: {prompt: x, after: b}}, before: b}]}\n"
+         "  b: {prompt: x}", "2: nodes.a.if[1].nodes.c: the graph has a cycle: c -> b -> c;"),
+        ("nodes:\n  a: {prompt: x, if: [{when: {answer: x}, nodes: {c: {prompt: x}}}]}\n  b: {prompt: x, after: c}",
+         "3: nodes.b.after: c is only there where a branches; write before: [b] in that branch"),
+        ("nodes:\n  a: {prompt: x, if: [{when: {answer: x}, nodes: {b: {prompt: x}}}]}\n  b: {prompt: x}",
+         "3: nodes.b: there is a node b in line 2 already"),
+        ("nodes:\n  a: {prompt: x, expect: yes/no}\n  b: {prompt: x, when: {a: true}}",
+         "3: nodes.b.when: a is never true; it is yes or no"),
+        ("nodes:\n  a: {prompt: x, expect: 'one of: x, y'}\n  b: {prompt: x, when: {a: {in: [x, z]}}}",
+         "3: nodes.b.when: a is never z; it is one of: x, y"),
+        ("nodes:\n  a: {prompt: x, when: {plan.goal: x}}\ndatabase: {plan: {goal: x}}",
+         "2: nodes.a.when: plan.goal: there is no node plan. Of the database write db.plan.goal"),
+        ("nodes:\n  a: {prompt: x, when: {db.plan: x}}", "2: nodes.a.when: db.plan: nothing sets plan."),
+        ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p}",
+         "3: nodes.b.store.p: a stores p as well, and nothing says which of the two comes last"),
+        ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p.q, after: a}",
+         "3: nodes.b.store.p.q: a stores p and b stores p.q: one would overwrite the other"),
+        ("nodes:\n  a: {prompt: x, expect: yes/no, else: N/A}", "2: nodes.a.else: this is not as the answer is"),
+        ("nodes:\n  a: {prompt: x, expect: {k: text}, store: q}\n  b: {prompt: $db.q.z$}",
+         '3: nodes.b.prompt: $db.q.z$: what is stored at q is {"k": <text>}'),
+        ("nodes:\n  a: {prompt: x}\ncode: b", "3: code: there is no node b."),
+        ("nodes:\n  a: {prompt: x}\ncode: a", "2: nodes.a.expect: its answer is the plan code of the step"),
+        ("nodes:\n  a: {prompt: x, each: {in: stuff, node: {prompt: x}}}", "2: nodes.a.each.in: write answer"),
+        ("nodes:\n  a: {prompt: x, each: {in: db.l, as: a b, node: {prompt: x}}}", "2: nodes.a.each.as: 'a b' cannot"),
+        ("nodes:\n  a: {prompt: x\n", "3: this is no YAML: "),
+        ("nodes:\n  a: {prompt: &p x}\n  b: {prompt: *p}", "3: *p repeats a value; write it out"),
+        ("nodes:\n  a: {prompt: !!python/object:os.system x}", "2: the tag tag:yaml.org,2002:python/object:os.system"),
+        ("nodes:\n  a: {prompt: x}\n---\nnodes:\n", "3: a second document begins here"),
+        ("nodes:\n  a: {prompt: x, prompt: y}", "2: nodes.a.prompt: prompt stands in line 2 already"),
+        ("nodes:\n  ? [a]\n  : {prompt: x}", "2: nodes: a name must be a text"),
+        ("nodes: " + "[" * 100, "1: values are more than 30 levels deep here"),
+        ("a: \x07", "1: this is no YAML: "),
+        ("inputs: {a b: x}\nnodes:\n  a: {prompt: x}", "1: inputs.a b: 'a b' is no path"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_told_with_its_line(text: str, fault: str) -> None:
+    assert any(line.startswith(fault) for line in faults(text)), faults(text)
+
+
+def test_a_file_that_would_mean_a_billion_values_is_refused_before_it_is_built() -> None:
+    laughs = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60))]
+    assert "names a value to be repeated" in faults("\n".join(laughs))[0]
+    assert "1,000,000 are enough" in faults("#" * 1_000_001)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%YAML 1.1\n---\nnodes:\n  a: {prompt: x, expect: yes/no}\n  b: {prompt: x, when: {a: yes}}",
+        "nodes:\n  a: {prompt: x, expect: yes/no}\n  b: {prompt: x, when: {a: No}}",
+        "nodes:\n  a: {prompt: x, expect: {k: whole}, else: {k: 0x10}}",
+        "database: {day: 2020-01-01, n: 1_000, f: 1.5, none: null, inf: .inf}\nnodes:\n  a: {prompt: $db.day$}",
+        "nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p, after: a}",
+        "nodes:\n  a: {prompt: x, if: [{when: {answer: x}, nodes: {b: {prompt: x, store: p}}}, "
+        "{when: {answer: y}, nodes: {c: {prompt: x, store: p}}}]}",
+        "database: {p: {}}\nnodes:\n  a: {prompt: $db.p.filled.later|no$ $db.p.any$}",
+        "nodes:\n  a: {prompt: costs 5$ and $6 and $item$ and $$}",
+        "code: a\nnodes:\n  a: {prompt: $db.world.observation$ $db.last.feedback$ $db.step$, expect: code}",
+        "manual: m\nguidance: g\nnodes:\n  a: {prompt: $db.manual$ $db.guidance$}",
+        "nodes:\n  a: {prompt: x, else: ''}",
+    ],
+)  # fmt: skip
+def test_what_is_sound_has_no_faults(text: str) -> None:
+    assert faults(text) == []
+    assert graph_of(text, FILE)
+
+
+def test_dates_and_numbers_are_what_json_has() -> None:
+    text = "database: {day: 2020-01-01, n: 1_000, f: 1.5, none: ~, inf: .inf, o: 012, h: 0x1f, b: True, y: yes}\n"
+    assert graph_of(f"{text}nodes: {{a: {{prompt: x}}}}", FILE).initial == {
+        "day": "2020-01-01", "n": 1000, "f": 1.5, "none": None, "inf": ".inf", "o": 12, "h": 31, "b": True, "y": "yes",
+    }  # fmt: skip
+
+
+def test_hooks_of_a_file_beside_the_graph_are_found_and_checking_executes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "print('executed')\ndef louder(answer, database):\n    return answer.upper() + helper()\n"
+        "def helper():\n    return '!'\n"
+    )
+    path = tmp_path / "graph.yaml"
+    path.write_text("nodes:\n  a: {prompt: x, check: mine.py:louder}\n")
+    assert file_faults(path.read_text(), path) == []
+    file = read_graph(path)
+    assert passed(file.graph(), Answers(a="so"), hooks=file.hooks).answers == {"a": "SO!"}
+    path.write_text("nodes:\n  a: {prompt: x, check: mine.py:louderr, finish: mine.txt:f}\n")
+    told = [str(fault) for fault in file_faults(path.read_text(), path)]
+    assert told == [
+        '2: nodes.a.check: mine.py: there is no function louderr; did you mean "louder"?',
+        "2: nodes.a.finish: mine.txt:f names no hook; write FILE.py:function",
+    ]
+
+
+def test_hooks_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "graph.yaml"
+    path.write_text("nodes:\n  a: {prompt: x, check: mine.py:f}\n")
+    (tmp_path / "mine.py").write_text("def f(:\n")
+    assert "mine.py is no Python that can be read" in str(file_faults(path.read_text(), path)[0])
+    (tmp_path / "mine.py").write_text("def f(a, b): return a\n1 / 0\n")
+    with pytest.raises(GraphError, match=r"mine\.py failed while it was read: ZeroDivisionError"):
+        read_graph(path)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "graph.yaml").write_bytes(b"\xff\xfe\x00")
+    for path in (tmp_path / "graph.yaml", tmp_path / "none.yaml", tmp_path):
+        with pytest.raises(BadGraphFile, match="cannot be read as a graph"):
+            read_graph(path)
+
+
+words = st.sampled_from(
+    ["nodes", "a", "b", "prompt", "after", "expect", "if", "each", "when", "store", "x", "$db.x$", "yes/no", "answer"]
+)
+trees = st.recursive(
+    words | st.integers(0, 3) | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(words, trees, max_size=4) | trees, st.dictionaries(words, trees, max_size=4))
+def test_whatever_stands_in_a_file_has_faults_or_can_be_run(whole: object, nodes: object) -> None:
+    for value in (
+        whole,
+        {"nodes": nodes},
+        {"nodes": {"a": {"prompt": "x", **nodes}}} if isinstance(nodes, dict) else 1,
+    ):
+        text = json.dumps(value)
+        if not file_faults(text, FILE):
+            assert graph_of(text, FILE).graph().layers()
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_any_text_has_faults_that_are_told_and_no_other_error(text: str) -> None:
+    for fault in file_faults(text, FILE):
+        assert str(fault)

@@ -1,0 +1,280 @@
+"""One pass: what nodes are told, what becomes of their answers, and what is done with a node that is skipped."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner import MemoryJournal, UnusableReply
+from planner.graph import (
+    AfterQueryError,
+    Composing,
+    Database,
+    Finishing,
+    Graph,
+    GraphError,
+    Node,
+    condition_of,
+    graph_of,
+    read_graph,
+    shape_of,
+)
+from tests.planner.graph.given import Answers, chain, passed
+
+HERE = Path(__file__).parent
+DRIVE = HERE / "drive.yaml"
+
+
+def graph_file(text: str) -> Any:
+    return graph_of(text, Path("graph.yaml"))
+
+
+def test_a_node_is_told_the_answers_it_waits_for_in_order_then_its_prompt_then_the_form_wanted() -> None:
+    graph = Graph(
+        Node("b", "?"),
+        Node("a", "?", expect=shape_of({"k": "yes/no"})),
+        Node("c", "Look: $db.seen$", after=("a", "b"), expect=shape_of({"x": "text", "y?": ["whole"]})),
+    )
+    answers = Answers(a='{"k": "yes"}', b="$db.seen$", c='{"x": "z"}')
+    passed(graph, answers, Database({"seen": "a hill"}))
+    assert answers.prompt("c") == (
+        '### a\n{\n "k": "yes"\n}\n\n### b\n$db.seen$\n\nLook: a hill\n\nAnswer with JSON, in a fence that begins with '
+        '```json, in this form:\n{"x": <text>, "y": [<a whole number>, ...] (may be left out)}'
+    )
+    assert answers.prompt("b") == "?"
+
+
+@pytest.mark.parametrize(
+    ("written", "reply", "told"),
+    [
+        ("yes/no", "no", "Begin the answer with the word yes or no"),
+        ("whole", "1", "Begin the answer with a whole number"),
+        ("number", "1", "Begin the answer with a number"),
+        ("one of: a, b", "b", "Begin the answer with one of: a, b."),
+        ("code", "```python\nx = 1\n```", "Answer with Python code"),
+        ("any", "{}", "Answer with JSON, in a fence that begins with ```json."),
+    ],
+)
+def test_a_model_is_told_what_is_expected(written: str, reply: str, told: str) -> None:
+    answers = Answers(a=reply)
+    passed(Graph(Node("a", "What?", expect=shape_of(written))), answers)
+    assert answers.prompt("a").startswith(f"What?\n\n{told}")
+
+
+def test_each_node_may_have_a_model_of_its_own() -> None:
+    answers = Answers()
+    passed(Graph(Node("a", "?"), Node("b", "?", model="strong")), answers)
+    assert [(role, name) for role, name, _ in answers.asked] == [("graph", "a"), ("strong", "b")]
+
+
+def test_an_answer_that_does_not_fit_goes_back_with_its_message_and_then_the_pass_fails() -> None:
+    graph = Graph(Node("a", "?", expect=shape_of("yes/no"), store={"said": "answer"}), Node("b", "?", after=("a",)))
+    mended = Answers(a=["perhaps", "N/A", "No."])
+    database = Database()
+    assert passed(graph, mended, database).answers["a"] == "no"
+    assert database.values() == {"said": "no"}
+    assert "must begin with the word yes or no, and not with 'perhaps'" in mended.asked[1][2]
+    never, journal, database = Answers(a="N/A"), MemoryJournal(), Database()
+    with pytest.raises(UnusableReply, match=r"no usable reply to a: .*'N/A'"):
+        passed(graph, never, database, journal=journal)
+    assert never.names == ["a"] * 3, "bounded"
+    assert database.values() == {}
+    assert [key for key in journal.events if key[1] == "node"] == []
+
+
+def test_a_check_hook_may_refuse_an_answer_or_put_another_in_its_place() -> None:
+    def known(answer: Any, database: Database) -> Any:
+        if answer not in database.values()["names"]:  # type: ignore[operator]
+            raise AfterQueryError(f"{answer} is not known")
+        return answer.upper()
+
+    graph = Graph(Node("a", "?", check="known"))
+    answers = Answers(a=["tom", "ann"])
+    assert passed(graph, answers, Database({"names": ["ann"]}), hooks={"known": known}).answers == {"a": "ANN"}
+    assert "tom is not known" in answers.asked[1][2]
+
+
+@pytest.mark.parametrize(
+    ("key", "hook", "message"),
+    [
+        ("check", lambda answer, database: dict[str, int]()["x"], "the hook it failed: KeyError: 'x'"),
+        ("check", lambda answer, database: database.set("a", 1), "a cannot be changed here"),
+        ("check", lambda answer, database: {1, 2}, "only values of JSON can be kept"),
+        ("compose", lambda composing: 3, "the compose hook it must return a text"),
+        ("compose", lambda composing: composing.database.set("a", 1), "a cannot be changed here"),
+        ("finish", lambda finishing: 1 / 0, "the hook it failed: ZeroDivisionError"),
+        ("finish", lambda finishing: int("x"), "node a: it refused an accepted answer"),
+        ("finish", lambda finishing: finishing.database.set("a", object()), "only values of JSON can be kept"),
+    ],
+)
+def test_a_hook_that_fails_is_named(key: str, hook: Any, message: str) -> None:
+    node = replace(Node("a", "?"), **{key: "it"})  # type: ignore[arg-type]
+    with pytest.raises((GraphError, ValueError), match=message):
+        passed(Graph(node), hooks={"it": hook})
+
+
+def test_a_compose_hook_replaces_what_stands_above_the_prompt() -> None:
+    def history(composing: Composing) -> str:
+        return f"Pass {composing.number} of {composing.node.name}: {composing.answers} $db.x$"
+
+    graph = Graph(Node("a", "?"), Node("b", "Say $db.x$.", after=("a",), compose="history"))
+    answers = Answers()
+    passed(graph, answers, Database({"x": "X"}), number=4, hooks={"history": history})
+    assert answers.prompt("b") == "Pass 4 of b: {'a': 'a says so'} $db.x$\n\nSay X."
+
+
+def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
+    def finish(finishing: Finishing) -> None:
+        finishing.database.append("log", finishing.answer)
+        finishing.graph.add_temporary_node(Node("more", "Say more.", after=(finishing.node.name,)))
+        finishing.graph.add_temporary_edge("more", "b")
+
+    graph, database, answers = chain("a", "b"), Database(), Answers()
+    graph.replace_node(Node("a", "?", finish="finish"))
+    done = [passed(graph, answers, database, number=number, hooks={"finish": finish}) for number in range(2)]
+    assert [each.layers for each in done] == [[["a"], ["more"], ["b"]]] * 2
+    assert "### a\na says so\n\n### more\nmore says so" in answers.prompt("b")
+    assert database.get("log") == ["a says so"] * 2, "the database is kept across passes"
+
+
+def test_edits_of_a_layer_are_seen_by_the_next_and_not_within() -> None:
+    file = graph_file("""
+database: {x: old}
+nodes:
+  one: {prompt: one, store: x}
+  two: {prompt: $db.x$}
+  three: {prompt: $db.x$, after: [two]}
+""")
+    answers = Answers(one="new")
+    passed(file.graph(), answers, file.database())
+    assert answers.prompt("two") == "old"
+    assert "old" not in answers.prompt("three")
+
+
+def test_what_a_model_says_is_never_looked_up() -> None:
+    """Neither in the answers above a prompt nor in what was stored, and no template is run on it."""
+    evil = "$db.secret$ {{ 7 * 7 }} $item$"
+    file = graph_file("""
+database: {secret: SECRET}
+nodes:
+  a: {prompt: "?", store: said}
+  b: {prompt: $db.said$, after: [a], expect: [text], each: {in: answer, node: {prompt: Is it $item$?}}}
+""")
+    answers = Answers({"a": evil, "b": f'["{evil}"]'})
+    passed(file.graph(), answers, file.database())
+    assert answers.prompt("b").startswith(f"### a\n{evil}\n\n{evil}\n")
+    assert answers.prompt("b:1") == f"Is it {evil}?"
+    assert not any("SECRET" in prompt or "49" in prompt for _, _, prompt in answers.asked)
+
+
+def test_if_adds_nodes_for_this_pass_only() -> None:
+    file = read_graph(DRIVE)
+    graph, database = file.graph(), file.database()
+    database.set("road", "A bridge.")
+    no_users = {"users": '{"users": [], "crowded": false}', "act": "go on"}
+    crossing = {**no_users, "users": '{"users": ["a bus"], "crowded": "yes"}', "users:1": "yes"}
+    first = passed(graph, Answers(crossing, risk="Yes: the bus.", reroute="By the wood."), database)
+    assert first.layers == [["users", "signs"], ["users:1"], ["risk"], ["reroute"], ["act"], ["log"]]
+    assert first.answers["users:1"] == "yes"
+    assert database.get("intentions") == ["yes"]
+    assert database.get("route.way") == "By the wood."
+    answers = Answers(no_users, risk="No.")
+    second = passed(graph, answers, database, number=1)
+    assert second.layers == [["users", "signs"], ["risk"], ["act"], ["log"]]
+    assert second.skipped == ["signs", "log"]
+    assert second.answers["signs"] == first.answers["signs"], "the last answer is reused"
+    assert second.answers["log"] == first.answers["log"]
+    assert database.get("intentions") == []
+    assert "The way so far is By the wood." in answers.prompt("act")
+    assert passed(graph, Answers(no_users, risk="No."), database, number=3).skipped == ["log"], "every: 3"
+
+
+def test_a_skipped_node_without_an_answer_is_asked_or_has_something_else_stand_for_it() -> None:
+    file = graph_file("""
+nodes:
+  gate: {prompt: "?", expect: yes/no}
+  plan: {prompt: "plan?", when: {gate: "yes"}}
+  note: {prompt: "note?", when: {gate: "yes"}, else: nothing so far, store: noted}
+  act: {prompt: "act?", after: [plan, note]}
+""")
+    graph, database, answers = file.graph(), file.database(), Answers(gate="no")
+    first = passed(graph, answers, database)
+    assert (first.skipped, first.answers["plan"], first.answers["note"]) == (["note"], "plan says so", "nothing so far")
+    assert database.values() == {}, "a skipped node stores nothing"
+    assert "### note\nnothing so far" in answers.prompt("act")
+    assert passed(graph, answers, database, number=1).skipped == ["plan", "note"]
+    assert answers.names.count("plan") == 1
+
+
+def test_a_loop_asks_a_node_for_every_item_and_too_many_items_go_back_to_the_model() -> None:
+    file = graph_file("""
+nodes:
+  list:
+    prompt: "?"
+    expect: {items: [{name: text}]}
+    each:
+      in: answer.items
+      as: thing
+      most: 2
+      node: {prompt: "Is $thing.name$ ($thing$) useful?", expect: yes/no, after: [other]}
+      store: useful
+      before: [end]
+  other: {prompt: "?"}
+  end: {prompt: "The end? $db.useful$"}
+""")
+    many = '{"items": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}'
+    answers = Answers({"list": [many, '{"items": [{"name": "a"}, {"name": "b"}]}'], "list:1": "yes", "list:2": "no"})
+    database = Database()
+    done = passed(file.graph(), answers, database)
+    assert "answer.items may have 2 items at most, and has 3" in answers.asked[1][2]
+    assert done.layers == [["list", "other"], ["list:1", "list:2"], ["end"]]
+    assert database.get("useful") == ["yes", "no"]
+    assert 'Is b ({\n "name": "b"\n}) useful?' in answers.prompt("list:2")
+    assert answers.prompt("end").startswith("### list:1\nyes\n\n### list:2\nno\n\nThe end? [")
+
+
+def test_a_loop_over_the_database_needs_a_list_there() -> None:
+    file = graph_file("""
+inputs: {things: what there is}
+nodes:
+  a: {prompt: "?", each: {in: db.things, node: {prompt: $item$?}}}
+""")
+    database = Database({"things": ["x", "y"]})
+    assert passed(file.graph(), Answers(), database).order == ["a", "a:1", "a:2"]
+    database.set("things", "x")
+    with pytest.raises(GraphError, match=r"node a: db\.things must be a list"):
+        passed(file.graph(), Answers(), database)
+    with pytest.raises(GraphError, match="nothing at things"):
+        passed(file.graph(), Answers())
+
+
+def test_what_is_looked_up_and_not_there_names_the_node() -> None:
+    with pytest.raises(GraphError, match=r"node a: \$db.plan.goal\$ finds nothing; did you mean \"plan.gaol\""):
+        passed(Graph(Node("a", "$db.plan.goal$")), database=Database({"plan": {"gaol": 1}}))
+
+
+def test_every_node_leaves_an_event_with_what_became_of_it() -> None:
+    file, journal = read_graph(DRIVE), MemoryJournal()
+    graph, database = file.graph(), file.database()
+    database.set("road", "A bridge.")
+    replies = {"users": '{"users": ["a bus"], "crowded": "no"}', "users:1": "no", "risk": "no", "act": "brake: a bus"}
+    passed(graph, Answers(replies), database, journal=journal)
+    events = [body for (scope, kind, _), body in journal.events.items() if (scope, kind) == ("pass/0", "node")]
+    assert [(body["node"], body["layer"], body["skipped"], body["temporary"]) for body in events] == [
+        ("users", 0, False, False),
+        ("signs", 0, False, False),
+        ("users:1", 1, False, True),
+        ("risk", 2, False, False),
+        ("act", 3, False, False),
+        ("log", 4, True, False),
+    ]
+    assert events[0]["stored"] == {"seen": ["a bus"]}
+    assert events[3]["of"] == ["users", "signs", "users:1"]
+    assert (events[4]["answer"], events[4]["number"]) == ("brake", 0)
+
+
+def test_a_condition_of_the_database_decides_whether_a_node_is_asked() -> None:
+    node = Node("a", "?", when=condition_of({"db.count": {"at_least": 2}}), otherwise="none")
+    assert passed(Graph(node), database=Database({"count": 1})).answers == {"a": "none"}
+    assert passed(Graph(node), database=Database({"count": 2})).answers == {"a": "a says so"}

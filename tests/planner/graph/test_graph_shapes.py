@@ -1,0 +1,113 @@
+"""What answers must look like, and how they are read."""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.graph import shape_of
+
+
+@pytest.mark.parametrize(
+    ("written", "reply", "value"),
+    [
+        ("text", "  So it is.\n", "So it is."),
+        ("yes/no", "Yes, because no harm is done.", "yes"),
+        ("yes/no", "**No**\nIt would not help.", "no"),
+        ("number", "-3.5 or so", -3.5),
+        ("whole", "`12`", 12),
+        ("one of: go, go on, stop", "Go on: the road is free.", "go on"),
+        ("one of: no, not sure", "Not sure", "not sure"),
+        ("code", "So.\n```python\nx = 1\n```", "x = 1"),
+        ("any", "[1, {}]", [1, {}]),
+        ("any", '"a text"', "a text"),
+        (["whole"], "They are [1, 2] I think", [1, 2]),
+        ({"a": "text", "b?": "number"}, 'In {a}: {"a": "x"}', {"a": "x"}),
+        ({"a": "text"}, '```json\n{"a": "```"}\n```', {"a": "```"}),
+        ({"a": "text"}, '{"a": "draft"} then ```json\nno\n```\n```json\n{"a": "final"}\n```', {"a": "final"}),
+        ({"a": "yes/no", "b": "yes/no"}, '{"a": true, "b": "No, it is not"}', {"a": "yes", "b": "no"}),
+        ({"*": ["whole"]}, '{"x": [1], "y": []}', {"x": [1], "y": []}),
+        ({"a": {"b": [{"c": "any"}]}}, '{"a": {"b": [{"c": null}, {"c": {"d": 1}}]}}', None),
+    ],
+)
+def test_an_answer_that_fits_is_read(written: Any, reply: str, value: Any) -> None:
+    if value is None:
+        with pytest.raises(ValueError, match=r"the field a.b\[0\].c is missing"):
+            shape_of(written).read(reply)
+    else:
+        assert shape_of(written).read(reply) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "reply", "message"),
+    [
+        ("text", " \n", "empty"),
+        ("yes/no", "Yesterday it rained", "must begin with the word yes or no"),
+        ("yes/no", "N/A", "must begin with the word yes or no"),
+        ("number", "1,000", "must begin with a number"),
+        ("whole", "2.5", "must begin with a whole number"),
+        ("one of: go, stop", "gone", "must begin with one of: go, stop"),
+        ("code", "There is nothing to do.", "code"),
+        ({"a": "text"}, "N/A", r"no JSON in the reply that can be read as an object in braces, \{...\}$"),
+        ({"a": "text"}, "{'a': 'single quotes'}", "double quotes at \"'a'"),
+        ({"a": "text"}, '{"a": "x", "a": "y"}', "the key 'a' stands twice"),
+        ({"a": "number"}, '{"a": NaN}', "NaN is no number"),
+        ({"a": "number"}, '{"a": "3"}', "a must be a number, and is '3'"),
+        ({"a": "whole"}, '{"a": true}', "a must be a whole number, and is True"),
+        ({"a": "text"}, '{"a": ""}', "a must be text, and is empty"),
+        ({"a": "text"}, '{"a": "\\ud800"}', "surrogate"),
+        (["text"], "[" * 100_000, "nested too deeply"),
+        (["text"], '["a"', "delimiter"),
+        ({"a": ["text"]}, '{"a": ["x", 1]}', r"a\[1\] must be text, and is 1"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_told_why(written: Any, reply: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        shape_of(written).read(reply)
+
+
+def test_every_fault_of_an_answer_is_told_at_once() -> None:
+    shape = shape_of({"a": "text", "b": {"c": "yes/no", "d": "one of: x, y"}, "e": ["number"]})
+    with pytest.raises(ValueError) as told:
+        shape.read('{"b": {"c": "perhaps", "d": "z"}, "e": {}, "f": 1}')
+    assert str(told.value).split("; ")[0] == "the answer has no field f"
+    for part in ("the field a is missing", "b.c must be yes or no", "b.d must be one of: x, y", "e must be a list"):
+        assert part in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["txt", "one of:", "one of: a", "one of: a, A", [], ["text", "text"], {}, {"*": "text", "a": "text"}, 3, None,
+     {"a": "code"}, {1: "text"}],
+)  # fmt: skip
+def test_a_shape_that_cannot_be_read_says_what_can_be_written(written: Any) -> None:
+    with pytest.raises(ValueError, match=r"[Ww]rite|needs|no fields|names|can stand|node of its own|one shape"):
+        shape_of(written)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(st.characters(codec="utf-8"), max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=2), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(values, st.sampled_from(["", "I think: ", "See {this}.\n\n", "It is [sic] so.\n"]), st.booleans())
+def test_json_comes_out_as_it_went_in_whatever_stands_around_it(value: Any, before: str, fenced: bool) -> None:
+    """No character of it is changed, however often it looks like a fence or a bracket."""
+    wrapped = {"value": value}
+    told = json.dumps(wrapped, indent=1)
+    reply = f"{before}```json\n{told}\n```" if fenced else f"{before}{told}"
+    assert shape_of("any" if not before else {"value?": "any"}).read(reply) == (
+        wrapped if not before or value is not None else {}
+    )
+
+
+@given(st.text())
+def test_whatever_a_model_says_is_an_answer_or_a_message(text: str) -> None:
+    for written in ("text", "yes/no", "number", "whole", "one of: a, b", "any", "code", ["text"], {"a": "text"}):
+        with suppress(ValueError):
+            assert json.dumps(shape_of(written).read(text))
