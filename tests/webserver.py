@@ -10,6 +10,7 @@ from envs.types import Action, Observation, Selection
 from envs.web import Web
 from envs.web.options import Options
 
+# ruff: noqa: E501 - pages are easier to read unbroken
 PAGES: Mapping[str, str] = {
     "/": """<title>Home</title><h1>Home</h1><p>Some <b>bold</b> words</p><a href="/two">Two</a>
         <a href="/tall">Tall</a><button disabled>Off</button><button onclick="out.textContent='pressed'">Press</button>
@@ -23,7 +24,8 @@ PAGES: Mapping[str, str] = {
     "/tall": "<title>Tall</title><p>top</p><div style='height:3000px'></div><button>Deep</button>",
     "/frames": """<title>Frames</title><p>outer</p><iframe srcdoc="<button onclick='parent.document.title=1'>Inner</button>"
         title="in"></iframe><div id=host></div><script>host.attachShadow({mode:'open'}).innerHTML=
-        "<button onclick='document.title=2'>Shadow</button>"</script>""",
+        "<button onclick='document.title=2'>Shadow</button>"</script><iframe id=other title=foreign></iframe>
+        <script>other.src=location.href.replace('127.0.0.1','localhost').replace('frames','two')</script>""",
     "/covered": """<title>Covered</title><button style="margin:40px">Under</button>
         <div role=dialog aria-label="Cookies" style="position:fixed;inset:0;background:#fff8">Cookies!</div>""",
     "/dialogs": """<title>Dialogs</title><button onclick="alert('first\\n[1] button')">Alert</button>
@@ -94,7 +96,11 @@ class Pages(BaseHTTPRequestHandler):
     def _send(self, body: str, headers: Mapping[str, str] | None = None, status: int = 200) -> None:
         data = body.encode()
         self.send_response(status)
-        for name, value in {"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", **(headers or {})}.items():
+        for name, value in {
+            "Content-Type": "text/html; charset=utf-8",
+            "Cache-Control": "no-store",
+            **(headers or {}),
+        }.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

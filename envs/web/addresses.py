@@ -13,8 +13,9 @@ BLANK = "about:blank"
 INNER = ("about", "blob", "data")
 """What a page may fill its frames and pictures with: nothing of it leaves the page."""
 PORTS = {"http": 80, "https": 443}
-NEAR = ("*://127.*", "*://localhost*", "*://*.localhost*", "*://0*", "*://10.*", "*://172.*", "*://192.168.*",
-        "*://169.254.*", "*://[*", "*://*.local/*", "*://*.local:*", "*://*.internal/*", "*://*.internal:*")  # fmt: skip
+NEAR_HOSTS = ("127.*", "localhost*", "*.localhost*", "0*", "10.*", "172.*", "192.168.*", "169.254.*", "[*",
+              "*.local/*", "*.local:*", "*.internal/*", "*.internal:*")  # fmt: skip
+NEAR = tuple(f"*://{host}" for host in NEAR_HOSTS)
 """Patterns of the browser that cover every address of this machine and its network; ``is_near`` decides."""
 NOWHERE = "http://127.0.0.1:1"
 """A proxy that is not there: what has to go through it goes nowhere."""
@@ -77,7 +78,7 @@ class Gate:
 
     def proxy(self) -> Mapping[str, JsonValue]:
         """How the browser is kept from all other hosts where they can be named, whatever asks for them."""
-        direct = ";".join(["<-loopback>", *self.patterns])
+        direct = ";".join(["<-loopback>", *(pattern.removesuffix(":*") for pattern in self.patterns)])
         return {} if self.public else {"proxyServer": NOWHERE, "proxyBypassList": direct}
 
     def _fits(self, host: str, with_port: str) -> bool:

@@ -42,6 +42,8 @@ class Target:
     session: str
     traffic: Traffic
     hidden: bool = False
+    refused: bool = False
+    """Whether it was kept from going somewhere."""
     gone: bool = False
     closed: bool = False
     """Whether it is not even there any more: its page, or the browser, closed it."""
@@ -82,6 +84,7 @@ class Context:
         self.popups: list[Target] = []
         self._targets: dict[str, Target] = {}
         self._awaited = 0
+        self._origins: set[str] = set()
         self.connection = Connection(browser.url, heard=self._hear)
         made = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
         self._id = str(made["browserContextId"])
@@ -96,6 +99,21 @@ class Context:
             pass
         finally:
             self.connection.close()
+
+    def renew(self) -> Target:
+        """End all tabs and begin again with an empty one, without cookies and storage.
+
+        What the browser keeps of pages that their servers let it keep stays: this is for servers of ours.
+        """
+        first = self.open()
+        for target in [*self._targets.values()]:
+            if target is not first:
+                self.drop(target)
+        self._browser("Storage.clearCookies", browserContextId=self._id)
+        for origin in sorted(self._origins):
+            self.call(first, "Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+        self.popups, self.news = [], News()
+        return first
 
     # Tabs.
 
@@ -152,7 +170,7 @@ class Context:
         Why it did not come; empty if it did, or if none was to come.
         """
         if self.settle(target):
-            return ""
+            return self._turn_back(target) if target.traffic.failed else ""
         if target.traffic.document != document or not target.traffic.moving:
             self.news.tell(f"The page is still loading after {self.patience:g} seconds.")
             return ""
@@ -160,6 +178,16 @@ class Context:
         target.traffic.forget()
         self.settle(target)
         return f"the page did not load within {self.patience:g} seconds"
+
+    def _turn_back(self, target: Target) -> str:
+        """Leave the browser's own page about a failure. What failed."""
+        failed, target.traffic.failed = target.traffic.failed, ""
+        history = self.call(target, "Page.getNavigationHistory")
+        if history["currentIndex"]:
+            before = history["entries"][history["currentIndex"] - 1]["id"]
+            self.travel(target, "Page.navigateToHistoryEntry", entryId=before)
+            self.settle(target)
+        return failed
 
     def settle(self, target: Target) -> bool:
         """Wait until nothing more comes of what was done; whether the tab came to rest within the patience."""
@@ -186,8 +214,7 @@ class Context:
 
     def _preparations(self) -> list[Command]:
         watched = [{"urlPattern": pattern} for pattern in self.gate.watched()]
-        documents = [{"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}]
-        every = [{"urlPattern": "*", "resourceType": "Document"}]
+        documents = [{"urlPattern": "*", "resourceType": "Document"}]
         return [
             ("Page.enable", {}),
             ("Inspector.enable", {}),
@@ -195,7 +222,7 @@ class Context:
             ("Emulation.setDeviceMetricsOverride", VIEW),
             ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
             ("Page.setInterceptFileChooserDialog", {"enabled": True, "cancel": True}),
-            ("Fetch.enable", {"patterns": [*watched, *every, *documents]}),
+            ("Fetch.enable", {"patterns": [*watched, *documents]}),
         ]
 
     def _hear(self, event: Event) -> None:
@@ -204,6 +231,8 @@ class Context:
             handler(self, params)
         elif (target := self._targets.get(event.get("sessionId", ""))) is not None:
             target.traffic.hear(method, params)
+            if method == "Page.frameNavigated":
+                self._origins.add(str(params["frame"].get("securityOrigin", "")))
             if handler := _OF_TAB.get(method):
                 handler(self, target, params)
 
@@ -255,14 +284,13 @@ class Context:
         """A request waits for leave. Where a document may not come, an empty answer leaves the page where it is."""
         request, url = params["requestId"], str(params["request"]["url"])
         document = params.get("resourceType") == "Document"
-        failure = params.get("responseErrorReason", "")
-        why = f"it failed ({failure})" if failure else "" if self.gate.lets(url) else self.gate.why_not(url)
-        if not why:
+        if not (why := "" if self.gate.lets(url) else self.gate.why_not(url)):
             self.connection.post("Fetch.continueRequest", target.session, requestId=request)
-        elif document and failure != "Aborted":
+        elif document:
             self.connection.post("Fetch.fulfillRequest", target.session, requestId=request, responseCode=204)
             if params["frameId"] == target.traffic.frame and not target.hidden:
-                self.news.refused.append(f"{quoted(url, 200)} was not opened: {why}")
+                target.refused = True
+                self.news.refused.append(f"{quoted(url)} was not opened: {why}")
         else:
             self.connection.post("Fetch.failRequest", target.session, requestId=request, errorReason="BlockedByClient")
 

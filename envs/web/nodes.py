@@ -67,7 +67,9 @@ class Node:
     @property
     def shell(self) -> bool:
         """Whether it says no more than the one thing that is in it."""
-        return self.role in ("cell", "gridcell", "listitem") and not (self.name or self.said) and len(self.children) == 1
+        return (
+            self.role in ("cell", "gridcell", "listitem") and not (self.name or self.said) and len(self.children) == 1
+        )
 
     def text(self) -> str:
         """Name, or where there is none what is written inside."""
@@ -109,6 +111,8 @@ class Tree:
                     children = node.children
                     if inner := self._owners.get(node.backend):
                         node.children.extend(self.root(inner).children)
+                    elif node.role == "iframe":
+                        node.said["unread"] = True  # of another site: the browser has it in another process
             pending.extend((by_id[number], children) for number in reversed(raw.get("childIds", ())) if number in by_id)
         return result
 

@@ -1,4 +1,4 @@
-"""Numbers for the elements of pages: small, kept as long as an element is there, and found again on a page seen before."""
+"""Numbers for the elements of pages: small, stable while an element is there, the same when its page comes again."""
 
 from collections.abc import Callable
 from itertools import count

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from envs.browser.devtools import Answer, CommandRefused
 from envs.web.addresses import BLANK
-from envs.web.context import VIEW, Context, Target, TabGone
+from envs.web.context import VIEW, Context, TabGone, Target
 from envs.web.nodes import Node, Tree
 from envs.web.places import STYLES, Box, Places
 

@@ -4,6 +4,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from envs.web.writing import quoted
+
 AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
 """The kinds of requests after which a page may look otherwise; pictures and fonts are not waited for."""
 HARMLESS = ("GET", "HEAD", "OPTIONS")
@@ -26,6 +28,9 @@ class Traffic:
         """The loader's id of the document that is shown; another one means another document."""
         self.lasting = False
         """Whether a request left that may have changed what a server stores; whoever reads it puts it back."""
+        self.failed = ""
+        """Why the browser shows a page of its own in the place of one that failed to load."""
+        self._failure = ""
         self._announced = 0.0
 
     @property
@@ -66,6 +71,11 @@ class Traffic:
         if params.get("type") == "Fetch":  # its body counts as loaded only once a script has read it
             self._ended(params)
 
+    def _failed(self, params: Params) -> None:
+        if params.get("type") == "Document":
+            self._failure = str(params.get("errorText", "")).removeprefix("net::ERR_")
+        self._ended(params)
+
     def _ended(self, params: Params) -> None:
         self.requests.pop(params["requestId"], None)
 
@@ -84,6 +94,8 @@ class Traffic:
     def _navigated(self, params: Params) -> None:
         if params["frame"]["id"] == self.frame:
             self.document = params["frame"]["loaderId"]
+            missing = params["frame"].get("unreachableUrl", "")
+            self.failed = f"{quoted(missing)} could not be loaded ({self._failure})" if missing else ""
             self.requests = {number: url for number, url in self.requests.items() if number == self.document}
 
     def _moved_within(self, _: Params) -> None:
@@ -94,7 +106,7 @@ _HANDLERS = {
     "Network.requestWillBeSent": Traffic._sent,
     "Network.responseReceived": Traffic._answered,
     "Network.loadingFinished": Traffic._ended,
-    "Network.loadingFailed": Traffic._ended,
+    "Network.loadingFailed": Traffic._failed,
     "Page.frameRequestedNavigation": Traffic._announce,
     "Page.frameStartedLoading": Traffic._begin,
     "Page.frameStoppedLoading": Traffic._stop,

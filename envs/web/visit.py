@@ -6,10 +6,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from envs.browser import chromium
 from envs.types import Observation
-from envs.web.addresses import BLANK, Gate, Names
-from envs.web.context import MOST_TABS, Context, TabGone
+from envs.web.addresses import BLANK, Names
+from envs.web.context import MOST_TABS, Context, TabGone, Target
 from envs.web.nodes import Node
 from envs.web.numbers import Numbers, Place
 from envs.web.reading import Page, Trail, read
@@ -33,19 +32,15 @@ class Saved:
 class Visit:
     """The tabs of an episode in a browser context of their own. Numbers of tabs count from 0 here."""
 
-    def __init__(self, browser: chromium.Browser, gate: Gate, names: Names, patience: float, characters: int) -> None:
-        self.context = Context(browser, gate, patience)
-        self.names, self._characters = names, characters
-        self.tabs = [Tab(self.context, self.context.open())]
+    def __init__(self, context: Context, first: Target, names: Names, characters: int) -> None:
+        """``first`` is the tab to begin in; of a page so many ``characters`` are told at most."""
+        self.context, self.names, self._characters = context, names, characters
+        self.tabs = [Tab(context, first)]
         self.current = 0
         self.page: Page | None = None
         self.base = ""
         """The address last seen that is one of a site."""
         self._numbers = Numbers()
-
-    def close(self) -> None:
-        """End the context and all that it holds."""
-        self.context.close()
 
     @property
     def tab(self) -> Tab:
@@ -188,8 +183,10 @@ class Visit:
                 url = self.context.catch_up(target)
                 why = self.context.gate.why_not(url) if url else ""
             except TabGone as gone:
-                why = str(gone)
-            if why:
+                url, why = "", str(gone)
+            if target.refused and url in ("", BLANK):
+                self.context.drop(target)
+            elif why:
                 self.context.drop(target)
                 self.context.news.tell(f"The page opened a tab, which was closed again: {why}.")
             else:

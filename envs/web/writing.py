@@ -24,5 +24,5 @@ def cut(text: str, most: int) -> str:
 
 
 def quoted(text: str, most: int = NAME) -> str:
-    """In quotes, on one line, at most so long: a name that contains quotes or brackets cannot begin a line of its own."""
+    """In quotes, on one line, at most so long: a name with quotes or brackets in it cannot begin a line of its own."""
     return repr(cut(plain(text), most))

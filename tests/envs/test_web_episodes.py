@@ -13,7 +13,10 @@ from envs.browser.watchdog import processes_naming
 from envs.errors import BadSelection, EpisodeEnded, WorldBroken
 from envs.types import Selection
 from envs.web import Web
+from envs.web.addresses import Gate, Names
+from envs.web.context import Context
 from envs.web.options import Options
+from envs.web.visit import Visit
 from planner import Episode, MemoryJournal, Terms
 from planner.types import FeedbackKind
 from sandbox import Sandbox
@@ -103,6 +106,17 @@ def test_an_episode_begins_without_cookies_storage_and_history(base: str) -> Non
     assert "'new bare'" in other.scene()
     world.close()
     other.close()
+
+
+def test_a_context_that_is_used_again_has_no_past(base: str) -> None:
+    context = Context(chromium.shared(), Gate(("127.0.0.1",)), 10)
+    told = []
+    for first in (context.open(), None):
+        visit = Visit(context, first or context.renew(), Names(), 1_000)
+        told.append(visit.do(lambda tab: tab.load(f"{base}/store")).text)
+        assert "'old a=1'" in visit.do(lambda tab: tab.load(f"{base}/store")).text
+    assert all("'new bare'" in text for text in told)
+    context.close()
 
 
 def test_stop_ends_the_episode_and_a_task_without_checks_is_never_solved(played: Web) -> None:

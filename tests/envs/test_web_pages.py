@@ -127,8 +127,15 @@ def test_scrolling_shows_what_was_out_of_view(played: Web) -> None:
 def test_frames_and_shadow_trees_are_part_of_the_page(played: Web) -> None:
     seen = on(played, "/frames")
     assert re.search(r"iframe 'in'\n  \[\d+\] button 'Inner'", seen.text)
+    assert "iframe 'foreign'" in seen.text
     assert "Title: '1'" in click(played, "inner").text
     assert "Title: '2'" in click(played, "shadow").text
+
+
+def test_a_frame_of_another_site_is_named_but_not_read(base: str) -> None:
+    world = at(base, "/frames", allowed=("localhost",))
+    assert re.search(r"iframe 'foreign' unread$", world.scene(), re.MULTILINE)
+    world.close()
 
 
 def test_back_and_forward_also_within_a_page(played: Web) -> None:
