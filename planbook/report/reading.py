@@ -5,7 +5,6 @@ moment.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -119,7 +118,8 @@ class RunRead:
     """What happened outside every episode."""
     outside_cost: Cost = field(default_factory=Cost)
     speakers: dict[Speaker, Cost] = field(default_factory=dict)
-    templates: Counter[str] = field(default_factory=Counter)
+    prompts: dict[str, Cost] = field(default_factory=dict)
+    """By prompt: a template's name, or that of a graph's node."""
     versions: dict[str, str] = field(default_factory=dict)
     """What the world was made of, where it said so."""
     deeds: Deeds = field(default_factory=Deeds)
@@ -174,7 +174,7 @@ def _take(found: RunRead, event: Event) -> None:
         found.outside_cost.count(event)
     if event.kind == "ask":
         found.speakers.setdefault(_speaker(event.body), Cost()).count(event)
-        found.templates[str(event.body["template"])] += 1
+        found.prompts.setdefault(str(event.body["template"]), Cost()).count(event)
 
 
 def _index(scope: str) -> int:

@@ -36,6 +36,9 @@ def config(planner: str, env: str, *roles: str, **options: Any) -> Config:
         config("adapt", "toy", "executor", d_max=1),
         config("reflexion", "textcraft", "executor", d_max=1),
         config("adapt", "toy", "default"),
+        config("agentkit", "crafter", "small", "large"),
+        config("agentkit", "toy", "small", "graph"),
+        config("agentkit", "crafter", "graph", graph="spring"),
     ],
 )
 def test_only_roles_that_will_be_asked_need_a_model(played: Config) -> None:
@@ -52,6 +55,8 @@ def test_only_roles_that_will_be_asked_need_a_model(played: Config) -> None:
         (config("adapt", "toy", "executor", d_max=2), "(planner)"),
         (config("plan-and-execute", "toy", "executor"), "(planner)"),
         (config("reflexion", "toy", "executor"), "(reflector)"),
+        (config("agentkit", "toy", "graph"), "(small)"),
+        (config("agentkit", "crafter", "graph"), "(large, small)"),
     ],
 )
 def test_a_role_that_will_be_asked_needs_a_model(played: Config, missing: str) -> None:

@@ -1,0 +1,77 @@
+"""The baseline that draws its actions."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from envs import Selection, load_world
+from planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
+from planner.strategies.random_choice import choices_in
+from sandbox import Sandbox
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as shared:
+        yield shared
+
+
+def drawn(
+    sandbox: Sandbox,
+    world: str,
+    task: str,
+    *,
+    seed: str = "0/0",
+    actions: int = 12,
+    journal: MemoryJournal | None = None,
+) -> tuple[Ending, Episode]:
+    (chosen,) = load_world(world).select(Selection(ids=(task,)))
+    terms = Terms(actions=actions, seed=seed)
+    episode = Episode(chosen, load_world(world)(), sandbox, journal or MemoryJournal(), terms=terms)
+    return play(episode, METHODS["random"].play, METHODS["random"].options()), episode
+
+
+WORLDS = {
+    "alfworld": "generated/pick_and_place/0",
+    "crafter": "survive/0",
+    "minecraft": "MT1/chest/0",
+    "shopping": "test/0",
+    "tabletop": "put_block_in_bowl/0",
+    "textcraft": "test/17",
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_it_plays_by_its_seed(sandbox: Sandbox, world: str) -> None:
+    taken = []
+    for seed in ("0/0", "0/0", "1/0"):
+        ending, episode = drawn(sandbox, world, WORLDS[world], seed=seed)
+        assert ending.outcome is not Outcome.BROKEN, ending.message
+        assert ending.error_steps == (ending.outcome is Outcome.OUT_OF_BUDGET)
+        taken.append([step.action for step in episode.steps])
+    assert taken[0] == taken[1]
+    assert taken[0] != taken[2]
+
+
+def test_where_every_argument_has_few_values_all_actions_are_drawn_from() -> None:
+    """Not only those that would have an effect: the row Random of the paper's table 1."""
+    world = load_world("crafter")()
+    world.reset(world.select(Selection(ids=("survive/0",)))[0])
+    assert len(choices_in(world)) == len(set(choices_in(world))) == 17
+
+
+def test_where_it_cannot_play_it_says_so(sandbox: Sandbox) -> None:
+    ending, episode = drawn(sandbox, "toy", "fetch/0")
+    assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "parse", 0)
+    assert "random cannot play toy: it lists neither possible actions nor goals" in episode.cells[0].feedback.text
+
+
+def test_an_episode_cut_off_is_gone_on_with(sandbox: Sandbox) -> None:
+    whole = MemoryJournal()
+    ending, _ = drawn(sandbox, "textcraft", "test/17", actions=4, journal=whole)
+    events = list(whole.events.items())
+    for cut in range(len(events)):
+        journal = MemoryJournal()
+        journal.events = dict(events[:cut])
+        assert drawn(sandbox, "textcraft", "test/17", actions=4, journal=journal)[0] == ending
+        assert journal.events == whole.events
