@@ -87,7 +87,7 @@ def spending(spent: Spent, budget: Budget) -> str:
 
 
 def method_parts(summary: Summary) -> Iterator[Table | str]:
-    """What there is to say of a method that gives sub-tasks, pursues goals, searches or asks a graph; and of the world."""
+    """What there is to say of a method that gives sub-tasks, has goals, searches or asks a graph; and of the world."""
     if summary.subtasks is not None:
         yield audit_table(summary.subtasks)
         yield from decomposition_lines(summary.subtasks)
@@ -169,9 +169,9 @@ class Live:
             self._out.print(f"  printed: {harmless(text[:SHOWN_CHARS].rstrip())}{cut}", soft_wrap=True)
 
 
-def counted(number: int, thing: str) -> str:
-    """A count of things: 1 action, 2 actions."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+def counted(number: int, thing: str, things: str = "") -> str:
+    """A count of things: 1 action, 2 actions; ``things`` where an s is not enough."""
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 
 def harmless(text: str) -> str:
