@@ -58,7 +58,7 @@ class Says:
     name = "scripted:searching"
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        return Reply(text=f"That is not what was asked for. {HOSTILE}", usage=Usage(prompt=9, completion=7))
+        return Reply(text=f"I cannot say. {HOSTILE}", usage=Usage(prompt=9, completion=7))
 
 
 def ask(scope: Scope, about: str) -> str:
