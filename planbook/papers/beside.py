@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import Config
+from planbook.papers.columns import COLUMNS, measured, spreads
 from planbook.papers.differences import Difference
 from planbook.papers.ours import OurFigures
 from planbook.papers.played import models_asked
@@ -30,14 +31,15 @@ class OurRow(OurFigures):
 class BesideTable(BaseModel):
     """A table, and our figures for its columns; of what the run did not play there are none.
 
-    ``partly`` says that the tasks are not all that the column ``all`` is over; ``otherwise`` has those of our planner's
-    options that the table's row of the same method has otherwise.
+    ``spread`` has the standard deviations of those that are means. ``partly`` says that the tasks are not all that the
+    column ``all`` is over; ``otherwise`` has those of our planner's options that rows of the same method have otherwise.
     """
 
     model_config = ConfigDict(frozen=True)
 
     table: Published
     ours: dict[str, float]
+    spread: dict[str, float]
     partly: bool
     otherwise: dict[str, JsonValue]
 
@@ -103,17 +105,18 @@ def _held(
     figures = {name: ours[name] for name in table.columns if name in ours}
     if ALL in table.columns:
         figures[ALL] = percent(summary.by_type.values()) or 0.0
-    partly = any(name not in figures for name in table.columns)
-    return BesideTable(table=table, ours=figures, partly=partly, otherwise=_otherwise(table, config))
+    partly = any(name not in figures for name in table.columns if name not in COLUMNS)
+    figures |= measured(table.columns, summary)
+    spread = spreads(table.columns, summary)
+    return BesideTable(table=table, ours=figures, spread=spread, partly=partly, otherwise=_otherwise(table, config))
 
 
 def _otherwise(table: Published, config: Config) -> dict[str, JsonValue]:
-    """What the only row of our method has otherwise; a table of several is about what differs between them."""
+    """What no row of our method has as we do; of a table of several, what differs between them, too."""
     rows = [row for row in table.rows if row.planner == config.planner]
-    if len(rows) != 1:
-        return {}
     ours = options_told(config)
-    return {name: ours.get(name) for name, theirs in rows[0].options.items() if ours.get(name) != theirs}
+    theirs = {name: [row.options.get(name) for row in rows] for row in rows for name in row.options}
+    return {name: ours.get(name) for name, each in theirs.items() if any(value != ours.get(name) for value in each)}
 
 
 def _by_object(run: Run) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The tables of ADaPT and of DEPS as data, with their units (``adapt.json``, ``deps.json``)."""
+"""The tables of papers as data, with their units (``adapt.json`` and so on)."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 
 from planbook.papers.figures import Told
 
-FILES = ("adapt.json", "deps.json")
+FILES = ("adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
 ALL = "all"
 """The column of all tasks together."""
 
@@ -33,12 +33,14 @@ class Line(Told):
 
 
 class Published(Told):
-    """A table of a paper; ``by`` says what its columns are, ``note`` how it was read.
+    """A table of a paper; ``by`` says what its columns are, those apart that ``columns.py`` knows; ``note`` how it was
+    read.
 
     A ``main`` table is shown beside any run on its world, another one only beside a method that is in it.
     """
 
     table: int
+    kind: Literal["table", "figure"] = "table"
     env: str
     split: str
     title: str
@@ -68,7 +70,11 @@ class Setting(Told):
     models: tuple[str, ...]
     options: dict[str, JsonValue]
     world: str = ""
-    """Where theirs is not what ours is."""
+    """Where theirs is not what ours is,"""
+    here: str = "in text"
+    """which is this,"""
+    same_with: str = ""
+    """unless an option of the world names the very things that they had."""
     prompts: str
 
 

@@ -16,7 +16,7 @@ Facts = Iterator[tuple[str, object, object]]
 NO_LIMIT = "no limit"
 SELECTOR = "selector"
 """An option whose None is the method's own choice, and no limit."""
-WITHOUT_A_MODEL = ("procedures", "code")
+WITHOUT_A_MODEL = ("procedures", "code", "random")
 
 
 def unlike(config: Config, summary: Summary, models: tuple[str, ...], paper: Publication) -> tuple[Difference, ...]:
@@ -61,12 +61,15 @@ def _world(config: Config, setting: Setting) -> Facts:
     for name, value in config.world_options.model_dump(mode="json").items():
         if name not in SAME_EITHER_WAY:
             yield f"world option {name}", value, usual[name]
-    if setting.world:
-        yield "world", "in text", setting.world
+    given = setting.same_with and getattr(config.world_options, setting.same_with)
+    if setting.world and not given:
+        yield "world", setting.here, setting.world
 
 
 def _planning(config: Config, models: tuple[str, ...], paper: Publication, setting: Setting) -> Facts:
     if config.planner in WITHOUT_A_MODEL:
+        if config.planner in paper.planners:
+            return
         yield "planner", f"no model: {config.title}", "a model plans"
         return
     if config.planner not in paper.planners:

@@ -24,7 +24,7 @@ from planner.strategies.deps import ROUNDS
 from tests.command import planbook, result
 from tests.planbook.test_paper_table import TASKS
 
-ADAPT, DEPS = publications()
+ADAPT, DEPS, *_ = publications()
 DAVINCI, INSTRUCT = "text-davinci-003", "gpt-3.5-turbo-instruct"
 WORLDS = """
 from envs.toy import Toy
