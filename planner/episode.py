@@ -276,7 +276,8 @@ class Episode:
 
     def _ran(self, begun: int) -> words.Ran:
         """What a cell did that began after so many steps."""
-        before = self.steps[begun - 1].observation if begun else self.observation
+        standing = [step.observation for step in self.steps[:begun] if not step.undone]
+        before = standing[-1] if standing else self.observation
         return words.Ran(self.world, self.steps[begun:], before)
 
     def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:

@@ -14,6 +14,8 @@ from planner.strategies.adapt import (
     adapt,
 )
 from planner.strategies.adapt_baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
+from planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
+from planner.strategies.advocate.stack import DevilsAdvocateOptions, devils_advocate
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
 from planner.strategies.code import GivenCode, code_of, given_code, procedures
@@ -40,6 +42,8 @@ from planner.strategies.deps_baselines import (
 )
 from planner.strategies.depth import DepthOptions
 from planner.strategies.executor import DEMONSTRATIONS, EXECUTOR
+from planner.strategies.lats import LatsOptions, lats
+from planner.strategies.plan_act import PlanActOptions, plan_act
 from planner.strategies.pursuit import PursuitOptions
 
 _PURSUING = (PLANNER, CONTROLLER)
@@ -61,6 +65,13 @@ def _replanned(options: BaseModel, world: Environment) -> bool:
     return isinstance(options, ReplanningOptions) and options.replans > 0
 
 
+def _summarised(options: BaseModel, world: Environment) -> bool:
+    """Whether anything is summarised."""
+    return isinstance(options, AdvocateOptions) and options.summarise_above is not None
+
+
+_ADVISED = (PLANNER, EVALUATOR, SUMMARIZER)
+_WHERE_SUMMARISED = {SUMMARIZER: _summarised}
 _WHERE_CONTROLLED = {CONTROLLER: _controlled}
 _WHERE_EXPLAINED = {CONTROLLER: _controlled, EXPLAINER: _replanned}
 
@@ -95,6 +106,13 @@ METHODS: Mapping[str, Method] = {
         (DEMONSTRATION,),
         _WHERE_EXPLAINED,
     ),
+    "devils-advocate": Method(
+        devils_advocate,
+        DevilsAdvocateOptions,
+        "remedies before each action, turning back after a wrong one (Devil's Advocate)",
+        _ADVISED,
+        sometimes=_WHERE_SUMMARISED,
+    ),
     "inner-monologue": Method(
         inner_monologue,
         PursuitOptions,
@@ -102,6 +120,20 @@ METHODS: Mapping[str, Method] = {
         _PURSUING,
         (LISTS,),
         _WHERE_CONTROLLED,
+    ),
+    "lats": Method(
+        lats,
+        LatsOptions,
+        "tree search over sampled actions, valued by the evaluator (as LATS)",
+        _ADVISED,
+        sometimes=_WHERE_SUMMARISED,
+    ),
+    "plan-act": Method(
+        plan_act,
+        PlanActOptions,
+        "plan and act step by step; what does not fit ends the round (Plan+Act)",
+        _ADVISED,
+        sometimes=_WHERE_SUMMARISED,
     ),
     "plan-and-execute": Method(
         plan_and_execute,

@@ -13,6 +13,7 @@ from envs.toy import Toy
 from manuals.templates import FOLDER as MANUALS
 from planner import Conclusion, Prompt, Prompts, Trajectory, surface
 from planner.goals import Goal
+from planner.strategies.advocate.counsel import Past
 from planner.strategies.pursuit import Pursued, Tried
 from planner.templates import FOLDER as PLANNER
 from planner.types import Cell, Feedback, FeedbackKind, Round, Thought
@@ -128,12 +129,30 @@ OF_DEPS: Mapping[str, tuple[Any, ...]] = {
     "seen": ("You open box_1.", CODE),
     "state": ("You hold nothing.", "", CODE),
 }
+OF_ADVOCATE: Mapping[str, tuple[Any, ...]] = {
+    "after": ("You touch the wall.", CODE),
+    "answering": ("stop", ""),
+    "before": ("You see a wall.", CODE),
+    "code": ("agent.touch('wall')", CODE),
+    "current": (0, 1),
+    "deeds": (["Felt the wall."], []),
+    "earlier": ([Past(["look"], ["Felt the wall."], "It was over.")], [Past(["look"], [], "So.")], []),
+    "notes": (["It is cold."], []),
+    "noting": (True, False),
+    "now": ("[12] link", CODE),
+    "parts": (["look", "bring it"], ["look"]),
+    "then": ("[2] link", CODE),
+    "whole": (True, False),
+    "words": (200, 100),
+}
 
 
 def values_of(name: str, variable: str) -> tuple[Any, ...]:
     stem = name.rpartition("/")[2].removesuffix(".j2")
     if (name, variable) in ELSEWHERE:
         return ELSEWHERE[name, variable]
+    if "/advocate/" in name and variable in OF_ADVOCATE:
+        return OF_ADVOCATE[variable]
     return TOLD_AS_TEXT[variable] if stem in AS_TEXT.get(variable, set()) else {**OF_DEPS, **VALUES}[variable]
 
 
@@ -186,6 +205,10 @@ def test_a_variable_more_or_less_is_an_error(name: str) -> None:
         ("planner/automanual/conclusion_indirect.j2", "trajectory"),
         ("planner/adapt/plan.j2", "subtask"),
         ("planner/adapt/system.j2", "demonstrations"),
+        ("planner/advocate/act.j2", "seen"),
+        ("planner/advocate/align.j2", "code"),
+        ("planner/advocate/map.j2", "code"),
+        ("planner/advocate/system.j2", "knowledge"),
         ("planner/executor/feedback.j2", "feedback"),
         ("planner/executor/system.j2", "demonstrations"),
         ("planner/executor/system.j2", "knowledge"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from envs import Selection
+from envs import Observation, Selection
 from envs.toy import Toy
 from planner import Episode, MemoryJournal, Terms, WrongMark
 from sandbox import Sandbox
@@ -45,3 +45,19 @@ def test_a_mark_that_was_undone_cannot_be_gone_back_to(episode: Episode) -> None
         episode.rewind(second)
     assert [str(action) for action, _ in episode.world.history] == ["open('box_2')"]
     assert episode.run("print(seen[:14])").output == "You open box_2\n"
+
+
+def test_feedback_tells_an_observation_by_the_one_before_that_still_stands(sandbox: Sandbox) -> None:
+    class Brief(Toy):
+        def brief(self, observation: Observation, before: Observation) -> str:
+            return f"after {before.text[:14]!r}"
+
+    task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
+    played = Episode(task, Brief(), sandbox, MemoryJournal(), terms=Terms(actions=30))
+    played.begin()
+    played.run("agent.open('box_1')")
+    mark = played.mark()
+    played.run("agent.open('box_2')")
+    played.rewind(mark)
+    assert "after 'You open box_1'" in played.run("agent.open('box_3')").text
+    played.close()

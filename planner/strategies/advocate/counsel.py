@@ -1,0 +1,172 @@
+"""The questions of Devil's Advocate and of what it is compared with: the methods share every one of them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from planner.asking import Draw, as_text
+from planner.episode import Episode
+from planner.errors import NoPlan, UnusableReply
+from planner.frames import Frame
+from planner.models.types import Message
+from planner.scope import PROMPTS
+from planner.strategies.advocate.options import EVALUATOR, PLANNER, SUMMARIZER, AdvocateOptions
+from planner.strategies.advocate.replies import (
+    Judgement,
+    Outline,
+    read_alignment,
+    read_answer,
+    read_other,
+    read_outline,
+    read_value,
+    read_verdict,
+)
+from planner.strategies.advocate.tree import State, Tree
+from planner.surface import surface
+from planner.types import Plan
+
+UNJUDGED = Judgement("", "The evaluator gave no usable verdict.", 0.0)
+WORDS = 200
+"""The longest summary: about so many fit the tokens of a reply."""
+Read = TypeVar("Read")
+
+
+class Past(NamedTuple):
+    """A round that failed, as the next plan is told of it."""
+
+    parts: Sequence[str]
+    deeds: Sequence[str]
+    ended: str
+
+
+class Counsel:
+    """Asks for one round, in its frame. What stays unusable however often it is asked counts against the idea."""
+
+    def __init__(
+        self, episode: Episode, frame: Frame, options: AdvocateOptions, tree: Tree, notes: Sequence[str], draw: int
+    ) -> None:
+        self._episode, self._frame, self._options = episode, frame, options
+        self._tree, self._notes, self._draw = tree, notes, Draw(draw)
+        self._summaries: dict[str, str] = {}
+        self.line_only = False
+        """Whether models are told only of what led to the present moment."""
+        self.parts: Sequence[str] = ()
+
+    def plan(self, start: State, earlier: Sequence[Past]) -> Outline:
+        """A plan of sub-tasks, after a review of the rounds before (sections 3.1, 3.3.3). Raises UnusableReply."""
+        goal, whole = self._episode.task.goal, self._options.whole_subtasks
+        told = {"goal": goal, "seen": self._short(start), "earlier": earlier, "notes": self._notes, "whole": whole}
+        return self._ask(PLANNER, "plan", read_outline, **told)
+
+    def act(self, state: State, sample: Draw | None = None) -> tuple[Plan | None, Sequence[Message]]:
+        """Code for the sub-task (section 3.2), and the conversation; None where none came that can be used."""
+        told = {**self._situation(state), "seen": state.seen, "subtask": self.parts[state.subtask]}
+        whole, history = self._options.whole_subtasks, [self._system(PLANNER)]
+        try:
+            prompt, draw = PROMPTS["advocate/act"], sample or self._draw
+            answer = self._episode.ask(PLANNER, prompt, history=history, draw=draw, whole=whole, **told)
+        except NoPlan:
+            return None, ()
+        return answer.value, answer.history
+
+    def remedy(self, history: Sequence[Message]) -> tuple[Plan | None, Sequence[Message]]:
+        """Other code, if that was not right (section 3.3.1); None where there is nothing else."""
+        try:
+            answer = self._frame.scope.ask(
+                PLANNER, PROMPTS["advocate/remedy"], read=read_other, history=history, draw=self._draw
+            )
+        except UnusableReply:
+            return None, ()
+        return answer.value, answer.history
+
+    def mapped(self, code: str, state: State) -> str | None:
+        """Code as it fits what is there now; None where what it works on is gone (section 3.3.2)."""
+        try:
+            found = self._ask(PLANNER, "map", read_other, code=code, then=state.written_for, now=state.page)
+        except UnusableReply:
+            return code
+        return found.code if found else None
+
+    def aligned(self, before: State, code: str, after: State) -> Judgement:
+        """What the code did, and whether that fits the sub-task (section 3.3.2)."""
+        return self._judged("align", read_alignment, before, code, after)
+
+    def valued(self, before: State, code: str, after: State) -> Judgement:
+        """What the code did, and how far it brings the task."""
+        return self._judged("value", read_value, before, code, after)
+
+    def task_done(self, state: State) -> bool:
+        """Whether the task is held to be complete."""
+        return self._holds("task_done", state, answering=self._episode.world.answering)
+
+    def subtask_done(self, state: State) -> bool:
+        """Whether the sub-task is held to be done, or not to be needed."""
+        return self._holds("subtask_done", state, subtask=self.parts[state.subtask])
+
+    def answer(self, state: State) -> str | None:
+        """What the task asks for, from the notes and what there is to be seen; None where nothing usable came."""
+        try:
+            return self._ask(PLANNER, "answer", read_answer, **self._situation(state), seen=state.seen)
+        except UnusableReply:
+            return None
+
+    def _judged(
+        self, question: str, read: Callable[[str], Judgement], before: State, code: str, after: State
+    ) -> Judgement:
+        shown = {"before": self._short(before), "code": code, "after": self._short(after)}
+        subtask = self.parts[before.subtask]
+        try:
+            return self._ask(EVALUATOR, question, read, **self._situation(before), **shown, subtask=subtask)
+        except UnusableReply:
+            return UNJUDGED
+
+    def _holds(self, question: str, state: State, **told: object) -> bool:
+        try:
+            return self._ask(
+                EVALUATOR, question, read_verdict, **self._situation(state), seen=self._short(state), **told
+            )
+        except UnusableReply:
+            return False
+
+    def _short(self, state: State) -> str:
+        """What there is to be seen, or its summary. Where none came, its beginning."""
+        most = self._options.summarise_above
+        if most is None or len(state.seen) <= most:
+            return state.seen
+        if state.seen not in self._summaries:
+            told = {"goal": self._episode.task.goal, "seen": state.seen, "words": WORDS}
+            try:
+                summary = self._ask(SUMMARIZER, "summary", as_text, **told)
+            except UnusableReply:
+                summary = f"{state.seen[:most]} ... (there is more)"
+            self._summaries[state.seen] = summary
+        return self._summaries[state.seen]
+
+    def _situation(self, state: State) -> dict[str, Any]:
+        world = self._episode.world
+        return {
+            "goal": self._episode.task.goal,
+            "parts": self.parts,
+            "current": state.subtask,
+            "deeds": self._tree.deeds(line_only=self.line_only),
+            "notes": self._notes,
+            "scene": "" if world.pauses else world.scene(),  # where plans pause, what is to be seen is the scene
+        }
+
+    def _ask(self, role: str, question: str, read: Callable[[str], Read], **told: object) -> Read:
+        scope, history = self._frame.scope, [self._system(role)]
+        return scope.ask(
+            role, PROMPTS[f"advocate/{question}"], read=read, history=history, draw=self._draw, **told
+        ).value
+
+    def _system(self, role: str) -> Message:
+        world = type(self._episode.world)
+        if role != PLANNER:
+            return Message(role="system", content=PROMPTS["advocate/judge"].render(about=world.about))
+        text = PROMPTS["advocate/system"].render(
+            about=world.about,
+            surface=surface(world, self._episode.world.options),
+            noting="note_down" in self._frame.functions,
+            answering=world.answering,
+            knowledge=self._episode.recall().text,
+        )
+        return Message(role="system", content=text)

@@ -1,0 +1,153 @@
+"""One round of Devil's Advocate and of what it is compared with: code is carried out, moments are come back to."""
+
+from collections.abc import Sequence
+
+from envs import Observation
+from planner.asking import Draw
+from planner.episode import Episode
+from planner.errors import EpisodeOver, RoundOver, UnusableReply
+from planner.feedback import Ran
+from planner.frames import Frame
+from planner.models.types import Message
+from planner.strategies.advocate.counsel import Counsel, Past
+from planner.strategies.advocate.notes import Notes
+from planner.strategies.advocate.options import PLANNER, AdvocateOptions
+from planner.strategies.advocate.tree import Branch, State, Tree
+from planner.types import Feedback, FeedbackKind, Plan, Step
+
+MOST_IDLE = 30
+"""Pieces of code without an action, in a round."""
+GONE = "What the code works on is no longer there."
+HELD_COMPLETE = "The task was held to be complete."
+
+
+class Round:
+    """What the methods do in a round; ``here`` is the good moment where things stand, None where they are past it."""
+
+    def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notes, number: int) -> None:
+        self._episode, self._frame, self._options, self._notes = episode, frame, options, notes
+        self.number, self._idle = number, 0
+        self.tree = Tree()
+        self.counsel = Counsel(episode, frame, options, self.tree, notes.taken, number)
+        self.start = State(episode.observation.text, self._seen("", episode.observation.text))
+        self.here: State | None = self.start
+
+    def plan(self, earlier: Sequence[Past], *, revision: bool) -> bool:
+        """Make the plan of the round; False where no usable one came."""
+        try:
+            outline = self.counsel.plan(self.start, earlier)
+        except UnusableReply:
+            return False
+        self.counsel.parts = outline.parts
+        why = outline.review if revision else ""
+        self._frame.scope.record("plan", round=self.number, parts=list(outline.parts), revision=revision, why=why)
+        return True
+
+    def idea(self, state: State, idea: int, plan: Plan) -> Branch:
+        """Something to try at a moment."""
+        return self.tree.grow(state, self.counsel.parts[state.subtask], idea, plan.code, plan.thought)
+
+    def act(self, state: State, sample: Draw) -> Plan | None:
+        """One sample of what to do at a moment."""
+        return self.counsel.act(state, sample)[0]
+
+    def ideas(self, state: State, remedies: int) -> list[Branch]:
+        """What to do at a moment, and what instead if that is not right; what was said already is left out."""
+        found: list[Plan] = []
+        history: Sequence[Message] = ()
+        plan, history = self.counsel.act(state)
+        while plan is not None:
+            if plan.code.strip() not in {known.code.strip() for known in found}:
+                found.append(plan)
+            if remedies <= 0:
+                break
+            remedies -= 1
+            plan, history = self.counsel.remedy(history)
+        return [self.idea(state, number, each) for number, each in enumerate(found)]
+
+    def mark(self, state: State) -> None:
+        """Make it possible to come back to the present moment."""
+        state.mark = self._episode.mark()
+
+    def return_to(self, state: State) -> None:
+        """Go back to a moment that was marked: world and names; what was kept since is abandoned."""
+        assert state.mark is not None, "only moments with more than one idea are come back to"
+        page = self._episode.rewind(state.mark).text
+        state.looks(page, self._seen("", page))
+        self.tree.back_to(state)
+        self.here = state
+
+    def carry_out(self, state: State, branch: Branch) -> State | None:
+        """Run a branch's code at its moment, as it fits what is there now; None where that failed."""
+        self._unless_idle()
+        code = branch.code if state.page == state.written_for else self.counsel.mapped(branch.code, state)
+        if branch not in self.tree.tried:
+            self.tree.tried.append(branch)
+            branch.cell = None if code is None else self._frame.cells
+        if code is None:
+            branch.fate, branch.why = "failed", GONE
+            return None
+        branch.mapped = "" if code == branch.code else code
+        begun = len(self._episode.steps)
+        try:
+            feedback = self._run(branch, code)
+        except EpisodeOver as over:
+            branch.fate, branch.why = "over", str(over)
+            raise
+        finally:
+            steps = self._count(branch, begun)
+        if feedback.kind is not FeedbackKind.CHECK:
+            self.here = None
+        if feedback.is_error:
+            branch.fate, branch.why = "failed", str(feedback.faults[0])
+            return None
+        return self._after(state, branch, steps, feedback)
+
+    def keep(self, branch: Branch, after: State) -> None:
+        """Things stand well where a branch has led."""
+        self.tree.keep(branch)
+        self.here = after
+
+    def finish(self, state: State) -> None:
+        """The task is held to be complete: deliver its answer where there is one to give. Ends the episode."""
+        answering = self._episode.world.answering
+        answer = self.counsel.answer(state) if answering else None
+        if answer is not None:
+            self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER)
+        raise (RoundOver if self._options.until_solved else EpisodeOver)(HELD_COMPLETE)
+
+    def end(self, ended: str) -> Past:
+        """Write down what was tried; what the next plan is told of it."""
+        self.tree.record(self._frame.scope, self.number)
+        return Past(self.counsel.parts, self.tree.deeds(), ended)
+
+    def _run(self, branch: Branch, code: str) -> Feedback:
+        most = None if self._options.whole_subtasks else 1
+        return self._episode.run(code, source=PLANNER, thought=branch.thought, actions=most)
+
+    def _unless_idle(self) -> None:
+        """A round whose code does nothing any more would go on for ever."""
+        if self._idle >= MOST_IDLE:
+            raise RoundOver(f"{MOST_IDLE} pieces of code of this round took no action.")
+
+    def _count(self, branch: Branch, begun: int) -> Sequence[Step]:
+        steps = self._episode.steps[begun:]
+        counted = sum(step.counted for step in steps)
+        self._idle += not counted
+        branch.actions += counted
+        branch.lasting = branch.lasting or any(step.observation.lasting for step in steps)
+        self._notes.of(steps)
+        return steps
+
+    def _after(self, state: State, branch: Branch, steps: Sequence[Step], feedback: Feedback) -> State:
+        """The moment that a branch has led to."""
+        told = Ran(self._episode.world, steps, Observation(state.page)).told(feedback.output)
+        page = steps[-1].observation.text if steps else state.page
+        seen = self._seen(told or "The code took no action and printed nothing.", page)
+        return State(page, seen, state.subtask, branch, len(self.tree.path) + 1)
+
+    def _seen(self, happened: str, page: str) -> str:
+        """What prompts tell of a moment: what led to it, the page unless that tells it, and the world's state line."""
+        state = self._episode.world.state()
+        shown = "" if page in happened else page
+        return "\n".join(filter(None, [happened, shown, f"Current state: {state}" if state else ""]))

@@ -1,0 +1,68 @@
+"""Devil's Advocate (algorithm 1): before each action, what to do instead if it is not right; the rest is a stack."""
+
+from pydantic import BaseModel, Field
+
+from planner.episode import Episode
+from planner.strategies.advocate.options import AdvocateOptions
+from planner.strategies.advocate.round import Round
+from planner.strategies.advocate.rounds import play_rounds
+from planner.strategies.advocate.tree import Branch, State
+
+
+class DevilsAdvocateOptions(AdvocateOptions):
+    """Both: what is shared, and how often the advocate argues against an idea."""
+
+    remedies: int = Field(
+        default=2,
+        ge=0,
+        le=10,
+        description="What to do instead, so many times, asked for before each action; 0 never turns back.",
+    )
+
+
+def devils_advocate(episode: Episode, options: BaseModel) -> None:
+    """Plan, act with remedies at hand, turn back where an action does not fit its sub-task; then plan anew."""
+    chosen = DevilsAdvocateOptions.model_validate(options)
+    play_rounds(episode, chosen, lambda playing: use_the_stack(playing, chosen.remedies))
+
+
+def use_the_stack(playing: Round, remedies: int) -> None:
+    """Carry a plan out. Returns when nothing is left to try; raises EpisodeOver when the task is held complete.
+
+    An entry of the stack is a moment and what to try there, which at the beginning is nothing. A moment was marked if
+    it has more than one entry. Whatever lies above an entry belongs to later moments, so when a mark is gone back to,
+    every mark that this forgets has been used up.
+    """
+    stack: list[tuple[State, Branch | None]] = [(playing.start, None)]
+    while stack:
+        state, branch = stack.pop()
+        if state is not playing.here:
+            playing.return_to(state)
+        if branch is not None:
+            after = follow(playing, state, branch)
+            if after is None:
+                continue
+            state = after
+        if playing.counsel.task_done(state):
+            playing.finish(state)
+        if playing.counsel.subtask_done(state):
+            state.subtask += 1
+        if state.subtask < len(playing.counsel.parts):
+            ideas = playing.ideas(state, remedies)
+            if len(ideas) > 1:
+                playing.mark(state)
+            stack += [(state, idea) for idea in reversed(ideas)]
+
+
+def follow(playing: Round, state: State, branch: Branch) -> State | None:
+    """Carry a branch out and judge it by its sub-task; where it leads, or None if that is not where to go."""
+    after = playing.carry_out(state, branch)
+    if after is None:
+        return None
+    judged = playing.counsel.aligned(state, branch.mapped or branch.code, after)
+    branch.history, branch.why = judged.did, judged.why
+    if not judged.value:
+        branch.fate = "turned back"
+        return None
+    playing.keep(branch, after)
+    return after

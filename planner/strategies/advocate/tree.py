@@ -1,0 +1,111 @@
+"""What is tried in a round: branches of code, the moments that they lead to, and what became of each."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from planner.episode import Mark
+from planner.scope import Scope
+from planner.types import Thought
+
+Fate = Literal["kept", "turned back", "failed", "over", "not tried", "abandoned"]
+"""Kept: it fitted its sub-task; abandoned: later left by going back to before it. Turned back: it did not fit. Failed:
+its code ended in an error. Over: the episode or the round ended in it. Not tried: never needed."""
+TAKEN_BACK = " (taken back since)"
+LASTING = " (taken back since, but for what it stored for good)"
+
+
+@dataclass(eq=False)
+class Branch:
+    """One idea. ``parent`` is the branch from whose end it starts; ``cell`` numbers the cell that first ran it."""
+
+    number: int
+    parent: int | None
+    subtask: str
+    idea: int
+    code: str
+    cell: int | None = None
+    mapped: str = ""
+    fate: Fate = "not tried"
+    why: str = ""
+    history: str = ""
+    actions: int = 0
+    lasting: bool = False
+    value: float | None = None
+    visits: int | None = None
+    thought: Thought = field(default_factory=Thought)
+
+    @property
+    def told(self) -> str:
+        """What was done, in a sentence."""
+        first, _, more = self.code.strip().partition("\n")
+        return self.history or f"{first}{' ...' if more else ''} -> {self.why or 'nothing was said of it'}"
+
+
+@dataclass(eq=False)
+class State:
+    """A moment of a round that was found good; ``depth`` branches led to it.
+
+    ``page`` is what the world shows, ``written_for`` what it showed when the ideas for this moment were had.
+    ``seen`` is what prompts tell: the page and what led to it.
+    """
+
+    page: str
+    seen: str
+    subtask: int = 0
+    branch: Branch | None = None
+    depth: int = 0
+    mark: Mark | None = None
+    written_for: str = ""
+
+    def looks(self, page: str, seen: str) -> None:
+        """Come back to, it looks like this."""
+        if page != self.page:
+            self.page, self.seen = page, seen
+
+
+class Tree:
+    """All branches of a round; ``path`` are those that led to the present moment."""
+
+    def __init__(self) -> None:
+        self.branches: list[Branch] = []
+        self.tried: list[Branch] = []
+        self.path: list[Branch] = []
+
+    def grow(self, state: State, subtask: str, idea: int, code: str, thought: Thought) -> Branch:
+        """A new idea for a moment as it looks now."""
+        state.written_for = state.page
+        parent = state.branch.number if state.branch else None
+        self.branches.append(Branch(len(self.branches), parent, subtask, idea, code, thought=thought))
+        return self.branches[-1]
+
+    def keep(self, branch: Branch) -> None:
+        """The branch led on to the present moment."""
+        branch.fate = "kept"
+        self.path.append(branch)
+
+    def back_to(self, state: State) -> None:
+        """What was kept since is abandoned."""
+        for branch in self.path[state.depth :]:
+            branch.fate = "abandoned"
+        del self.path[state.depth :]
+
+    def deeds(self, *, line_only: bool = False) -> Sequence[str]:
+        """What was done, in order; by default with what was taken back since."""
+        return [
+            _deed(branch, branch in self.path)
+            for branch in self.tried
+            if branch.fate != "not tried" and (branch in self.path or not line_only)
+        ]
+
+    def record(self, scope: Scope, number: int) -> None:
+        """Write every branch to the journal, now that its fate is known."""
+        for branch in self.branches:
+            body: dict[str, Any] = asdict(branch)
+            del body["thought"]  # the cell has it
+            scope.record("branch", round=number, **body)
+
+
+def _deed(branch: Branch, standing: bool) -> str:
+    back = "" if standing or branch.fate == "over" else LASTING if branch.lasting else TAKEN_BACK
+    return f"{branch.told}{back}"
