@@ -14,8 +14,10 @@ from envs.errors import UnknownWorld
 ENTRY_POINT_GROUP = "planbook.environments"
 SHIPPED: Mapping[str, str] = {
     "alfworld": "envs.alfworld:Alfworld",
+    "crafter": "envs.crafter:Crafter",
     "minecraft": "envs.minecraft:Minecraft",
     "miniwob": "envs.miniwob:Miniwob",
+    "shopping": "envs.shopping:Shopping",
     "tabletop": "envs.tabletop:Tabletop",
     "textcraft": "envs.textcraft:Textcraft",
     "toy": "envs.toy:Toy",

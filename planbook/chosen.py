@@ -4,6 +4,7 @@ from pydantic import JsonValue
 
 from planbook.config import Config
 from planner import method
+from planner.strategies.agentkit import AgentKitOptions
 from planner.strategies.deps import ReplanningOptions
 from planner.strategies.depth import DepthOptions
 from planner.strategies.executor import ExecutorOptions
@@ -19,4 +20,7 @@ def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:
         found["d_max"] = options.deepest(world)
     if isinstance(options, ReplanningOptions):
         found |= {"rounds": options.replans}
+    if isinstance(options, AgentKitOptions):
+        file = options.graph_file(world)
+        found |= {"graph": options.graph_name(world), "steps": options.steps or file.steps}
     return found

@@ -44,9 +44,11 @@ def opened(spec: str, stopped: Callable[[], bool] = lambda: False) -> Model:
 
 def check_voices(config: Config, more: tuple[str, ...] = ()) -> None:
     """See that every role that will be asked has a model, before anything begins. Raises BadArgument, ModelError."""
-    roles = {*method(config.planner).roles, *more}
-    if unknown := sorted({*config.models, *config.sampling} - KNOWN_ROLES):
-        raise BadArgument(f"nobody plays the role {unknown[0]!r}; the roles are {', '.join(sorted(KNOWN_ROLES))}")
+    strategy = method(config.planner)
+    named = {*strategy.named(strategy.options.model_validate(config.planner_options), config.world.name)}
+    roles, known = {*strategy.roles, *more, *named}, KNOWN_ROLES | named
+    if unknown := sorted({*config.models, *config.sampling} - known):
+        raise BadArgument(f"nobody plays the role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
     silent = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT))}
     if missing := sorted(silent - _never_asked(config, silent - {*more})):
         raise BadArgument(

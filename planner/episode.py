@@ -119,8 +119,12 @@ class Episode:
         try:
             return frame.scope.ask(role, prompt, read=as_plan, history=history, draw=draw, **variables)
         except UnusableReply as unusable:
-            self._close_cell(frame, "", role, Thought(), words.of_reply(str(unusable), self.world))
-            raise NoPlan(str(unusable)) from unusable
+            raise self.no_plan(role, str(unusable)) from unusable
+
+    def no_plan(self, source: str, problem: str) -> NoPlan:
+        """A cell of kind PARSE, for want of code to run; the error that it returns is to be raised."""
+        self._close_cell(self._innermost(), "", source, Thought(), words.of_reply(problem, self.world))
+        return NoPlan(problem)
 
     def run(
         self, code: str, *, source: str = "plan", thought: Thought | None = None, actions: int | None = None

@@ -4,6 +4,8 @@ PlannerError
 ├── BadProcedure     a procedure file that cannot be read or does not pass the check
 ├── UnknownStrategy  no planning method of that name
 ├── WrongMark        a rewind to a mark of another frame
+├── GraphError       a prompt graph that cannot be traversed, or an edit of one that is refused
+│   └── BadGraphFile     a graph file with faults, all of them in the message
 ├── UnusableReply    a model's reply held nothing usable, however often it was asked again
 └── ModelError       a model did not answer: the run stops there, and can be resumed
     ├── UnknownModel      no model of that name, or its name cannot be read
@@ -42,6 +44,14 @@ class UnknownStrategy(PlannerError):
 
 class WrongMark(PlannerError):
     """A rewind to a mark of another frame."""
+
+
+class GraphError(PlannerError):
+    """A prompt graph that cannot be traversed, or an edit of one that is refused."""
+
+
+class BadGraphFile(GraphError):
+    """A graph file with faults; the message has all of them, a line each."""
 
 
 class UnusableReply(PlannerError):

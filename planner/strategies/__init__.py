@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from envs import Environment
 from planner.errors import UnknownStrategy
+from planner.graph import ROLE
 from planner.strategies.adapt import (
     PLANNING,
     PLANNING_DETAILED,
@@ -16,6 +17,7 @@ from planner.strategies.adapt import (
 from planner.strategies.adapt_baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
 from planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
 from planner.strategies.advocate.stack import DevilsAdvocateOptions, devils_advocate
+from planner.strategies.agentkit import AgentKitOptions, agentkit, roles_of
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
 from planner.strategies.code import GivenCode, code_of, given_code, procedures
@@ -45,6 +47,7 @@ from planner.strategies.executor import DEMONSTRATIONS, EXECUTOR
 from planner.strategies.lats import LatsOptions, lats
 from planner.strategies.plan_act import PlanActOptions, plan_act
 from planner.strategies.pursuit import PursuitOptions
+from planner.strategies.random_choice import RandomOptions, random_choice
 
 _PURSUING = (PLANNER, CONTROLLER)
 _EXPLAINED = (PLANNER, EXPLAINER, CONTROLLER)
@@ -83,6 +86,14 @@ METHODS: Mapping[str, Method] = {
         (EXECUTOR, PLANNER),
         (*DEMONSTRATIONS, PLANNING),
         {PLANNER: _deep},
+    ),
+    "agentkit": Method(
+        agentkit,
+        AgentKitOptions,
+        "a graph of prompts, gone through once a step (AgentKit)",
+        (ROLE,),
+        sometimes={ROLE: lambda options, world: ROLE in roles_of(options, world.name)},
+        named=roles_of,
     ),
     "automanual": Method(automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,)),
     "chain-of-thought": Method(
@@ -145,6 +156,7 @@ METHODS: Mapping[str, Method] = {
     ),
     "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
     "progprompt": Method(prog_prompt, Options, "one program with assertions", (PLANNER,), (ASSERTIONS,)),
+    "random": Method(random_choice, RandomOptions, "one action after another, by chance; no model"),
     "react": Method(react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
     "reflexion": Method(
         reflexion,

@@ -1,6 +1,6 @@
 """What a planning method is: a plain function over the verbs of an episode. And what most of them do with these."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
@@ -20,6 +20,10 @@ class Strategy(Protocol):
 
     def __call__(self, episode: Episode, options: BaseModel, /) -> None:
         """Play until the task is given up."""
+
+
+def _nobody(options: BaseModel, world: str) -> Collection[str]:
+    return ()
 
 
 Asked = Callable[[BaseModel, Environment], bool]
@@ -57,6 +61,8 @@ class Method:
     demonstrations: tuple[str, ...] = ()
     sometimes: Mapping[str, Asked] = field(default_factory=dict)
     stand_ins: tuple[str, ...] = ()
+    named: Callable[[BaseModel, str], Collection[str]] = _nobody
+    """The roles that the options name beside, for the world of that name."""
 
     def asks(self, role: str, options: BaseModel, world: Environment) -> bool:
         """Whether the role is asked, under these options on this world; the world need not have begun."""

@@ -1,0 +1,185 @@
+"""The genuine game, without its pictures: the same world, step for step, as ``crafter.Env`` with its default options.
+
+Drawing at night takes numbers from the world's own random stream, so they are taken here too. One thing is settled
+that the game leaves open: where it picks one of a region's creatures to vanish, it picks from a set in the order of
+memory addresses, which differ from run to run; here the creatures stand in the order in which they came to be.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from crafter import constants, objects, worldgen
+from crafter.engine import World
+from crafter.env import Env
+
+from envs.crafter.noise import Noise
+
+AREA = (64, 64)
+VIEW = (9, 9)
+"""Of the nine rows, two show the inventory."""
+CHUNK = (12, 12)
+PIXELS = 63 * 49
+"""Of the picture's part that shows the land: what darkness draws noise for."""
+DARK = 0.5
+REACH = 2 * max(VIEW)
+"""Only what is nearer than so many steps moves."""
+
+
+class Land(World):  # type: ignore[misc]
+    """The game's map. What is gone is forgotten, so that long games with many arrows stay small."""
+
+    def reset(self, seed: int | None = None) -> None:
+        """An empty map."""
+        super().reset(seed)
+        self._objects: dict[int, Any] = {0: None}
+        self.latest = 0
+
+    @property
+    def objects(self) -> list[Any]:
+        """Everything that is not a material, in the order in which it came to be."""
+        return list(self._objects.values())[1:]
+
+    def add(self, obj: Any) -> None:
+        """Put something on a free place."""
+        obj.pos = np.array(obj.pos)
+        place = tuple(obj.pos)
+        assert self._obj_map[place] == 0
+        self.latest += 1
+        self._objects[self.latest] = obj
+        self._obj_map[place] = self.latest
+        self._chunks[self.chunk_key(obj.pos)].add(obj)
+
+    def remove(self, obj: Any) -> None:
+        """Take something off the map, once."""
+        if obj.removed:
+            return
+        place = tuple(obj.pos)
+        del self._objects[int(self._obj_map[place])]
+        self._obj_map[place] = 0
+        self._chunks[self.chunk_key(obj.pos)].remove(obj)
+        obj.removed = True
+
+    def number(self, obj: Any) -> int:
+        """Its place in the order of coming to be."""
+        return int(self._obj_map[tuple(obj.pos)])
+
+    @property
+    def materials(self) -> Any:
+        """The number of each place's material, by x and y."""
+        return self._mat_map
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        """The name of each material, by number."""
+        names: Mapping[int, str] = self._mat_names
+        return names
+
+    def put(self, objects: Mapping[int, Any], latest: int) -> None:
+        """Have exactly these objects, by number."""
+        self._objects, self.latest = {0: None, **objects}, latest
+        self._obj_map[:] = 0
+        for number, each in objects.items():
+            self._obj_map[tuple(each.pos)] = number
+
+    def regroup(self, chunks: Iterable[tuple[Any, Iterable[Any]]]) -> None:
+        """Have exactly these regions, with what is in them."""
+        self._chunks.clear()
+        self._chunks.update((key, set(there)) for key, there in chunks)
+
+
+class Game(Env):  # type: ignore[misc]
+    """One game, begun by making it. ``save`` and ``load`` copy everything that what comes next depends on."""
+
+    def __init__(self, seed: int, length: int) -> None:
+        self._seed, self._length, self._area, self._view = seed, length, AREA, VIEW
+        self._world = Land(AREA, constants.materials, CHUNK)
+        self._world.reset(seed=hash((seed, 1)) % (2**31 - 1))
+        self._step, self.unlocked, self.tenths = 0, list[str](), 0
+        self._update_time()
+        self._player = objects.Player(self._world, (AREA[0] // 2, AREA[1] // 2))
+        self._world.add(self._player)
+        self.last_health = self._player.health
+        self._generate()
+        self._draw()
+
+    @property
+    def land(self) -> Land:
+        """The map."""
+        return self._world
+
+    @property
+    def player(self) -> Any:
+        """The package's own player object."""
+        return self._player
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return self._step
+
+    @property
+    def reward(self) -> float:
+        """The sum of the game's rewards: 1 for a step that unlocks, 0.1 for each point of health."""
+        return self.tenths / 10
+
+    @property
+    def dead(self) -> bool:
+        """Whether the player died."""
+        return bool(self._player.health <= 0)
+
+    @property
+    def over(self) -> bool:
+        """Whether the game's time is up."""
+        return self._step >= self._length
+
+    def go_on(self, player: Any, steps: int, tenths: int, last_health: int, unlocked: list[str]) -> None:
+        """Take up where a copy was made; the land has been set before."""
+        self._player, self._step, self.tenths = player, steps, tenths
+        self.last_health, self.unlocked = last_health, unlocked
+
+    def advance(self, action: str) -> None:
+        """One step of the game, with an action by the game's own name."""
+        self._step += 1
+        self._update_time()
+        self._player.action = action
+        self._update_near()
+        if self._step % 10 == 0:
+            for chunk, there in self._world.chunks.items():
+                self._balance_chunk(chunk, sorted(there, key=self._world.number))
+        self._draw()
+        self._count()
+
+    def _update_near(self) -> None:
+        """Everything near acts in turn, the player first; nothing but itself moves a thing."""
+        player, *others = self._world.objects
+        player.update()
+        x, y = map(int, player.pos)
+        for each in others:
+            if abs(each.pos[0] - x) + abs(each.pos[1] - y) < REACH:
+                each.update()
+
+    def _draw(self) -> None:
+        if self._world.daylight < DARK:
+            self._world.random.random_sample(PIXELS)
+
+    def _count(self) -> None:
+        """Reward as the game has it: unlocking two things in one step gives no more than one."""
+        health = self._player.health
+        self.tenths += health - self.last_health
+        self.last_health = health
+        counts = self._player.achievements
+        if new := [name for name, count in counts.items() if count and name not in self.unlocked]:
+            self.unlocked += new
+            self.tenths += 10
+
+    def _generate(self) -> None:
+        """As the package makes a world, with faster noise."""
+        land, player = self._world, self._player
+        noise = Noise(land.random.randint(0, 2**31 - 1))
+        tunnels = np.zeros(AREA, bool)
+        places = [(x, y) for x in range(AREA[0]) for y in range(AREA[1])]
+        for place in places:
+            worldgen._set_material(land, place, player, tunnels, noise)
+        for place in places:
+            worldgen._set_object(land, place, player, tunnels)

@@ -1,0 +1,91 @@
+"""The genuine ``crafter`` package: where it is, and its rules, read without importing it (half a second)."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from ruamel.yaml import YAML
+
+from envs.errors import MissingRequirement
+
+REMEDY = "pip install 'crafter>=1.8.3,<1.9'"
+VITALS = ("health", "food", "drink", "energy")
+"""The items that are no things: how the player is."""
+
+
+class Collected(NamedTuple):
+    """What doing something to a material takes, and gives at most."""
+
+    require: Mapping[str, int]
+    receive: Mapping[str, int]
+    leaves: str
+
+
+class Placed(NamedTuple):
+    """What putting a thing down uses, and on which materials that can be done."""
+
+    uses: Mapping[str, int]
+    where: Sequence[str]
+
+
+class Made(NamedTuple):
+    """What making a tool uses, and the materials that must be nearby."""
+
+    uses: Mapping[str, int]
+    nearby: Sequence[str]
+
+
+class Rules(NamedTuple):
+    """The game's own tables."""
+
+    actions: Sequence[str]
+    materials: Sequence[str]
+    walkable: Sequence[str]
+    most: Mapping[str, int]
+    """How much of each item, vitals too, can be had."""
+    collect: Mapping[str, Collected]
+    place: Mapping[str, Placed]
+    make: Mapping[str, Made]
+    achievements: tuple[str, ...]
+
+    @property
+    def things(self) -> list[str]:
+        """The items that can be carried, in the game's order."""
+        return [item for item in self.most if item not in VITALS]
+
+
+def found() -> str | None:
+    """The package's table of rules, or None. Nothing of the package is imported."""
+    spec = find_spec("crafter")
+    folder = next(iter(spec.submodule_search_locations or ()), None) if spec else None
+    data = Path(folder or "") / "data.yaml"
+    return str(data) if folder and data.is_file() else None
+
+
+def package_version() -> str:
+    """The version of the installed package."""
+    return version("crafter")
+
+
+@cache
+def rules() -> Rules:
+    """The tables, read once a process. Raises MissingRequirement."""
+    if (data := found()) is None:
+        raise MissingRequirement(f"crafter: the package's rules are not there; {REMEDY}")
+    tables = YAML(typ="safe", pure=True).load(Path(data).read_text(encoding="utf-8"))
+    collect = {
+        name: Collected(each["require"], each["receive"], each["leaves"]) for name, each in tables["collect"].items()
+    }
+    return Rules(
+        actions=tables["actions"],
+        materials=tables["materials"],
+        walkable=tables["walkable"],
+        most={name: each["max"] for name, each in tables["items"].items()},
+        collect=collect,
+        place={name: Placed(each["uses"], each["where"]) for name, each in tables["place"].items()},
+        make={name: Made(each["uses"], each["nearby"]) for name, each in tables["make"].items()},
+        achievements=tuple(tables["achievements"]),
+    )

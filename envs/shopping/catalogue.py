@@ -1,0 +1,136 @@
+"""The catalogue of our own: 1,200 products and 546 wishes, made from ``kinds.json`` and a seed.
+
+Of each kind of product there are ten families. The three products of a family look alike: the second has one attribute
+that the others do not have in place of one that they have, the third costs more and lacks some of the options.
+"""
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from envs.shopping.naming import brand, heading, phrase
+from envs.shopping.wares import NO_BOUND, Product, Shop, Wish, price_clause
+
+KINDS = Path(__file__).with_name("kinds.json")
+SHUFFLED_WITH = 233
+"""The seed with which WebShop shuffles its goals."""
+FAMILIES, WISHES = 10, 546
+WANTED = 0.6
+"""How often a wish names an option; about one in five names none, as in WebShop."""
+TENS = tuple(10.0 * ten for ten in range(1, 100))
+Data = Mapping[str, Any]
+
+
+@cache
+def own_shop() -> Shop:
+    """The whole catalogue, made once a process (about 50 ms)."""
+    data = json.loads(KINDS.read_text(encoding="utf-8"))
+    products = {
+        product.id: product
+        for category, told in data["categories"].items()
+        for kind in told["kinds"]
+        for product in _kind(category, told["path"], kind, data["axes"])
+    }
+    return Shop(products, _wishes(list(products.values())))
+
+
+@cache
+def own_digest() -> str:
+    """What tells this catalogue from a later one."""
+    shop = own_shop()
+    told = "\n".join(map(repr, [*shop.products.values(), *shop.wishes]))
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def upper_price(price: float, dice: random.Random) -> float:
+    """An upper price as WebShop draws it: the greater of two of the four tens above the price; none if it is dear."""
+    above = [ten for ten in TENS if ten > price][:4]
+    return max(dice.sample(above, 2)) if len(above) >= 2 else NO_BOUND
+
+
+def _kind(category: str, path: str, kind: Data, axes: Mapping[str, Sequence[str]]) -> Iterator[Product]:
+    for number in range(FAMILIES):
+        yield from _family(category, path, kind, axes, random.Random(f"{category}/{kind['noun']}/{number}"))
+
+
+def _family(
+    category: str, path: str, kind: Data, axes: Mapping[str, Sequence[str]], dice: random.Random
+) -> Iterator[Product]:
+    noun, attributes = kind["noun"], dice.sample(kind["attributes"], 5)
+    least, most = kind["price"]
+    first = Product(
+        id=_new_id(dice),
+        title=f"{brand(dice)} {{}} {heading(noun)} with {heading(dice.choice(kind['with']))}",
+        category=category,
+        query=noun,
+        path=f"{path} › {kind['group']} › {heading(noun)}",
+        description="",
+        bullets=(),
+        attributes=tuple(attributes[:4]),
+        options={name: _values(axes[axis], least, dice) for name, axis in kind["options"].items()},
+        price=round(dice.uniform(least, most), 2),
+        rating=f"{dice.uniform(2.8, 5.0):.1f}",
+    )
+    yield _told(first, dice)
+    swapped = (*first.attributes[:3], attributes[4])
+    yield _told(replace(first, id=_new_id(dice), attributes=swapped, price=round(first.price * 0.97, 2)), dice)
+    fewer = {name: dict(list(values.items())[1:]) for name, values in first.options.items()}
+    yield _told(replace(first, id=_new_id(dice), options=fewer, price=round(first.price * 1.6, 2)), dice)
+
+
+def _new_id(dice: random.Random) -> str:
+    return "B0" + "".join(dice.choices("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=8))
+
+
+def _values(axis: Sequence[str], least: float, dice: random.Random) -> dict[str, float]:
+    """Some values of an option, in the order of their axis, and what each adds to the price: some nothing."""
+    chosen = sorted(dice.sample(range(len(axis)), dice.randint(3, min(5, len(axis)))))
+    return {axis[each]: dice.choice((0.0, 0.0, round(least * dice.uniform(0.1, 0.6), 2))) for each in chosen}
+
+
+def _told(product: Product, dice: random.Random) -> Product:
+    """The product with its texts: one attribute stands in the title, two in the description, all in the bullets."""
+    noun, attributes = product.query, dice.sample(product.attributes, len(product.attributes))
+    first, second = attributes[:2]
+    made_with = product.title.partition(" with ")[2].lower()
+    return replace(
+        product,
+        title=product.title.format(heading(first)),
+        description=phrase("description", dice).format(noun=noun, first=first, second=second, extra=made_with),
+        bullets=tuple(phrase("bullet", dice).format(noun=noun, attribute=attribute) for attribute in attributes),
+        reviews=tuple(phrase("review", dice).format(noun=noun) for _ in range(dice.randint(0, 3))),
+    )
+
+
+def _wishes(products: Sequence[Product]) -> Sequence[Wish]:
+    """Wishes for products drawn at random, shuffled as WebShop's goals are."""
+    wishes = [_wish(product, random.Random(f"wish/{product.id}")) for product in products]
+    random.Random(SHUFFLED_WITH).shuffle(wishes)
+    return wishes[:WISHES]
+
+
+def _wish(product: Product, dice: random.Random) -> Wish:
+    attributes = dice.sample(product.attributes, dice.choice((1, 2, 2, 3)))
+    options = {name: dice.choice(list(values)) for name, values in product.options.items() if dice.random() < WANTED}
+    upper = upper_price(product.price_of(options), dice)
+    return Wish(
+        sentence=_sentence(product.query, attributes, options, dice) + price_clause(upper),
+        product=product.id,
+        attributes=tuple(attributes),
+        values=tuple(options.values()),
+        price_upper=upper,
+    )
+
+
+def _sentence(noun: str, attributes: Sequence[str], options: Mapping[str, str], dice: random.Random) -> str:
+    given = ", and ".join(f"{name}: {value}" for name, value in options.items())
+    listed, joined = ", ".join(attributes), " and ".join(attributes)
+    values = ", ".join(options.values())
+    return phrase("wish" if options else "plain wish", dice).format(
+        noun=noun, listed=listed, joined=joined, given=given, values=values
+    )

@@ -1,0 +1,143 @@
+"""The pages of the shop as text, and what can be clicked on each.
+
+What can be clicked stands in square brackets. Texts of products are put on one line, and have round brackets where they
+had square ones, so that no product can show a button of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from envs.shopping.wares import Product, Shop, price_text
+
+SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
+SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "reviews", "Attributes": "attributes"}
+"""Button of an item's page to the page that it leads to."""
+PAGES = (SEARCH, RESULTS, ITEM, *SUB_PAGES.values(), DONE)
+NEXT, PREV, BACK, BUY = "Next >", "< Prev", "Back to Search", "Buy Now"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a customer is in the shop; all that changes in an episode. ``number`` is that of the page of results."""
+
+    page: str = SEARCH
+    keywords: str = ""
+    results: tuple[str, ...] = ()
+    number: int = 1
+    product: str = ""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+
+
+def line(text: str) -> str:
+    """A product's text as pages show it."""
+    return " ".join(text.split()).translate({ord("["): "(", ord("]"): ")"})
+
+
+class Pages:
+    """What there is to be seen and clicked at a place."""
+
+    def __init__(self, shop: Shop, window: int) -> None:
+        self._shop, self._window = shop, window
+
+    def on_page(self, place: Place) -> tuple[str, ...]:
+        """The ids of the products that a page of results shows."""
+        return place.results[(place.number - 1) * self._window : place.number * self._window]
+
+    def buttons(self, place: Place) -> list[str]:
+        """What can be clicked, in the order of the page."""
+        if place.page == RESULTS:
+            return [*self._turning(place), *self.on_page(place)]
+        if place.page == ITEM:
+            values = [value for each in self.options(place).values() for value in each]
+            return list(dict.fromkeys([BACK, PREV, *values, *SUB_PAGES, BUY]))
+        return [BACK, PREV] if place.page in SUB_PAGES.values() else []
+
+    def options(self, place: Place) -> dict[str, list[str]]:
+        """The options of the product at hand as its page shows them; nothing elsewhere."""
+        if place.page != ITEM:
+            return {}
+        options = self._product(place).options
+        return {line(name): [line(value) for value in values] for name, values in options.items()}
+
+    def text(self, place: Place) -> str:
+        """The page."""
+        if place.page == SEARCH:
+            return "The search page. There is a search box here, and nothing to click."
+        if place.page == RESULTS:
+            return "\n".join(self._results(place))
+        if place.page == ITEM:
+            return "\n".join(self._item(place))
+        if place.page == DONE:
+            return f"You have bought {self._what(place)}. The shopping is over."
+        return "\n".join(self._sub_page(place))
+
+    def summary(self, place: Place) -> str:
+        """Where the customer is, in one line."""
+        if place.page == RESULTS:
+            return f"You are on page {place.number} of the results for '{line(place.keywords)}'."
+        if place.page == SEARCH:
+            return "You are on the search page."
+        if place.page == DONE:
+            return f"You have bought {self._what(place)}."
+        selected = f"; selected: {_selected(place)}" if place.chosen else ""
+        return f"You are on the {place.page} page of {self._heading(place)}{selected}."
+
+    def _turning(self, place: Place) -> list[str]:
+        more = place.number * self._window < len(place.results)
+        return [BACK, *([PREV] if place.number > 1 else []), *([NEXT] if more else [])]
+
+    def _results(self, place: Place) -> Sequence[str]:
+        shown, first = self.on_page(place), (place.number - 1) * self._window + 1
+        told = f"{first} to {first + len(shown) - 1} of {len(place.results)}" if shown else "none"
+        products = [self._shop.products[each] for each in shown]
+        listed = [f"[{each.id}] {line(each.title)}, {_price(each, {})}" for each in products]
+        buttons = " ".join(f"[{button}]" for button in self._turning(place))
+        return [f"Results for '{line(place.keywords)}': {told}", buttons, *listed]
+
+    def _item(self, place: Place) -> Sequence[str]:
+        product, buttons = self._product(place), " ".join(f"[{button}]" for button in SUB_PAGES)
+        options = [f"{name}: {' '.join(f'[{v}]' for v in values)}" for name, values in self.options(place).items()]
+        return [
+            f"The page of {self._heading(place)}",
+            f"[{BACK}] [{PREV}]",
+            f"Price: {_price(product, place.chosen)}",
+            f"Rating: {line(product.rating)}",
+            *options,
+            f"Selected: {_selected(place) or 'nothing'}",
+            f"{buttons} [{BUY}]",
+        ]
+
+    def _sub_page(self, place: Place) -> Sequence[str]:
+        product = self._product(place)
+        told = {
+            "description": [line(product.description)],
+            "features": [f"- {line(bullet)}" for bullet in product.bullets],
+            "reviews": [f"- {line(review)}" for review in product.reviews],
+            "attributes": [
+                *(f"- {line(attribute)}" for attribute in product.attributes),
+                f"category: {line(product.category)}",
+                f"found by: {line(product.query)}",
+                f"kind: {line(product.path)}",
+            ],
+        }[place.page]
+        shown = [each for each in told if each] or ["There are none."]
+        return [f"The {place.page} page of {self._heading(place)}", f"[{BACK}] [{PREV}]", *shown]
+
+    def _product(self, place: Place) -> Product:
+        return self._shop.products[place.product]
+
+    def _heading(self, place: Place) -> str:
+        return f"{place.product}: {line(self._product(place).title)}"
+
+    def _what(self, place: Place) -> str:
+        chosen = f" with {_selected(place)}" if place.chosen else ""
+        return f"{self._heading(place)}{chosen}, for {price_text(self._product(place).price_of(place.chosen))}"
+
+
+def _selected(place: Place) -> str:
+    return ", ".join(f"{line(name)} = {line(value)}" for name, value in place.chosen.items())
+
+
+def _price(product: Product, chosen: Mapping[str, str]) -> str:
+    least, most = product.price_range(chosen)
+    return price_text(least) if least == most else f"{price_text(least)} to {price_text(most)}"

@@ -1,0 +1,186 @@
+"""The achievements: what each takes first, and how it is done. What something costs is found out by trying."""
+
+# How a thing is collected: the kinds of square that hold it.
+SOURCE = {
+    "wood": "tree",
+    "stone": "stone",
+    "coal": "coal",
+    "iron": "iron",
+    "diamond": "diamond",
+    "drink": "water",
+    "sapling": "grass",
+}
+STATIONS = {"iron_pickaxe": ["table", "furnace"], "iron_sword": ["table", "furnace"]}
+# What is good to carry before going on: later tools take more, and trees are not everywhere.
+STORE = {"wood": 6, "stone": 6}
+# The order in which the whole game is played.
+ORDER = """collect_wood place_table make_wood_pickaxe make_wood_sword collect_sapling place_plant collect_stone
+place_stone make_stone_pickaxe make_stone_sword collect_coal place_furnace collect_drink eat_cow wake_up collect_iron
+make_iron_pickaxe make_iron_sword defeat_zombie collect_diamond defeat_skeleton eat_plant""".split()
+
+
+class Achiever(Survivor):
+    """Unlocks achievements by name."""
+
+    def unlock(self, achievement):
+        """Do what an achievement is for; whether it is unlocked."""
+        verb, thing = achievement.split("_", 1)
+        if achievement == "wake_up":
+            self.nap()
+        elif achievement == "eat_plant":
+            self.harvest()
+        elif verb == "collect":
+            self.collect(thing)
+        elif verb == "place":
+            self.build(thing)
+        elif verb == "make":
+            self.make(thing)
+        else:
+            self.hunt(thing)
+        return achievement not in self.agent.remaining
+
+    def held(self, item):
+        """How many of an item are carried."""
+        return self.agent.inventory.get(item, 0)
+
+    def collect(self, item, count=1):
+        """Have so many of an item; whether that was reached."""
+        source = SOURCE[item]
+        tool = TOOL_FOR.get(source)
+        if tool and not self.held(tool) and not self.make(tool):
+            return False
+        wanted = self.agent.vitals["drink"] + 1 if item == "drink" else count
+        while self.has_time() and (self.agent.vitals if item == "drink" else self.agent.inventory).get(item, 0) < wanted:
+            if not self.reach([source]):
+                return False
+            self.do()
+            if item == "drink":
+                return True
+        return self.held(item) >= count
+
+    def missing(self):
+        """What the last action lacked, by what was told."""
+        if "do not have enough " not in self.told:
+            return []
+        listed = self.told.split("do not have enough ", 1)[1]
+        return listed.split(". ", 1)[0].split(" and ")
+
+    def attempt(self, take):
+        """Try something, and get one more of whatever it lacks, until it works; whether it did."""
+        while self.has_time():
+            if take():
+                return True
+            lacking = self.missing()
+            if not lacking:
+                return False
+            for item in lacking:
+                if not self.collect(item, self.held(item) + 1):
+                    return False
+        return False
+
+    def make(self, tool):
+        """Make a tool beside what it takes."""
+        stations = STATIONS.get(tool, ["table"])
+        return self.attempt(lambda: self.stand_by(stations) and self.done(self.agent.make(tool)))
+
+    def build(self, thing):
+        """Place a thing on a square in front."""
+        return self.attempt(lambda: self.put(thing, []))
+
+    def near(self, place, kind):
+        """Where the nearest of a kind is that is one step from a place, aslant too."""
+        x, y = place
+        return any(self.ground.get((x + dx, y + dy)) == kind for dx in (-1, 0, 1) for dy in (-1, 0, 1))
+
+    def stand_by(self, stations):
+        """Be near a table, and a furnace if that is needed, building what is not at hand."""
+        if all(self.near(self.place, station) for station in stations):
+            return True
+        both = self.way(lambda place: self.is_between(place, stations), self.costs(), 40)
+        if both and self.travel(both, stations):
+            return True
+        built = []
+        for station in stations:
+            if not self.near(self.place, station) and not self.attempt(lambda: self.put(station, built)):
+                return False
+            built.append(station)
+        return all(self.near(self.place, station) for station in stations)
+
+    def is_between(self, place, stations):
+        """Whether all stations are near a place that can be stood on."""
+        return self.ground[place] in WALKABLE and all(self.near(place, station) for station in stations)
+
+    def travel(self, path, stations):
+        """Go along a path; whether the stations are near then."""
+        for direction in path:
+            self.fight()
+            if not self.force(direction):
+                return False
+        return all(self.near(self.place, station) for station in stations)
+
+    def put(self, thing, beside):
+        """Place a thing, staying near what must be beside it. False with a reason told, or for want of a place."""
+        allowed = {"plant": ("grass",), "stone": ("grass", "sand", "path", "water")}.get(thing, WALKABLE)
+        for attempt in range(30):
+            self.fight()
+            if self.what(self.ahead(self.agent.facing)) in allowed:
+                return self.done(self.agent.place(thing))
+            turned = self.turn(allowed, beside)
+            if not turned:
+                break
+        self.told = ""
+        return False
+
+    def turn(self, allowed, beside):
+        """Face another square, cleared if that helps; False if there is no way to."""
+        for direction in DIRECTIONS:
+            there = self.ahead(direction)
+            kind = self.what(there)
+            if self.can_dig(kind) and ("path" in allowed or kind == "tree"):
+                return self.face_and_dig(direction)
+        for direction in DIRECTIONS:
+            there = self.ahead(direction)
+            dx, dy = DIRECTIONS[direction]
+            ahead = self.what((there[0] + dx, there[1] + dy))
+            fits = ahead in allowed or self.can_dig(ahead)
+            if self.what(there) in WALKABLE and fits and all(self.near(there, station) for station in beside):
+                return self.move(direction)
+        if beside:
+            return False
+        path = self.way(lambda place: self.ground[place] in allowed and self.ground[place] in WALKABLE, self.costs())
+        return bool(path) and self.force(path[0])
+
+    def face_and_dig(self, direction):
+        """Clear a square that is in the way."""
+        if self.agent.facing != direction:
+            self.move(direction)
+        return self.do()
+
+    def nap(self):
+        """Sleep a little as soon as that is possible."""
+        while self.has_time() and self.agent.vitals["energy"] == 9:
+            self.tend()
+            self.done(self.agent.noop())
+        self.sleep()
+
+    def hunt(self, kind):
+        """Find a creature, and hit it until it is gone."""
+        names = {"cow": "eat_cow", "zombie": "defeat_zombie", "skeleton": "defeat_skeleton"}
+        while self.has_time() and names[kind] in self.agent.remaining:
+            if not self.reach([kind]):
+                return False
+            self.do()
+        return True
+
+    def harvest(self):
+        """Nothing yet."""
+        return False
+
+
+def play(agent, steps):
+    """Play the whole game: each achievement in turn."""
+    player = Achiever(agent, steps)
+    for achievement in ORDER:
+        if achievement in agent.remaining and player.has_time():
+            player.unlock(achievement)
+    return player

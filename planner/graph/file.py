@@ -1,0 +1,92 @@
+"""A graph as a YAML file: read, checked as a whole, and every fault told with its line.
+
+The format is told in the docstring of ``planner.graph``.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from planner.errors import BadGraphFile
+from planner.graph.checks import faults_of
+from planner.graph.database import Database
+from planner.graph.graph import Graph
+from planner.graph.hooking import Hooks, find_hook
+from planner.graph.node import Node
+from planner.graph.schema import HOOKS, GraphSheet, Placed, read_sheet
+from planner.graph.yaml_tree import Fault, read_tree
+
+
+@dataclass(frozen=True)
+class GraphFile:
+    """What a file says. A graph and a database are made anew for each who asks."""
+
+    name: str
+    about: str
+    nodes: tuple[Node, ...]
+    initial: Mapping[str, JsonValue] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """What whoever runs the graph gives it, by database path, and what that is."""
+    steps: int | None = None
+    """Passes of an episode at most; None is as many as the episode lasts."""
+    code: str | None = None
+    """The node whose answer is the plan code of a step."""
+    hooks: Hooks = field(default_factory=dict)
+
+    def graph(self) -> Graph:
+        """The graph."""
+        return Graph(*self.nodes)
+
+    def database(self) -> Database:
+        """The database, with its initial values."""
+        return Database(self.initial)
+
+
+def read_graph(path: Path) -> GraphFile:
+    """The graph of a file. Raises BadGraphFile: every fault, each as ``FILE:LINE: where: what, and what to do``."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadGraphFile(f"{path} cannot be read as a graph: {error}") from error
+    return graph_of(text, path)
+
+
+def graph_of(text: str, path: Path) -> GraphFile:
+    """The graph of a text that stands, or will stand, in that file. Raises BadGraphFile."""
+    faults, sheet, placed = _examined(text, path)
+    if faults or sheet is None:
+        raise BadGraphFile("\n".join(f"{path}:{fault}" for fault in faults))
+    return GraphFile(
+        name=path.stem,
+        about=sheet.about,
+        nodes=tuple(each.node for each in placed if each.branch is None),
+        initial={**sheet.database, **sheet.told()},
+        inputs=sheet.inputs,
+        steps=sheet.steps,
+        code=sheet.code,
+        hooks={name: find_hook(name, path.parent) for name in dict.fromkeys(_hooks_of(placed))},
+    )
+
+
+def file_faults(text: str, path: Path) -> list[Fault]:
+    """Everything that is wrong with the text of a graph file, in the order of its lines; no hook is executed."""
+    return _examined(text, path)[0]
+
+
+def _examined(text: str, path: Path) -> tuple[list[Fault], GraphSheet | None, list[Placed]]:
+    tree = read_tree(text)
+    faults = list(tree.faults)
+    if tree.value is None:
+        return faults, None, []
+    sheet, placed = read_sheet(tree, faults)
+    if sheet is not None:
+        faults += faults_of(sheet, placed, tree, path.parent)
+    return sorted(set(faults)), sheet, placed
+
+
+def _hooks_of(placed: list[Placed]) -> Iterator[str]:
+    for each in placed:
+        for node in (each.node, *([each.node.loop.node] if each.node.loop else [])):
+            yield from (hook for key in HOOKS if (hook := getattr(node, key)))

@@ -1,0 +1,243 @@
+"""The graph: nodes and edges, permanent ones and those of one pass, in the order of Kahn's algorithm.
+
+Edges come from what the nodes say (``after``, and the nodes that ``when`` asks about), from the branches that lead
+back to a node (``before``), and from ``add_edge``. What was evaluated in a pass cannot be changed in it any more.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from planner.errors import GraphError
+from planner.graph.lookups import nearest
+from planner.graph.node import Node
+
+
+class Edge(NamedTuple):
+    """``target`` waits for ``source``; where it is ``told``, the source's answer stands in its prompt."""
+
+    source: str
+    target: str
+    told: bool = True
+
+
+class Graph:
+    """Nodes in the order of their definition. One pass at a time: see ``passing``."""
+
+    def __init__(self, *nodes: Node) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._edges: dict[Edge, None] = {}
+        self._temporary_nodes: dict[str, Node] = {}
+        self._temporary_edges: dict[Edge, None] = {}
+        self._left_out: set[str] = set()
+        self._edges_left_out: set[tuple[str, str]] = set()
+        self._skipped: set[str] = set()
+        self._evaluated: dict[str, None] = {}
+        self._passing = False
+        self.last: dict[str, JsonValue] = {}
+        """The last answer of each permanent node, from whichever pass."""
+        for node in nodes:
+            self.add_node(node)
+
+    # what there is
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        """Those of this pass, in order of definition; temporary ones come last."""
+        every = {**self._nodes, **self._temporary_nodes}
+        return {name: node for name, node in every.items() if name not in self._left_out}
+
+    @property
+    def evaluated(self) -> tuple[str, ...]:
+        """The nodes that this pass has been through, skipped ones too, in order."""
+        return tuple(self._evaluated)
+
+    def is_temporary(self, name: str) -> bool:
+        """Whether the node is there for this pass only."""
+        return name in self._temporary_nodes
+
+    def is_skipped(self, name: str) -> bool:
+        """Whether the node was told to be skipped in this pass."""
+        return name in self._skipped
+
+    def edges(self) -> list[Edge]:
+        """Those of this pass: what nodes say themselves first, in order of definition."""
+        nodes = self.nodes
+        found: dict[tuple[str, str], bool] = {}
+        for edge in (*_own_edges(nodes), *self._edges, *self._temporary_edges):
+            ends = edge[:2]
+            gone = not self._left_out.isdisjoint(ends) or ends in self._edges_left_out
+            if not gone:
+                found[ends] = found.get(ends, False) or edge.told
+        return [Edge(*ends, told) for ends, told in found.items()]
+
+    def told(self, name: str) -> list[str]:
+        """The nodes whose answers stand in this node's prompt, in order."""
+        told = [edge.source for edge in self.edges() if edge.target == name and edge.told]
+        own = self.nodes[name].after
+        return sorted(told, key=lambda source: own.index(source) if source in own else len(own))
+
+    def ready(self) -> list[str]:
+        """The next layer: what waits for nothing that is still to be evaluated, in order of definition."""
+        waiting = {edge.target for edge in self.edges() if edge.source not in self._evaluated}
+        return [name for name in self.nodes if name not in self._evaluated and name not in waiting]
+
+    def layers(self) -> list[list[str]]:
+        """All layers of the graph as it is now. Raises GraphError for a cycle, or a node that is missing."""
+        nodes, edges = self.nodes, self.edges()
+        for edge in edges:
+            _both_there(edge, nodes)
+        left, layers = dict.fromkeys(nodes), list[list[str]]()
+        while left:
+            waiting = {edge.target for edge in edges if edge.source in left}
+            layer = [name for name in left if name not in waiting]
+            if not layer:
+                raise GraphError(
+                    f"the graph has a cycle: {' -> '.join(_cycle(left, edges))}; take one of its edges out"
+                )
+            layers.append(layer)
+            left = {name: None for name in left if name in waiting}
+        return layers
+
+    # what lasts
+
+    def add_node(self, node: Node) -> None:
+        """Add a node for good. Raises GraphError where the name is taken."""
+        self._new(node.name)
+        self._nodes[node.name] = node
+
+    def replace_node(self, node: Node) -> None:
+        """Put another node in the place of the one of that name."""
+        self._known(node.name, self._nodes)
+        self._unless_evaluated(node.name)
+        self._nodes[node.name] = node
+
+    def remove_node(self, name: str) -> None:
+        """Take a node out for good, with the edges that were added to it; who still names it is refused later."""
+        self._known(name, self._nodes)
+        self._unless_evaluated(name)
+        del self._nodes[name]
+        self._edges = {edge: None for edge in self._edges if name not in edge[:2]}
+        self.last.pop(name, None)
+
+    def add_edge(self, source: str, target: str, *, told: bool = True) -> None:
+        """Let one node wait for another, for good."""
+        self._unless_evaluated(target)
+        self._edges[Edge(source, target, told)] = None
+
+    def remove_edge(self, source: str, target: str) -> None:
+        """Take out an edge that was added; those that nodes name themselves go with ``replace_node``."""
+        self._unless_evaluated(target)
+        gone = [edge for edge in self._edges if edge[:2] == (source, target)]
+        if not gone:
+            raise GraphError(f"no edge was added from {source} to {target}")
+        for edge in gone:
+            del self._edges[edge]
+
+    # what lasts for this pass
+
+    def add_temporary_node(self, node: Node) -> None:
+        """Add a node for the rest of this pass."""
+        self._in_a_pass()
+        self._new(node.name)
+        self._temporary_nodes[node.name] = node
+
+    def add_temporary_edge(self, source: str, target: str, *, told: bool = True) -> None:
+        """Let a node that was not evaluated yet wait for another, in this pass."""
+        self._in_a_pass()
+        self._known(source)
+        self._unless_evaluated(self._known(target))
+        self._temporary_edges[Edge(source, target, told)] = None
+
+    def leave_out_node(self, name: str) -> None:
+        """Do without a node in this pass: nobody waits for it or is told its answer."""
+        self._in_a_pass()
+        self._unless_evaluated(self._known(name))
+        self._left_out.add(name)
+
+    def leave_out_edge(self, source: str, target: str) -> None:
+        """Do without an edge in this pass."""
+        self._in_a_pass()
+        self._unless_evaluated(self._known(target))
+        if (source, target) not in {edge[:2] for edge in self.edges()}:
+            raise GraphError(f"there is no edge from {source} to {target}")
+        self._edges_left_out.add((source, target))
+
+    def skip(self, name: str) -> None:
+        """Do not ask a node in this pass: its last answer stands. Without one it is asked all the same."""
+        self._in_a_pass()
+        self._unless_evaluated(self._known(name))
+        self._skipped.add(name)
+
+    # a pass
+
+    @contextmanager
+    def passing(self) -> Iterator[None]:
+        """One pass. Whatever was temporary is undone at its end, however it ends."""
+        if self._passing:
+            raise GraphError("the graph is being traversed already; give every episode a graph of its own")
+        self._passing = True
+        try:
+            yield
+        finally:
+            self._passing = False
+            self._temporary_nodes, self._temporary_edges = {}, {}
+            self._left_out, self._edges_left_out, self._skipped = set(), set(), set()
+            self._evaluated = {}
+
+    def mark_evaluated(self, name: str, answer: JsonValue) -> None:
+        """Note that this pass is through with a node: from now on it cannot be changed."""
+        self._evaluated[name] = None
+        if name not in self._temporary_nodes:
+            self.last[name] = answer
+
+    def _in_a_pass(self) -> None:
+        if not self._passing:
+            raise GraphError("only while the graph is traversed can something be temporary")
+
+    def _new(self, name: str) -> None:
+        if name in self._nodes or name in self._temporary_nodes:
+            raise GraphError(f"there is a node {name} already; give the new one another name")
+
+    def _known(self, name: str, among: Mapping[str, Node] | None = None) -> str:
+        nodes = self.nodes if among is None else among
+        if name not in nodes:
+            raise GraphError(f"there is no node {name}{nearest(name, nodes)}")
+        return name
+
+    def _unless_evaluated(self, name: str) -> None:
+        if name in self._evaluated:
+            raise GraphError(f"{name} was evaluated in this pass; it can be changed again in the next")
+
+
+def _own_edges(nodes: Mapping[str, Node]) -> Iterator[Edge]:
+    for node in nodes.values():
+        yield from (Edge(source, node.name) for source in node.after)
+        yield from (Edge(source, node.name, told=False) for source in sorted(node.needs))
+        for before in (*(name for branch in node.branches for name in branch.before), *_loop_before(node)):
+            yield Edge(node.name, before, told=False)
+
+
+def _loop_before(node: Node) -> tuple[str, ...]:
+    return node.loop.before if node.loop else ()
+
+
+def _both_there(edge: Edge, nodes: Mapping[str, Node]) -> None:
+    for name, other in (edge[:2], edge[1::-1]):
+        if name not in nodes:
+            relation = "waits for" if name == edge.source else "is waited for by"
+            raise GraphError(f"{other} {relation} {name}, and there is no such node{nearest(name, nodes)}")
+
+
+def _cycle(left: Mapping[str, None], edges: list[Edge]) -> list[str]:
+    """One cycle among nodes that all wait for another of them: a, b, a."""
+    before: dict[str, str] = {edge.target: edge.source for edge in edges if edge.source in left and edge.target in left}
+    seen = [next(iter(left))]
+    while before[seen[-1]] not in seen:
+        seen.append(before[seen[-1]])
+    cycle = seen[seen.index(before[seen[-1]]) :]
+    first = min(range(len(cycle)), key=lambda number: list(left).index(cycle[::-1][number]))
+    turned = cycle[::-1][first:] + cycle[::-1][:first]
+    return [*turned, turned[0]]

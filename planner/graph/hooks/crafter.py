@@ -1,0 +1,214 @@
+"""What the Crafter agent does beyond asking: its checks of answers, and what it keeps of them (AgentKit, section 3).
+
+What stands before its prompts is in ``crafter_context.py``.
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import JsonValue
+
+from planner.graph.calls import calls_in
+from planner.graph.database import Database
+from planner.graph.history import note, now, steps
+from planner.graph.hooking import AfterQueryError, Finishing
+from planner.surface import AGENT
+
+FEEDBACK_EVERY = 3
+"""Steps under a skill between two looks back on it (section 3.2)."""
+CHALLENGES = SUBGOALS = 3
+NONE = frozenset({"", "na", "none", "nothing", "unknown"})
+LEARNT = ("discovered", "general", "unknown", "concrete_and_precise", "solid")
+"""The questions to which a discovery must have the answer yes to be kept."""
+WANTED = ("unknown", "novel", "general", "relevant", "correct")
+"""Likewise for what is missing."""
+REOPENING = ("unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed", "replan")
+"""The answers of the gate by which the subgoal does not simply stand."""
+ACTIONS = (
+    *(f"move('{direction}')" for direction in ("west", "east", "north", "south")),
+    "do()",
+    "sleep()",
+    *(f"place('{thing}')" for thing in ("stone", "table", "furnace", "plant")),
+    *(f"make('{kind}_{tool}')" for tool in ("pickaxe", "sword") for kind in ("wood", "stone", "iron")),
+    "noop()",
+)
+"""The calls that the manual lists, in its order."""
+
+
+# Checks: what is wrong goes back to the model.
+
+
+def all_actions(answer: JsonValue, database: Database) -> JsonValue:
+    """The table of actions, under their own names and in the manual's order."""
+    table = {_plain(name): told for name, told in _mapping(answer).items()}
+    missing = [name for name in ACTIONS if _plain(name) not in table]
+    unknown = sorted(table.keys() - set(map(_plain, ACTIONS)))
+    if missing or unknown:
+        extra = f" There is no action {', '.join(unknown)}." if unknown else ""
+        lacking = f" Missing: {', '.join(missing)}." if missing else ""
+        raise AfterQueryError(f"the table must list every action of the manual under its own name.{lacking}{extra}")
+    return {name: table[_plain(name)] for name in ACTIONS}
+
+
+def three_challenges(answer: JsonValue, database: Database) -> JsonValue:
+    """Three challenges, rated from 1 to 5."""
+    challenges: Any = _mapping(answer)["challenges"]
+    if len(challenges) != CHALLENGES:
+        raise AfterQueryError(f"name exactly {CHALLENGES} challenges; there are {len(challenges)}")
+    rated = ("urgency", "convenience")
+    if any(not 1 <= each[name] <= 5 for each in challenges for name in rated):
+        raise AfterQueryError("urgency and convenience are whole numbers from 1 to 5")
+    return answer
+
+
+def three_subgoals(answer: JsonValue, database: Database) -> JsonValue:
+    """Three subgoals."""
+    if not isinstance(answer, list) or len(answer) != SUBGOALS:
+        raise AfterQueryError(f"list exactly {SUBGOALS} subgoals, the most pressing first")
+    return answer
+
+
+def allowed_only(answer: JsonValue, database: Database) -> JsonValue:
+    """The actions that are weighed are some of those allowed."""
+    allowed = {_plain(name) for name in _mapping(database.get("allowed_actions"))}
+    weighed = _mapping(_mapping(answer)["actions"])
+    if unknown := [name for name in weighed if _plain(name) not in allowed]:
+        raise AfterQueryError(f"weigh only the allowed actions, under their own names; not {', '.join(unknown)}")
+    return answer
+
+
+def one_action(answer: JsonValue, database: Database) -> JsonValue:
+    """Code that takes one action of the game; one that repeats it can end its loop."""
+    code = str(answer)
+    taken = {call.removeprefix(f"{AGENT}.") for call in calls_in(code)} & set(ACTIONS)
+    if len(taken) != 1:
+        raise AfterQueryError(
+            f"the code must take exactly one of the game's actions, and takes {', '.join(sorted(taken)) or 'none'}. "
+            f"The calls are written as in the manual: {AGENT}.{ACTIONS[0]}"
+        )
+    nodes = list(ast.walk(ast.parse(code)))
+    if any(isinstance(node, ast.For | ast.While) for node in nodes) and not any(
+        isinstance(node, ast.Break) for node in nodes
+    ):
+        raise AfterQueryError("the loop must end (break) when the action is refused or a hazard is to be seen")
+    return answer
+
+
+# What is kept of answers.
+
+
+def note_observation(finishing: Finishing) -> None:
+    """The step's observation, in a sentence."""
+    note(finishing.database, now(finishing.database), observation=str(finishing.answer))
+
+
+def note_vitals(finishing: Finishing) -> None:
+    """The step's vitals, in a sentence."""
+    note(finishing.database, now(finishing.database), vitals=str(finishing.answer))
+
+
+def note_plan(finishing: Finishing) -> None:
+    """The step's plan, and the skill under which it acts."""
+    database = finishing.database
+    note(database, now(database), plan=str(finishing.answer), skill=str(database.get("skill.name")))
+
+
+def note_action(finishing: Finishing) -> None:
+    """What the last step did, kept with that step; and whether it is time to look back on the skill."""
+    database, done = finishing.database, _mapping(finishing.answer)
+    came = "succeeded" if done["success"] == "yes" else f"failed: {done['causes_of_failure']}"
+    told = f"{done['action']} x{done['repeats']}, aimed at {done['target']}, {came}"
+    note(database, now(database) - 1, action=told)
+    under = [
+        entry for entry in steps(database) if "action" in entry and entry.get("skill") == database.get("skill.name")
+    ]
+    due = under and under[-1]["step"] == now(database) - 1 and len(under) % FEEDBACK_EVERY == 0
+    database.set("skill.due", "yes" if due else "no")
+
+
+def open_or_shut(finishing: Finishing) -> None:
+    """The gate: the subgoal stands, and planner and knowledge nodes are skipped, unless one of its answers is yes."""
+    answers = _mapping(finishing.answer)
+    finishing.database.set("replanned", "yes" if any(answers[name] == "yes" for name in REOPENING) else "no")
+
+
+def keep_allowed(finishing: Finishing) -> None:
+    """The allowed actions, each with its target."""
+    table = _mapping(finishing.answer)
+    allowed = {name: told["target"] for name, told in table.items() if told["allowed"] == "yes"}
+    finishing.database.set("allowed_actions", allowed)
+
+
+def keep_feedback(finishing: Finishing) -> None:
+    """What was learnt about the skill: shown whenever it is used."""
+    database = finishing.database
+    told = {**_mapping(database.get("skill_feedback")), str(database.get("skill.name")): finishing.answer}
+    database.set("skill_feedback", told)
+    database.set("skill.feedback", finishing.answer)
+
+
+def keep_skill(finishing: Finishing) -> None:
+    """Take the skill of the library that was named, as it stands there; or add it."""
+    database, chosen = finishing.database, dict(_mapping(finishing.answer))
+    skills, name = dict(_mapping(database.get("skills"))), str(chosen.pop("name"))
+    name = next((known for known in skills if _plain(known) == _plain(name)), name)
+    database.set("skills", {**skills, name: skills.get(name, chosen)})
+    database.set("skill.name", name)
+    database.set("skill.feedback", _mapping(database.get("skill_feedback")).get(name, "none yet"))
+
+
+def keep_knowledge(finishing: Finishing) -> None:
+    """What passed every test goes into the knowledge base, and is unknown no more."""
+    database, found = finishing.database, _mapping(finishing.answer)
+    learnt = {
+        name: item["discovery_short"]
+        for name, item in found.items()
+        if _passes(item, LEARNT) and not _is_nothing(item["discovery_short"])
+    }
+    unknown = _mapping(database.get("unknown"))
+    database.set("knowledge", {**_mapping(database.get("knowledge")), **learnt})
+    database.set("unknown", {name: info for name, info in unknown.items() if name not in learnt})
+
+
+def keep_unknown(finishing: Finishing) -> None:
+    """The list of what is missing, as it was merged: only what passed every test, and is not known by now."""
+    database, listed = finishing.database, _mapping(finishing.answer)
+    known = _mapping(database.get("knowledge"))
+    database.set(
+        "unknown",
+        {
+            name: item["info"]
+            for name, item in listed.items()
+            if _passes(item, WANTED) and not _is_nothing(item["info"]) and name not in known
+        },
+    )
+
+
+def keep_plan(finishing: Finishing) -> None:
+    """The actor's plan, with the step at which it was first made: one that is kept does not grow younger."""
+    database, plan = finishing.database, dict(_mapping(finishing.answer))
+    before = _mapping(database.get("action_summary"))
+    kept = plan.pop("kept") == "yes" and "since" in before
+    since = before["since"] if kept else now(database)
+    database.set("action_summary", {**plan, "since": since})
+
+
+def _passes(item: Mapping[str, Any], tests: tuple[str, ...]) -> bool:
+    return all(item[test] == "yes" for test in tests)
+
+
+def _is_nothing(text: str) -> bool:
+    return re.sub(r"[^a-z]", "", text.casefold()) in NONE
+
+
+def _plain(name: str) -> str:
+    """A name without what writers of it add or leave out."""
+    return re.sub(r"[^a-z_]", "", name.casefold().removeprefix(f"{AGENT}."))
+
+
+def _mapping(value: JsonValue) -> Mapping[str, Any]:
+    """The value as a mapping: the shapes of the graph have seen to it."""
+    assert isinstance(value, dict)
+    return value

@@ -1,0 +1,46 @@
+"""What the shopping agent does beyond asking: the browsing history, and one call at a time."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import JsonValue
+
+from planner.graph.calls import calls_in
+from planner.graph.database import Database
+from planner.graph.history import answers_told, note, now, steps, table
+from planner.graph.hooking import AfterQueryError, Composing, Finishing
+
+TOLD = {"page": "Page", "plan": "Plan", "did": "Done"}
+"""What the history tells of a step, in this order."""
+
+
+def browsing(composing: Composing) -> str:
+    """The steps so far, and the answers."""
+    history = table(steps(composing.database), _line)
+    return f"# The browsing so far\n\n{history}\n\n{answers_told(composing.node.after, composing.answers)}"
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}: {entry[key]}" for key, name in TOLD.items() if key in entry)
+
+
+def note_page(finishing: Finishing) -> None:
+    """Keep how the page fits the task."""
+    note(finishing.database, now(finishing.database), page=str(finishing.answer))
+
+
+def note_deed(finishing: Finishing) -> None:
+    """Keep what is done at this step."""
+    note(finishing.database, now(finishing.database), did=str(finishing.answer))
+
+
+def note_plan(finishing: Finishing) -> None:
+    """Keep the plan."""
+    note(finishing.database, now(finishing.database), plan=str(finishing.answer))
+
+
+def one_call(answer: JsonValue, database: Database) -> JsonValue:
+    """The code, if it calls one action once: a step is one action. Raises AfterQueryError."""
+    if len(found := calls_in(str(answer))) != 1:
+        raise AfterQueryError(f"the code must call one action, once; it has {len(found)} calls. Write the one for now.")
+    return answer

@@ -1,0 +1,195 @@
+"""One pass over a graph: layer by layer, each node asked, its answer read, and then the edits of the whole layer.
+
+A node asks in a scope of its own and what it edits is applied when its layer is answered, in the order of definition:
+so it makes no difference whether nodes are asked one by one or side by side, and a pass that was killed goes on where
+it was when the same pass is run again on the same journal.
+"""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from pydantic import JsonValue
+
+from planner.errors import GraphError
+from planner.graph.asking import ask, compose, items_of
+from planner.graph.condition import ANSWER
+from planner.graph.database import Database
+from planner.graph.graph import Graph
+from planner.graph.hooking import Finishing, Hooks, call
+from planner.graph.lookups import DATABASE, at
+from planner.graph.node import Branch, Loop, Node
+from planner.scope import Scope
+
+
+@dataclass
+class Pass:
+    """What a pass came to: every node's answer, reused ones too, and the layers in which they were come by."""
+
+    number: int
+    answers: dict[str, JsonValue] = field(default_factory=dict)
+    layers: list[list[str]] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    @property
+    def order(self) -> list[str]:
+        """All nodes in the order in which they were evaluated."""
+        return [name for layer in self.layers for name in layer]
+
+    @property
+    def last(self) -> JsonValue:
+        """The answer of the last node."""
+        return self.answers[self.order[-1]] if self.layers else None
+
+
+def run_pass(
+    graph: Graph,
+    database: Database,
+    scope: Scope,
+    *,
+    number: int = 0,
+    hooks: Hooks | None = None,
+    side_by_side: int = 1,
+) -> Pass:
+    """Traverse the graph once; passes are numbered from 0. The nodes of a layer are asked ``side_by_side`` at most.
+
+    Raises GraphError for a cycle or a missing dependency before anything is asked, and for a refused edit;
+    UnusableReply where an answer stays unusable; and what asking a model raises.
+    """
+    passing = _Passing(graph, database, scope, hooks or {}, Pass(number), side_by_side)
+    with graph.passing():
+        graph.layers()
+        while layer := graph.ready():
+            passing.evaluate(layer)
+            graph.layers()
+    return passing.result
+
+
+@dataclass
+class _Passing:
+    graph: Graph
+    database: Database
+    scope: Scope
+    hooks: Hooks
+    result: Pass
+    side_by_side: int
+
+    def evaluate(self, layer: list[str]) -> None:
+        """Everything of one layer."""
+        nodes = [self.graph.nodes[name] for name in layer]
+        reused = {node.name: answer for node in nodes for answer in self._reused(node)}
+        told = {name: self.graph.told(name) for name in layer}
+        asked = [node for node in nodes if node.name not in reused]
+        answers = {**reused, **self._answers(asked, told)}
+        self.result.layers.append(layer)
+        self.result.skipped += reused
+        for node in nodes:
+            self.graph.mark_evaluated(node.name, answers[node.name])
+            self.result.answers[node.name] = answers[node.name]
+        for node in nodes:
+            stored = {} if node.name in reused else self._after_query(node, answers[node.name])
+            self.scope.record(
+                "node",
+                node=node.name,
+                layer=len(self.result.layers) - 1,
+                number=self.result.number,
+                skipped=node.name in reused,
+                temporary=self.graph.is_temporary(node.name),
+                answer=answers[node.name],
+                stored=stored,
+                of=[*told[node.name]],
+            )
+
+    def _reused(self, node: Node) -> list[JsonValue]:
+        """The answer that stands for a node that is skipped; nothing where it has to be asked."""
+        due = self.result.number % node.every == 0 and (node.when is None or node.when.holds(self._value))
+        if due and not self.graph.is_skipped(node.name):
+            return []
+        if node.name in self.graph.last and not self.graph.is_temporary(node.name):
+            return [self.graph.last[node.name]]
+        return [] if node.otherwise is None else [node.otherwise]
+
+    def _answers(self, nodes: list[Node], told: Mapping[str, list[str]]) -> dict[str, JsonValue]:
+        """What the models say; all questions are composed before the first is asked."""
+        questions = [
+            compose(node, self.result.answers, told[node.name], self.database, self.hooks, self.result.number)
+            for node in nodes
+        ]
+        scopes = [self.scope.child(node.name) for node in nodes]
+
+        def answer(place: int) -> JsonValue:
+            return ask(nodes[place], questions[place], scopes[place], self.database, self.hooks)
+
+        answered = _each(answer, len(nodes), self.side_by_side)
+        return {node.name: each for node, each in zip(nodes, answered, strict=True)}
+
+    def _after_query(self, node: Node, answer: JsonValue) -> dict[str, JsonValue]:
+        """What follows from an answer: what is stored (which is returned), branches, the loop, and the finish hook."""
+        stored = {}
+        for path, part in node.store.items():
+            try:
+                stored[path] = at(answer, part.partition(".")[2])
+            except KeyError:
+                continue  # a field that may be left out
+            self.database.set(path, stored[path])
+        if node.gather:
+            self.database.append(node.gather, answer)
+        for branch in node.branches:
+            if branch.when.holds(lambda name: self._value(name, answer)):
+                self._add_branch(branch)
+        if node.loop:
+            self._add_loop(node, node.loop, answer)
+        if node.finish:
+            answers = dict(self.result.answers)
+            finishing = Finishing(node, answer, answers, self.database, self.graph, self.result.number)
+            try:
+                call(self.hooks, node.finish, finishing)
+            except ValueError as error:
+                raise GraphError(f"node {node.name}: {node.finish} refused an accepted answer: {error}") from error
+        return stored
+
+    def _add_branch(self, branch: Branch) -> None:
+        for node in branch.nodes:
+            self.graph.add_temporary_node(node)
+        awaited = {name for node in branch.nodes for name in (*node.after, *node.needs)}
+        for name in branch.before:
+            for node in branch.nodes:
+                if node.name not in awaited:
+                    self.graph.add_temporary_edge(node.name, name)
+
+    def _add_loop(self, node: Node, loop: Loop, answer: JsonValue) -> None:
+        try:
+            items = items_of(node, answer, self.database)
+        except ValueError as error:
+            raise GraphError(f"node {node.name}: {error}") from error
+        if loop.store:
+            self.database.set(loop.store, [])
+        for number, item in enumerate(items, 1):
+            given = {**loop.node.given, loop.name: item}
+            each = replace(loop.node, name=f"{node.name}:{number}", given=given, gather=loop.store)
+            self.graph.add_temporary_node(each)
+            for name in loop.before:
+                self.graph.add_temporary_edge(each.name, name)
+
+    def _value(self, name: str, answer: JsonValue = None) -> JsonValue:
+        """The value of a name in a condition. Raises KeyError where there is none."""
+        first, _, rest = name.partition(".")
+        if first == DATABASE:
+            if not self.database.has(rest):
+                raise KeyError(name)
+            return self.database.get(rest)
+        return at(answer if first == ANSWER else self.result.answers[first], rest)
+
+
+def _each(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> list[JsonValue]:
+    """The answers in order. The first that fails, in that order, is raised, when those under way have come back."""
+    if side_by_side <= 1 or count <= 1:
+        return [answer(place) for place in range(count)]
+    with ThreadPoolExecutor(min(side_by_side, count)) as pool:
+        futures = [pool.submit(answer, place) for place in range(count)]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise

@@ -1,0 +1,127 @@
+"""AgentKit: a graph of prompts, gone through once a step; the answer of one of its nodes is the step's plan code.
+
+The database of the graph holds, for its prompts, ``world`` (goal, about, surface, scene, observation, previous, state,
+knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, and most). What
+there is none of yet is not in it: ``$db.last.code|Nothing was done yet.$``.
+"""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from pydantic import BaseModel, Field, JsonValue
+
+from planner.episode import Episode
+from planner.errors import BadGraphFile, UnusableReply
+from planner.graph import ROLE, Database, GraphFile, Node, read_graph, run_pass
+from planner.scope import PROMPTS
+from planner.strategies.base import Options
+from planner.surface import surface
+from planner.types import Feedback
+
+GRAPHS = Path(__file__).parents[1] / "graphs"
+GENERAL = "general"
+"""The graph for worlds that none is shipped for."""
+IDLE = 5
+"""Steps in a row in which nothing is done in the world: then the graph has given up."""
+
+
+class AgentKitOptions(Options):
+    """Which graph is gone through, and how."""
+
+    graph: str | None = Field(
+        default=None,
+        description="A graph that ships, by name, or a YAML file; null is the one named after the world, else general.",
+    )
+    steps: int | None = Field(
+        default=None, ge=1, description="Passes at most; null is the graph's own number, else the episode's actions."
+    )
+    side_by_side: int = Field(default=1, ge=1, description="Nodes that are asked at the same time.")
+
+    def graph_name(self, world: str) -> str:
+        """The graph that is gone through in this world."""
+        return self.graph or (world if world in shipped_graphs() else GENERAL)
+
+    def graph_file(self, world: str) -> GraphFile:
+        """The same, read. Raises BadGraphFile."""
+        return graph_named(self.graph_name(world))
+
+
+def shipped_graphs() -> list[str]:
+    """The names of the graphs that ship."""
+    return sorted(path.stem for path in GRAPHS.glob("*.yaml"))
+
+
+def graph_named(name: str) -> GraphFile:
+    """A graph that writes plan code: one that ships, or that of a file. Raises BadGraphFile."""
+    if name in shipped_graphs():
+        return read_graph(GRAPHS / f"{name}.yaml")
+    if not Path(name).is_file():
+        raise BadGraphFile(
+            f"there is no graph {name}; name a YAML file, or one that ships: {', '.join(shipped_graphs())}"
+        )
+    file = read_graph(Path(name))
+    if file.code is None:
+        raise BadGraphFile(f"{name}: no node writes plan code; say which one does with `code: NODE`")
+    return file
+
+
+def roles_of(options: BaseModel, world: str) -> Collection[str]:
+    """The roles that the nodes of the graph ask. Raises BadGraphFile."""
+    file = AgentKitOptions.model_validate(options).graph_file(world)
+    return {role for node in file.nodes for role in _roles(node)}
+
+
+def _roles(node: Node) -> Collection[str]:
+    inner = [each for branch in node.branches for each in branch.nodes] + ([node.loop.node] if node.loop else [])
+    return {node.model, *(role for each in inner for role in _roles(each))}
+
+
+def agentkit(episode: Episode, options: BaseModel) -> None:
+    """One pass of the graph after another, each followed by the code that it came to."""
+    chosen = AgentKitOptions.model_validate(options)
+    file = chosen.graph_file(episode.world.name)
+    graph, database = file.graph(), file.database()
+    steps, idle = chosen.steps or file.steps or max(1, episode.terms.actions), 0
+    for number in range(steps):
+        database.set("step", {"number": number, "most": steps})
+        _look(episode, database)
+        with episode.frame("step", helpers=episode.recall().helpers, task=_told_task(episode)) as frame:
+            try:
+                passed = run_pass(
+                    graph, database, frame.scope, number=number, hooks=file.hooks, side_by_side=chosen.side_by_side
+                )
+            except UnusableReply as unusable:
+                raise episode.no_plan(ROLE, str(unusable)) from unusable
+            code, before = str(passed.answers[str(file.code)]), len(episode.steps)
+            _keep(database, code, episode.run(code, source=ROLE))
+        idle = 0 if len(episode.steps) > before else idle + 1
+        if idle == IDLE:
+            return
+
+
+def _look(episode: Episode, database: Database) -> None:
+    """Put what there is to know of the world into the database."""
+    world, recall = episode.world, episode.recall()
+    seen = episode.steps[-1].observation if episode.steps else episode.observation
+    told: dict[str, JsonValue] = {
+        "goal": episode.task.goal,
+        "about": world.about,
+        "surface": PROMPTS["surface"].render(surface=surface(type(world), world.options)),
+        "scene": world.scene(),
+        "observation": seen.text,
+        "state": world.state(),
+        "left": episode.terms.actions - episode.actions,
+    }
+    if database.has("world.observation"):
+        told["previous"] = database.get("world.observation")
+    if recall.text:
+        told["knowledge"] = recall.text
+    database.set("world", told)
+
+
+def _keep(database: Database, code: str, feedback: Feedback) -> None:
+    database.set("last", {"code": code, "feedback": feedback.text})
+
+
+def _told_task(episode: Episode) -> dict[str, JsonValue]:
+    return {"params": dict(episode.world.told_params(episode.task))}

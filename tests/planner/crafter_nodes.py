@@ -1,0 +1,109 @@
+"""What the nodes of the Crafter agent reply in tests, unless a test has one of them say something else."""
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from planner.graph.hooks.crafter import ACTIONS
+from tests.planner.nodes import Reply, code
+
+OPEN_GATE = {
+    "unexpected_encounters": "no",
+    "mistake": "no",
+    "correction_planned": "no",
+    "confused": "no",
+    "top_subgoal_completed": "no",
+    "top_subgoal_changed": "no",
+    "replan": "yes, the sketch is new",
+}
+SHUT_GATE = {**OPEN_GATE, "replan": "no"}
+PLAN: Mapping[str, JsonValue] = {
+    "easy_to_reach": "the tree",
+    "obstacles": "none",
+    "risks": "none",
+    "kept": "yes",
+    "plan_sketch": "walk north",
+    "details": "go straight north",
+    "target": "the tree",
+    "relevance_criteria": "a tree is in view",
+    "expiration_condition": "no tree is in view",
+    "expires_after": 4,
+    "notes": "none",
+}
+
+
+def action_row(name: str) -> JsonValue:
+    """A line of the table of actions."""
+    return {
+        "requirements": "open ground",
+        "observed": "grass",
+        "why": "nothing in the way",
+        "allowed": "yes" if name.startswith(("move", "do", "noop")) else "no",
+        "target": "none",
+        "unlocks": "no",
+    }
+
+
+def discovery(**answers: str) -> dict[str, str]:
+    """What is said of an unknown thing that has been found out."""
+    passed = dict.fromkeys(("discovered", "general", "unknown", "concrete_and_precise", "solid"), "yes, clearly")
+    return {**passed, "discovery": "a tree gave 1 wood", "discovery_short": "1 wood a tree", **answers}
+
+
+def missing(**answers: str) -> dict[str, str]:
+    """What is said of a thing that is not known."""
+    passed = dict.fromkeys(("unknown", "novel", "general", "relevant", "correct"), "yes")
+    return {**passed, "info": "how much wood a tree gives", "known": "none", **answers}
+
+
+REPLIES: dict[str, Reply] = {
+    "obs_obj": {
+        "near": [
+            {
+                "object": "tree",
+                "direction": "north",
+                "steps": 3,
+                "facing": "no",
+                "coordinates": "3 north",
+                "requirements": "none",
+            }
+        ],
+        "ahead": "Grass.",
+    },
+    "obs_inv": {},
+    "obs_vit": {"health": "9/9"},
+    "s_action": {
+        "action": "move('north')",
+        "repeats": 1,
+        "target": "none",
+        "success": "yes",
+        "causes_of_failure": "none",
+    },
+    "obs_current_actions": {name: action_row(name) for name in ACTIONS},
+    "challenge": {
+        "challenges": [{"challenge": name, "urgency": 3, "convenience": 3} for name in ("wood", "water", "food")],
+        "chosen": "wood",
+        "why": "nothing without it",
+    },
+    "gate": SHUT_GATE,
+    "subgoals": [{"subgoal": f"subgoal {number}", "completion_criteria": "it is done"} for number in (1, 2, 3)],
+    "top_subgoal": {"subgoal": "collect wood", "completion_criteria": "1 wood is carried", "guide": "find a tree"},
+    "skill": {"name": "CollectResource", "description": "collect it", "parameters": ["resource"], "guide": "go to it"},
+    "kb_add": {},
+    "unknown": {},
+    "actor_reflect": {
+        "also_tracked": ["wood carried"],
+        "table": ["step 0: grass, TBD"],
+        "actions": {
+            "move('north')": {
+                "where": "towards the tree",
+                "in_time": "on",
+                "in_space": "new",
+                "risk": "none",
+                "benefit": "closer",
+            }
+        },
+    },
+    "actor_plan_sketch": PLAN,
+    "actor_final": code("agent.move('north')"),
+}

@@ -1,0 +1,95 @@
+"""For the tests of AgentKit: models that reply by the node that asks, and whole episodes on any world."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pydantic import JsonValue
+
+from envs import Selection, Task, load_world
+from planner import METHODS, Ending, Episode, Journal, MemoryJournal, Terms, play
+from planner.asking import Roles
+from planner.models import Message, Model, Sampling, ScriptedModel
+from planner.models.requests import label
+from sandbox import Sandbox
+
+Reply = str | Mapping[str, JsonValue] | Sequence[JsonValue] | Callable[[int], Any]
+"""A text, what stands as JSON, or either by how often the node was asked before."""
+
+
+def code(*lines: str) -> str:
+    """A reply with plan code."""
+    text = "\n".join(lines)
+    return f"So.\n```python\n{text}\n```"
+
+
+class Nodes:
+    """A model for all roles: what each node replies. A node that is not there says that nothing is to be said."""
+
+    def __init__(self, replies: Mapping[str, Reply]) -> None:
+        self.replies = dict(replies)
+        self.asked: list[tuple[str, str, str]] = []
+        """Role, node and question, of every request."""
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def names(self) -> list[str]:
+        """The nodes that asked, in order."""
+        return [node for _, node, _ in self.asked]
+
+    def questions(self, node: str) -> list[str]:
+        """What a node asked, in order; of a repaired reply, the repair."""
+        return [text for _, name, text in self.asked if name == node]
+
+    def model(self, role: str) -> Model:
+        """The model of a role."""
+
+        def answer(messages: Sequence[Message], sampling: Sampling) -> str:
+            node = label().partition(": ")[2]
+            self.asked.append((role, node, messages[-1].content))
+            reply = self.replies.get(node, "Nothing is to be said.")
+            number = self._counts[node]
+            self._counts[node] += 1
+            return _text(reply(number) if callable(reply) else reply)
+
+        return ScriptedModel(answer, name=f"the {role}'s")
+
+
+def _text(reply: Any) -> str:
+    return reply if isinstance(reply, str) else json.dumps(reply)
+
+
+def task_of(world: str, task: str) -> Task:
+    """The task of that id."""
+    return load_world(world).select(Selection(ids=(task,)))[0]
+
+
+def episode(
+    sandbox: Sandbox, nodes: Nodes, world: str, task: str, *, journal: Journal | None = None, actions: int = 60
+) -> Episode:
+    """An episode whose nodes reply as they are told to."""
+    return Episode(
+        task_of(world, task),
+        load_world(world)(),
+        sandbox,
+        journal if journal is not None else MemoryJournal(),
+        terms=Terms(actions=actions),
+        roles=Roles(nodes.model, {}),
+    )
+
+
+def played(
+    sandbox: Sandbox,
+    nodes: Nodes,
+    world: str,
+    task: str,
+    *,
+    method: str = "agentkit",
+    options: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> tuple[Ending, Episode]:
+    """A whole episode."""
+    playing = episode(sandbox, nodes, world, task, **given)
+    chosen = METHODS[method]
+    return play(playing, chosen.play, chosen.options.model_validate(options or {})), playing
