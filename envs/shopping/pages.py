@@ -6,6 +6,7 @@ had square ones, so that no product can show a button of its own.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from envs.shopping.wares import Product, Shop, price_text
 
@@ -14,6 +15,8 @@ SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "r
 """Button of an item's page to the page that it leads to."""
 PAGES = (SEARCH, RESULTS, ITEM, *SUB_PAGES.values(), DONE)
 NEXT, PREV, BACK, BUY = "Next >", "< Prev", "Back to Search", "Buy Now"
+_OWN = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
+"""What the buttons of an item's page read, besides its options."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,11 @@ class Place:
     chosen: Mapping[str, str] = field(default_factory=dict)
 
 
+@lru_cache(maxsize=20_000)
 def line(text: str) -> str:
     """A product's text as pages show it."""
-    return " ".join(text.split()).translate({ord("["): "(", ord("]"): ")"})
+    shown = " ".join(text.split()).replace("[", "(").replace("]", ")")
+    return shown if shown.isprintable() else "".join(filter(str.isprintable, shown))
 
 
 class Pages:
@@ -53,11 +58,15 @@ class Pages:
         return [BACK, PREV] if place.page in SUB_PAGES.values() else []
 
     def options(self, place: Place) -> dict[str, list[str]]:
-        """The options of the product at hand as its page shows them; nothing elsewhere."""
+        """The options of the product at hand as its page shows them; nothing elsewhere.
+
+        A value that reads like a button of the shop is left out: clicking it would be clicking that.
+        """
         if place.page != ITEM:
             return {}
         options = self._product(place).options
-        return {line(name): [line(value) for value in values] for name, values in options.items()}
+        shown = {line(name): [line(value) for value in values] for name, values in options.items()}
+        return {name: [value for value in values if value.lower() not in _OWN] for name, values in shown.items()}
 
     def text(self, place: Place) -> str:
         """The page."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 NO_BOUND = 1_000_000.0
 """The upper price of a wish that names none."""
@@ -38,8 +39,15 @@ class Product:
 
     def price_range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
         """The least and the most that it may cost as far as was chosen by now."""
-        if self.shown:
-            return self.shown
+        if self.shown or not chosen:
+            return self.shown or self._whole_range
+        return self._range(chosen)
+
+    @cached_property
+    def _whole_range(self) -> tuple[float, float]:
+        return self._range({})
+
+    def _range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
         extras = [[added[chosen[name]]] if name in chosen else added.values() for name, added in self.options.items()]
         return round(self.price + sum(map(min, extras)), 2), round(self.price + sum(map(max, extras)), 2)
 

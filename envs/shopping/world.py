@@ -32,14 +32,14 @@ class Shopping(Environment):
 
     name = "shopping"
     about = (
-        "A shop on the web: the task says what to buy, and the agent searches, looks at products and buys one. What "
-        "can be clicked on a page stands in square brackets; every action returns the page that it leads to. A search "
-        "gives up to 50 products, page by page; a product's own page has its options and leads to its description, "
-        "features, reviews and attributes. Options are chosen by clicking their values, before buying; what is not "
-        "chosen comes as it is listed first. A price range means that the price depends on the options. An action that "
-        "cannot be done changes nothing, and its observation begins with 'Nothing happens: '. Buying ends the "
-        "episode: one product is bought, and it should be of the kind, have the attributes and the options, and "
-        "keep to the price that the task names. The search goes by words alone, so that prices are of no use in it."
+        "A shop on the web: the agent searches by words, looks at products, and buys the one that the task "
+        "describes: of that kind, with those attributes and options, below that price. Every action returns the "
+        "page that it leads to; what can be clicked stands in square brackets, and the search box is on the "
+        "search page only. A search gives up to 50 products, page by page; a product's own page has its options, "
+        "which are chosen by clicking their values, and leads to its description, features, reviews and "
+        "attributes. A price range means that the price depends on the options; what is not chosen comes as it is "
+        "listed first. An action that cannot be done changes nothing, and its observation begins with 'Nothing "
+        "happens: '; buying ends the episode."
     )
     types = selecting.TYPES
     splits = tuple(selecting.SPLITS)

@@ -13,7 +13,7 @@ from planbook.bench import Row
 from planner import Episode, MemoryJournal, Terms, method, play
 from sandbox import Sandbox
 
-WORLDS = ("textcraft", "minecraft", "tabletop")
+WORLDS = ("textcraft", "minecraft", "tabletop", "shopping")
 TASKS, REPEATS, SNAPSHOTS = 12, 20, 200
 STEPS_GOAL, SNAPSHOT_GOAL = 10_000.0, 1_000.0
 """At least so many actions a second; at most so many microseconds for a snapshot and coming back to it."""

@@ -1,0 +1,145 @@
+"""The reward, held against one written a second time from WebShop's definition, on products of all shapes."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from thefuzz import fuzz
+
+from envs.shopping.reward import COLORS, NOT_NOUNS, Reward, kind_factor, options_hit, reward, title_score
+from envs.shopping.wares import NO_BOUND, Product, Wish
+
+NOUNS = ("lamp", "shade", "table", "chair", "mug", "rug", "bolt", "clock", "tray", "stand", "cover", "frame")
+PHRASES = (
+    "cruelty free",
+    "sugar free",
+    "free of sugar",
+    "long lasting",
+    "high speed",
+    "low sodium",
+    "usb port",
+    "soft",
+)
+VALUES = ("navy blue", "blue", "dark chocolate", "4 ounce", "4 ounce (pack of 2)", "small", "x-small", "steel", "queen")
+PATHS = ("Home › Lamps › Table Lamps", "Home › Lamps", "Food › Snacks › Bars", "Home › Rugs › Wool", "")
+
+titles = some.lists(some.sampled_from(NOUNS), min_size=1, max_size=12).map(" ".join)
+phrases = some.lists(some.sampled_from(PHRASES), max_size=4, unique=True).map(tuple)
+
+
+def product(title: str = "lamp", attributes: tuple[str, ...] = (), **more: object) -> Product:
+    told: dict[str, object] = {
+        "id": "B000000001",
+        "title": title,
+        "category": "garden",
+        "query": "lamp",
+        "path": "Home › Lamps",
+        "description": "",
+        "bullets": (),
+        "attributes": attributes,
+        "options": {"color": dict.fromkeys(VALUES, 0.0), "size": dict.fromkeys(VALUES, 0.0)},
+        "price": 10.0,
+        **more,
+    }
+    return Product(**told)  # type: ignore[arg-type]
+
+
+products = some.builds(
+    product,
+    title=titles,
+    attributes=phrases,
+    query=some.sampled_from(("lamp", "rug", "bar")),
+    path=some.sampled_from(PATHS),
+    description=some.sampled_from(("", "A LOW SODIUM thing", "with usb port")),
+    bullets=some.sampled_from(((), ("Soft", "and High", "Speed inside"))),
+    price=some.sampled_from((5.0, 20.0, 80.0)),
+)
+wishes = some.builds(
+    Wish,
+    sentence=some.just("any"),
+    product=some.just("B000000001"),
+    attributes=phrases.filter(bool),
+    values=some.lists(some.sampled_from(VALUES), max_size=3).map(tuple),
+    price_upper=some.sampled_from((10.0, 20.0, NO_BOUND)),
+)
+choices = some.dictionaries(some.sampled_from(("color", "size")), some.sampled_from(VALUES))
+
+
+def by_definition(bought: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product) -> float:
+    """The formula, step by step; titles here consist of nouns alone."""
+    nouns, own = wanted.title.split(), set(bought.title.split())
+    shared = len(set(nouns) & own) / len(nouns)
+    steps = {step.strip() for step in bought.path.split("›")} & {step.strip() for step in wanted.path.split("›")}
+    factor = 1.0 if bought.query == wanted.query or len(steps) > 1 or shared > 0.2 else 0.5
+    factor = 0.0 if shared == 0 else 0.1 if shared < 0.1 else factor
+    hits = 0
+    for attribute in wish.attributes:
+        listed = [each for each in bought.attributes if fuzz.token_set_ratio(each, attribute) > 85]
+        text = "\n".join([bought.title, " ".join(bought.bullets), bought.description]).lower()
+        hits += 1 if listed or attribute in text else 0
+    for value in wish.values:
+        asked = ([color for color in COLORS if color in value] or [value])[0]
+        had = [([color for color in COLORS if color in each] or [each])[0] for each in chosen.values()]
+        hits += 1 if [each for each in had if fuzz.token_set_ratio(each, asked) > 85] else 0
+    hits += 1 if bought.price <= wish.price_upper else 0
+    return factor * hits / (len(wish.attributes) + len(wish.values) + 1)
+
+
+@given(products, choices, wishes, products)
+def test_it_is_what_the_definition_says(
+    bought: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product
+) -> None:
+    earned = reward(bought, chosen, wish, wanted).total
+    assert earned == pytest.approx(by_definition(bought, chosen, wish, wanted), abs=0)
+    assert 0.0 <= earned <= 1.0
+
+
+def test_the_wanted_product_with_its_options_earns_everything() -> None:
+    wish = Wish("any", "B000000001", ("cruelty free",), ("navy blue", "small"), 10.0)
+    lamp = product(attributes=("cruelty free",))
+    assert reward(lamp, {"color": "navy blue", "size": "small"}, wish, lamp) == Reward(1.0, 1.0, 1, 2, True)
+    assert reward(lamp, {"color": "navy blue"}, wish, lamp).total == 3 / 4
+    assert reward(lamp, {}, wish, product("chair rug")).total == 0.0
+
+
+def test_an_option_that_costs_more_may_break_the_price() -> None:
+    lamp = product(attributes=("soft",), options={"size": {"small": 0.0, "large": 0.01}})
+    wish = Wish("any", lamp.id, ("soft",), (), 10.0)
+    assert reward(lamp, {"size": "small"}, wish, lamp).price
+    assert not reward(lamp, {"size": "large"}, wish, lamp).price
+    assert reward(lamp, {}, wish, lamp).price, "what is not chosen comes as it is listed first"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "wanted", "hits"),
+    [
+        (["navy blue"], ["light blue"], 1),
+        (["navy"], ["light blue"], 0),
+        (["dark blue"], ["blue"], 1),
+        (["blue"], ["blue", "sky blue"], 2),
+        (["4 ounce (pack of 2)"], ["4 ounce"], 1),
+        (["x-small"], ["small"], 1),
+        ([], ["small"], 0),
+        (["small"], [], 0),
+        (["", "large"], ["large"], 1),
+    ],
+)
+def test_options_hit_as_they_do_in_webshop(chosen: list[str], wanted: list[str], hits: int) -> None:
+    assert options_hit(chosen, wanted) == hits
+
+
+def test_the_kind_factor_has_four_steps() -> None:
+    wanted = product(" ".join(NOUNS))
+    assert kind_factor(product("lamp shade table"), wanted) == 1.0
+    assert kind_factor(product("lamp shade", query="rug", path="Garden › Rugs"), wanted) == 0.5
+    assert kind_factor(product("lamp shade", query="rug", path="Home › Lamps › Old"), wanted) == 1.0
+    assert kind_factor(product("lamp"), wanted) == 0.1, "below a tenth, though the query is the same"
+    assert kind_factor(product("book"), wanted) == 0.0
+
+
+def test_words_that_are_no_nouns_do_not_count() -> None:
+    assert title_score("The Best Mug for You", "Best Lamp for You") == 0.0
+    assert title_score("Mug, 12-Pack", "MUG (12) pack") == 1.0
+    assert title_score("Mug", "12 of the best") == 0.2, "no noun to compare"
+    assert NOT_NOUNS.isdisjoint(NOUNS)
