@@ -22,17 +22,23 @@ def milestones(
 ) -> dict[str, dict[str, tuple[int, int]]]:
     """By a task type whose tasks all ask for the same: each thing reached, with [episodes, of how many].
 
-    Things that were reached by most come first: those that all others build on. Of a world whose milestones are
-    ``known`` beforehand those that nobody reached come last.
+    Things that were reached by most come first: those that all others build on. Where all milestones of the world are
+    ``known`` beforehand those that nobody reached come last, but for a type that asks for one of them alone.
     """
     found = {}
     for kind in sorted({entry.task.type for entry, _ in episodes}):
         alike = [(entry, ending) for entry, ending in episodes if entry.task.type == kind]
-        if known or len({entry.task.goal for entry, _ in alike}) == 1:
-            counts = Counter(dict.fromkeys(known, 0))
+        all_of_them = is_open(kind, known)
+        if all_of_them or len({entry.task.goal for entry, _ in alike}) == 1:
+            counts = Counter(dict.fromkeys(known if all_of_them else (), 0))
             counts.update(thing for _, ending in alike for thing in ending.milestones)
             found[kind] = {thing: (count, len(alike)) for thing, count in counts.most_common()}
     return {kind: reached for kind, reached in found.items() if reached}
+
+
+def is_open(kind: str, known: Sequence[str]) -> bool:
+    """Whether the tasks of a type ask for as much of what is known as can be reached."""
+    return bool(known) and kind not in known
 
 
 def known_milestones(config: Config) -> tuple[str, ...]:
@@ -43,23 +49,23 @@ def known_milestones(config: Config) -> tuple[str, ...]:
         return ()
 
 
-def unlocked(reached: Reached) -> float:
-    """The unlock score over all task types together."""
-    counts: Counter[str] = Counter()
-    episodes: Counter[str] = Counter()
-    for things in reached.values():
-        counts.update({thing: count for thing, (count, _) in things.items()})
-        episodes.update({thing: of for thing, (_, of) in things.items()})
-    return unlock_score(counts[thing] / of for thing, of in episodes.items())
+def unlocked(reached: Reached, known: Sequence[str]) -> float | None:
+    """The unlock score over all episodes that were after everything; None for a run without them."""
+    after_all = [things for kind, things in reached.items() if is_open(kind, known)]
+    episodes = sum(next(of for _, of in things.values()) for things in after_all)
+    if not episodes:
+        return None
+    return round(unlock_score(sum(things[name][0] for things in after_all) / episodes for name in known), 2)
 
 
 def milestone_parts(reached: Reached, score: float | None) -> Iterator[Table | str]:
     """A line for each task type; where all that can be reached is known, a table and the score of that."""
-    if score is None:
-        yield from milestone_lines(reached)
-        return
-    yield from (_table(kind, things) for kind, things in reached.items())
-    yield f"Unlock score, over all of them: {score:.2f} %."
+    names = {name for things in reached.values() for name in things}
+    tables = {kind: things for kind, things in reached.items() if score is not None and kind not in names}
+    yield from milestone_lines({kind: things for kind, things in reached.items() if kind not in tables})
+    yield from (_table(kind, things) for kind, things in tables.items())
+    if score is not None:
+        yield f"Unlock score, over all of them: {score:.2f} %."
 
 
 def milestone_lines(reached: Reached) -> Iterable[str]:

@@ -91,7 +91,7 @@ def search_lines(figures: Search) -> Iterable[str]:
     )
     if figures.branches:
         fates = ", ".join(f"{fate} {count}" for fate, count in figures.branches.items())
-        saved = f"remedies tried {figures.remedies_tried}, of which {figures.remedies_kept} were kept"
+        saved = f"of the ideas after a first one {figures.remedies_tried} were tried and {figures.remedies_kept} kept"
         yield f"Branches: {fates}; {saved}."
     if figures.lasting:
         yield (

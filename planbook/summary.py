@@ -120,7 +120,7 @@ def summarise(
         search=search(deeds, ended),
         graph=passes(deeds, ended),
         milestones=reached,
-        unlock_score=round(unlocked(reached), 2) if known and reached else None,
+        unlock_score=unlocked(reached, known),
         measures=measures(ended),
         seconds=round(seconds, 3),
         run=run,

@@ -32,7 +32,7 @@ class BesideTable(BaseModel):
     """A table, and our figures for its columns; of what the run did not play there are none.
 
     ``spread`` has the standard deviations of those that are means. ``partly`` says that the tasks are not all that the
-    column ``all`` is over; ``otherwise`` has those of our planner's options that rows of the same method have otherwise.
+    column ``all`` is over; ``otherwise`` has the options of our planner that rows of the same method have otherwise.
     """
 
     model_config = ConfigDict(frozen=True)

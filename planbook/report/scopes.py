@@ -8,7 +8,7 @@ from typing import Any
 
 from envs import Task
 from planbook.deeds import Goal, Subtask
-from planbook.report.evaluated import Graphs, Passed, as_text
+from planbook.report.evaluated import Graphs, Passed, as_text, shorten
 from planbook.report.items import Asked, Began, Ended, Noted, Ran, Rewound, Said, Took, Tried
 from planbook.report.learnt import step_text
 from planbook.report.places import Item, Place
@@ -26,6 +26,7 @@ def told(root: str, events: Iterable[Event], anchor: str) -> Place:
     for event in events:
         TELL.get(event.kind, _Teller.note)(teller, event)
     link(list(teller.searched.values()), teller.flow)
+    shorten(list(teller.passes.values()))
     return teller.root
 
 
@@ -38,7 +39,7 @@ class _Teller:
         self._before: dict[str, dict[tuple[str, str], str]] = {}
         self._asked = 0
         self._graphs = Graphs(anchor)
-        self._passes: dict[tuple[str, int], Passed] = {}
+        self.passes: dict[tuple[str, int], Passed] = {}
         self.searched: dict[tuple[str, int], Searched] = {}
         self.flow: list[Asked | Ran] = []
         """Prompts and cells in the order in which they came, whatever their scopes."""
@@ -113,10 +114,10 @@ class _Teller:
         items, key = self._at(event.scope), (event.scope, node.number)
         asked = _taken(items, f"{event.scope}/{node.node}/")
         evaluated = self._graphs.evaluated(_play(event.scope), node, asked)
-        if key not in self._passes:
-            self._passes[key] = Passed(node.number)
-            items.append(self._passes[key])
-        self._passes[key].nodes.append(evaluated)
+        if key not in self.passes:
+            self.passes[key] = Passed(node.number)
+            items.append(self.passes[key])
+        self.passes[key].nodes.append(evaluated)
 
     def learnt(self, event: Event) -> None:
         """What a step of learning changed; all that was known then stands in the store."""

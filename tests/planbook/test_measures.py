@@ -120,6 +120,18 @@ def test_several_types_make_one_score() -> None:
     assert summed({}, "xy", NAMES).unlock_score == 0
 
 
+def test_a_task_that_asks_for_one_milestone_alone_is_no_part_of_the_score() -> None:
+    endings = {0: ended(milestones=("a", "b")), 1: ended(milestones=("a",)), 2: ended(milestones=("c", "a"))}
+    summary = summed(endings, "xxb", NAMES)
+    assert summary.unlock_score == round(unlock_score([1.0, 0.5, 0.0]), 2)
+    assert summary.milestones["b"] == {"c": (1, 1), "a": (1, 1)}
+    text = printed(milestone_parts(summary.milestones, summary.unlock_score))
+    assert text.startswith("Reached in b: c 1/1, a 1/1.")
+    assert "Reached in x, % of 2 episodes" in text
+    alone = summed({0: ended(milestones=("a",))}, "b", NAMES)
+    assert (alone.unlock_score, alone.milestones) == (None, {"b": {"a": (1, 1)}})
+
+
 def test_a_world_that_is_gone_has_no_known_milestones(tmp_path: Path) -> None:
     assert known_milestones(Config(planner="react", env=f"{tmp_path / 'gone.py'}:Game", actions=1)) == ()
 

@@ -107,6 +107,12 @@ def test_every_branch_is_on_the_page_with_its_code_and_fate(page: Page) -> None:
     assert sum(each.strip() == FETCH_ALL for each in page.all("pre", class_="code")) == 2
     assert any("Run on the page as it was by then" in each and "agent.open('box_3')" in each for each in limbs)
     assert "value 0.25, visits 3" in limbs[0]
+    assert [each for each in page.all("small", class_="flag") if each.startswith(("remedy", "sample"))] == [
+        "sample 1",
+        "remedy 1",
+        "remedy 1",
+        "remedy 1",
+    ]
     (spare, other) = page.all("p", class_="spare")
     assert "remedy 2 agent.open('</script>" in spare
     assert other == "Never needed: remedy 1 agent.open('box_1')"
@@ -140,5 +146,5 @@ def test_nothing_that_was_said_runs_or_hides(page: Page) -> None:
 def test_the_figures_stand_above_the_episodes(page: Page) -> None:
     (section,) = page.all("section", class_="search")
     assert "Plans were revised 1.00 times a task." in section
-    assert "Of 2 remedies that were tried, 0 were kept." not in section
+    assert "Of the ideas after a first one, remedies or samples, 3 were tried and 0 kept." in section
     assert "3 actions changed what no rewind brings back; 1 of them was gone back behind all the same." in section

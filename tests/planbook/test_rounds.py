@@ -120,7 +120,7 @@ def test_branches_are_counted_by_fate_and_remedies_by_what_they_saved(tmp_path: 
     assert (found.remedies_tried, found.remedies_kept) == (2, 1)
     (rounds, branches) = search_lines(found)
     assert rounds.endswith("Solved within so many rounds: 1 100.0%.")
-    assert branches.endswith("remedies tried 2, of which 1 were kept.")
+    assert branches.endswith("of the ideas after a first one 2 were tried and 1 kept.")
 
 
 def test_what_a_rewind_does_not_bring_back_is_counted_once(tmp_path: Path) -> None:
