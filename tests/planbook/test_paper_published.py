@@ -14,6 +14,7 @@ from planbook.chosen import chosen_options
 from planbook.config import Config
 from planbook.deeds import deeds_in
 from planbook.papers import Beside, beside, publications, sheets
+from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, Publication, Published, publication_of
 from planbook.run import Run
 from planbook.runner import recorded_endings
@@ -181,7 +182,7 @@ def test_the_data_speaks_in_our_words() -> None:
             assert each.unit.startswith(("%", "score"))
             if each.by == "type" and each.env in known_worlds():
                 world = load_world(each.env)
-                assert set(each.columns) <= {*world.types, ALL}
+                assert set(each.columns) <= {*world.types, ALL, *COLUMNS}
                 assert each.split in world.splits
 
 
