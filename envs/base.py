@@ -88,8 +88,13 @@ class Environment(ABC):
     """How many actions a replay allows unless the run says otherwise."""
     pauses: ClassVar[bool] = False
     """Whether plans do well to stop in between and look (a page that shows its results only after an action)."""
-    hands_on: ClassVar[Literal["last action", "state"]] = "last action"
-    """What the executor of a sub-task is told of those done before it (ADaPT, appendix A)."""
+    hands_on: ClassVar[Literal["last action", "state", "note"]] = "last action"
+    """What the executor of a sub-task is told of those done before it (ADaPT, appendix A).
+
+    With "note" that is the state, and what the last of them said at its end; their planner is told which failed.
+    """
+    naive: ClassVar[str] = ""
+    """Plan code that plays any task without thinking, where that earns something: what a score is held against."""
     answering: ClassVar[str] = ""
     """The action that ends an episode with an answer (``stop``); empty where nothing has to be answered."""
     restores: ClassVar[str] = ""

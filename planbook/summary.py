@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import mean, stdev
+from statistics import fmean, mean, stdev
 
 from pydantic import BaseModel, Field
 
@@ -27,6 +27,8 @@ class Summary(BaseModel):
     tasks: int
     solved: int
     by_type: dict[str, tuple[int, int]]
+    mean_score: float = 0.0
+    """The world's score, from 0 to 1, over all tasks; of one that was not played it is 0."""
     failures: dict[str, int]
     left_out: int = 0
     """Building tasks that were left out, since their type had been solved often enough."""
@@ -100,6 +102,7 @@ def summarise(
         tasks=len(ended),
         solved=_solved(ending for _, ending in ended),
         by_type={kind: (_solved(endings), len(endings)) for kind, endings in of_type.items()},
+        mean_score=round(fmean([ending.verdict.score for _, ending in ended] or [0.0]), 4),
         failures=dict(Counter(ending.cause for _, ending in ended if not ending.outcome.solved).most_common()),
         mean_actions=_mean_actions(ending for _, ending in ended),
         mean_actions_by_type={kind: _mean_actions(endings) for kind, endings in of_type.items()},

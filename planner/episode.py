@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -280,8 +281,8 @@ class Episode:
 
     def _ran(self, begun: int) -> words.Ran:
         """What a cell did that began after so many steps."""
-        standing = [step.observation for step in self.steps[:begun] if not step.undone]
-        before = standing[-1] if standing else self.observation
+        earlier = islice(reversed(self.steps), len(self.steps) - begun, None)
+        before = next((step.observation for step in earlier if not step.undone), self.observation)
         return words.Ran(self.world, self.steps[begun:], before)
 
     def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:

@@ -38,7 +38,7 @@ def save(game: "Game") -> Saved:
         land.materials.copy(),
         land.latest,
         tuple((land.number(each), type(each), _own(vars(each))) for each in land.objects),
-        tuple((key, tuple(map(land.number, there))) for key, there in land.chunks.items()),
+        tuple((key, tuple(sorted(map(land.number, there)))) for key, there in land.chunks.items()),
         land.random.get_state(legacy=False),
     )
 

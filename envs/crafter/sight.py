@@ -1,6 +1,8 @@
 """What the player sees: a window of the map with the player in the middle, and what can be read off it."""
 
 from collections import Counter
+from collections.abc import Collection, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,6 +15,11 @@ STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
 """Each direction as steps east and steps south."""
 YOU, EDGE = "you", "edge"
 """Where the player is, and what lies beyond the world."""
+NEAREST_FIRST = sorted(
+    ((dx, dy) for dy in range(-SOUTH, SOUTH + 1) for dx in range(-EAST, EAST + 1) if dx or dy),
+    key=lambda place: abs(place[0]) + abs(place[1]),
+)
+"""Every square of the window but the player's own, by steps east and south."""
 Rows = tuple[tuple[str, ...], ...]
 """The window, rows from north to south, each from west to east."""
 
@@ -82,13 +89,15 @@ def beside(rows: Rows, direction: str) -> str:
     return rows[SOUTH + dy][EAST + dx]
 
 
-def all_found(rows: Rows) -> list[Found]:
-    """Everything in the window, the nearest first; of equal ones the more northern, then the more western."""
-    found = [Found(kind, x - EAST, y - SOUTH) for y, row in enumerate(rows) for x, kind in enumerate(row)]
-    return sorted((each for each in found if each.kind != YOU), key=lambda each: each.steps)
+def found_in(rows: Rows, kinds: Collection[str]) -> Iterator[Found]:
+    """Everything of these kinds in the window, the nearest first; of equal ones the more northern, the more western."""
+    for dx, dy in NEAREST_FIRST:
+        if (kind := rows[SOUTH + dy][EAST + dx]) in kinds:
+            yield Found(kind, dx, dy)
 
 
 def further(rows: Rows, direction: str) -> Counter[str]:
     """How many of each kind there are in the part of the window that lies in a direction."""
-    dx, dy = STEPS[direction]
-    return Counter(each.kind for each in all_found(rows) if each.dx * dx > 0 or each.dy * dy > 0)
+    parts = {"north": rows[:SOUTH], "south": rows[SOUTH + 1 :]}
+    columns = slice(EAST) if direction == "west" else slice(EAST + 1, WIDE)
+    return Counter(chain.from_iterable(parts.get(direction) or [row[columns] for row in rows]))

@@ -1,10 +1,10 @@
 """How a moment of the game is told, and what changed between two of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from envs.crafter.package import VITALS, rules
-from envs.crafter.sight import EDGE, HIGH, STEPS, WIDE, YOU, Rows, all_found, beside, further, look
+from envs.crafter.sight import EDGE, HIGH, STEPS, WIDE, YOU, Rows, beside, found_in, further, look
 
 if TYPE_CHECKING:
     from envs.crafter.game import Game
@@ -80,15 +80,14 @@ def changes(before: Moment, now: Moment) -> str:
     return "; ".join(told)
 
 
-def _nearest(rows: Rows) -> Iterable[str]:
+def _nearest(rows: Rows) -> Sequence[str]:
     """The closest of each kind, a line a kind; open ground is no kind of thing."""
     listed: dict[str, list[str]] = {}
-    for each in all_found(rows):
-        steps = "1 step" if each.steps == 1 else f"{each.steps} steps"
-        if each.kind in _kinds(rows) and len(listed.setdefault(each.kind, [])) < SHOWN:
-            listed[each.kind].append(f"{steps} {each.direction} ({each.short})")
+    for each in found_in(rows, _kinds(rows)):
+        if len(places := listed.setdefault(each.kind, [])) < SHOWN:
+            places.append(f"{each.steps} step{'s' * (each.steps > 1)} {each.direction} ({each.short})")
     return [f"- {kind}: {'; '.join(places)}" for kind, places in listed.items()]
 
 
 def _kinds(rows: Rows) -> set[str]:
-    return {kind for row in rows for kind in row} - {YOU, EDGE, *rules().walkable}
+    return set().union(*rows) - {YOU, EDGE, *rules().walkable}

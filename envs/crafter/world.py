@@ -8,13 +8,15 @@ from pydantic import BaseModel, JsonValue
 from envs.base import Environment, action, query
 from envs.crafter import package, tasks, wording
 from envs.crafter.deeds import Deed, Direction, Placeable, Tool, all_deeds, faced_kind, is_luckless, outcome, refusal
-from envs.crafter.sight import STEPS, all_found, beside
+from envs.crafter.sight import STEPS, beside, found_in
 from envs.crafter.tasks import CrafterOptions
 from envs.errors import EpisodeEnded
 from envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 if TYPE_CHECKING:
     from envs.crafter.game import Game
+
+ENDED, TIME_IS_UP = " Everything wanted is unlocked.", " The game's time is up."
 
 
 class Crafter(Environment):
@@ -153,12 +155,12 @@ class Crafter(Environment):
 
     # The actions.
 
-    @action("agent.move('north') -> 'You move north. Step 12: food 9 -> 8; now in view: tree. ...'")
+    @action("agent.move('north') -> 'You move north. Step 12: now in view: tree. ...'")
     def move(self, direction: Direction) -> Observation:
         """Turn to a direction and take one step, if the way is free: grass, sand and path are. Lava kills."""
         return self._take(Deed("move", direction))
 
-    @action("agent.do() -> 'You collect wood. Step 13: unlocked collect_wood; wood 0 -> 1. ...'")
+    @action("agent.do() -> 'You collect wood. Step 13: unlocked collect_wood; ...'")
     def do(self) -> Observation:
         """Do to the faced square what can be done there: collect a material, drink, hit a creature, eat."""
         return self._take(Deed("do"))
@@ -186,7 +188,7 @@ class Crafter(Environment):
     @query("agent.nearby('tree') -> [{'direction': 'north-west', 'steps': 3, 'dx': -1, 'dy': -2}]")
     def nearby(self, kind: str) -> list[JsonValue]:
         """Everything of a kind in view, the nearest first; dx counts steps east, dy steps south."""
-        found = [each for each in all_found(self.moment.view) if each.kind == kind]
+        found = found_in(self.moment.view, [kind])
         return [{"direction": each.direction, "steps": each.steps, "dx": each.dx, "dy": each.dy} for each in found]
 
     @query("agent.around() -> {'north': 'grass', 'south': 'tree', 'east': 'grass', 'west': 'water'}")
@@ -206,17 +208,12 @@ class Crafter(Environment):
         told = f"Nothing happens: {reason}" if reason else outcome(game, deed, faced, counts)
         now = self._moment = wording.moment_of(game)
         changed = wording.changes(before, now)
-        text = f"{told}. Step {now.step}{f': {changed}' if changed else ''}.{self._ending()}"
+        text = f"{told}. Step {now.step}{f': {changed}' if changed else ''}."
+        solved = self.verdict().solved
+        ending = " You died." * game.dead or ENDED * solved or TIME_IS_UP * game.over
         return Observation(
-            f"{text}\n{wording.description(now)}",
+            f"{text}{ending}\n{wording.description(now)}",
             accepted=not reason,
-            terminated=game.dead or self.verdict().solved,
-            truncated=game.over and not game.dead and not self.verdict().solved,
+            terminated=game.dead or solved,
+            truncated=game.over and not (game.dead or solved),
         )
-
-    def _ending(self) -> str:
-        if self.game.dead:
-            return " You died."
-        if self.verdict().solved:
-            return " Everything wanted is unlocked."
-        return " The game's time is up." if self.game.over else ""

@@ -45,7 +45,11 @@ class Shopping(Environment):
     splits = tuple(selecting.SPLITS)
     action_limit = 250
     """Enough to look at each of a search's results, options and attributes."""
-    hands_on = "state"
+    hands_on = "note"
+    naive = """agent.search(task.goal)
+agent.click(agent.results()[0]["id"])
+agent.click("Buy Now")
+"""
     attributes: ClassVar[Mapping[str, str]] = {
         "page": "the page at hand: 'search', 'results', 'item', 'description', 'features', 'reviews', 'attributes' or "
         "'done'",

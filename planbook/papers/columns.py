@@ -17,13 +17,8 @@ class Column(NamedTuple):
     digits: int = 1
 
 
-def _of_reward(name: str, times: float = 1.0) -> Callable[[Summary], float | None]:
-    def figure(summary: Summary) -> float | None:
-        reward = overall(summary.measures, REWARD)
-        found: float | None = getattr(reward, name, None)
-        return None if found is None else times * found
-
-    return figure
+def _of_reward(name: str) -> Callable[[Summary], float | None]:
+    return lambda summary: getattr(overall(summary.measures, REWARD), name, None)
 
 
 def _of_search(name: str) -> Callable[[Summary], float | None]:
@@ -31,7 +26,7 @@ def _of_search(name: str) -> Callable[[Summary], float | None]:
 
 
 COLUMNS: Mapping[str, Column] = {
-    "score": Column(_of_reward("mean", 100.0)),
+    "score": Column(lambda summary: 100 * summary.mean_score),
     "reward": Column(_of_reward("mean"), _of_reward("sd")),
     "unlock score": Column(lambda summary: summary.unlock_score, digits=2),
     "cost": Column(lambda summary: summary.money, digits=2),
@@ -39,7 +34,7 @@ COLUMNS: Mapping[str, Column] = {
     "actions, last round": Column(_of_search("mean_actions_last"), digits=2),
     "plan revisions": Column(_of_search("mean_revisions"), digits=2),
 }
-"""By the name of the column. WebShop's score is a hundred times the mean reward; a cost is the run's, in US dollars."""
+"""By the name of the column. A score is from 0 to 100, over all tasks; a cost is the run's, in US dollars."""
 
 
 def measured(names: tuple[str, ...], summary: Summary) -> dict[str, float]:

@@ -71,10 +71,12 @@ class Setting(Told):
     options: dict[str, JsonValue]
     world: str = ""
     """Where theirs is not what ours is,"""
-    here: str = "in text"
+    our_world: str = "in text"
     """which is this,"""
     same_with: str = ""
-    """unless an option of the world names the very things that they had."""
+    """unless an option of our world is given, which names what it is then."""
+    world_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
+    """The values that theirs had of our world's options, where these are not our usual ones."""
     prompts: str
 
 

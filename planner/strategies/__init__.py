@@ -20,7 +20,7 @@ from planner.strategies.advocate.stack import DevilsAdvocateOptions, devils_advo
 from planner.strategies.agentkit import AgentKitOptions, agentkit, roles_of
 from planner.strategies.automanual import PLANNER, AutoManualOptions, automanual
 from planner.strategies.base import Method, Options, Strategy
-from planner.strategies.code import GivenCode, code_of, given_code, procedures
+from planner.strategies.code import GivenCode, code_of, given_code, naive, procedures
 from planner.strategies.controller import CONTROLLER
 from planner.strategies.deps import (
     ASSERTIONS,
@@ -139,6 +139,7 @@ METHODS: Mapping[str, Method] = {
         _ADVISED,
         sometimes=_WHERE_SUMMARISED,
     ),
+    "naive": Method(naive, Options, "the world's own plan for any task, without thinking; no model"),
     "plan-act": Method(
         plan_act,
         PlanActOptions,

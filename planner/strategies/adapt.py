@@ -45,15 +45,18 @@ class Controller:
     def __init__(self, episode: Episode, options: PlannedOptions, deepest: int, *, detailed: bool = False) -> None:
         self._episode, self._options, self._deepest, self._detailed = episode, options, deepest, detailed
         self._replies = options.replies(episode.world.name)
-        self._last_action = ""
+        self._carried = ""
+        """What the last executor that succeeded leaves to the next: its last action, or what it said at its end."""
+        self._failed: list[str] = []
 
     def achieve(self, subtask: str, depth: int) -> bool:
         """Whether the sub-task was achieved, as far as the executor can tell. A failure hands nothing on."""
-        before = self._last_action
+        before = self._carried
         claim = self._execute(subtask, depth)
         done = bool(claim.done) or (depth < self._deepest and self.decompose(subtask, depth, claim.note))
         if not done:
-            self._last_action = before
+            self._carried = before
+            self._failed.append(subtask)
         return done
 
     def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
@@ -90,13 +93,13 @@ class Controller:
 
         def begin() -> bool:
             """Begin steps that belong together."""
-            handed.append(self._last_action)
+            handed.append(self._carried)
             return True
 
         def together(done: bool) -> bool:
             """End them: what failed as a whole hands nothing on, whatever was achieved of it."""
             before = handed.pop()
-            self._last_action = self._last_action if done else before
+            self._carried = self._carried if done else before
             return done
 
         def finish(done: bool) -> None:
@@ -108,12 +111,22 @@ class Controller:
 
     def _execute(self, subtask: str, depth: int) -> Claim:
         episode, begun = self._episode, len(self._episode.steps)
-        given = Subtask(text=subtask, depth=depth, handed=handed_on(episode, self._last_action))
+        given = Subtask(text=subtask, depth=depth, handed=handed_on(episode, self._carried))
         claim = execute(episode, given, self._options, self._replies)
         accepted = [step for step in episode.steps[begun:] if step.observation.accepted]
-        if claim.done and accepted:
-            self._last_action = f"agent.{accepted[-1].action} -> {accepted[-1].observation.text}"
+        if claim.done and episode.world.hands_on == "note":
+            self._carried = claim.note or self._carried
+        elif claim.done and accepted:
+            self._carried = f"agent.{accepted[-1].action} -> {accepted[-1].observation.text}"
         return claim
+
+    def _scene(self, subtask: str) -> str:
+        """What the planner sees, and, in worlds where notes are handed on, what failed before."""
+        scene = self._episode.world.scene()
+        failed = [each for each in dict.fromkeys(self._failed) if each != subtask]
+        if self._episode.world.hands_on != "note" or not failed:
+            return scene
+        return PROMPTS["adapt/failed"].render(scene=scene, failed=failed)
 
     def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
         episode, world = self._episode, type(self._episode.world)
@@ -125,7 +138,7 @@ class Controller:
             demonstrations=shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, ""),
         )
         told: dict[str, Any] = {
-            "scene": episode.world.scene(),
+            "scene": self._scene(subtask),
             "subtask": subtask,
             "informed": self._options.informed_planner,
             "state": episode.world.state(),

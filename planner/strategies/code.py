@@ -33,6 +33,12 @@ def procedures(episode: Episode, options: BaseModel) -> None:
         given_code(episode, code_of(procedure))
 
 
+def naive(episode: Episode, options: BaseModel) -> None:
+    """Run the world's own plan for those who do not think (ADaPT, appendix D); give up where it has none."""
+    if code := type(episode.world).naive:
+        given_code(episode, GivenCode(code=code, source="naive", told_params=True))
+
+
 def code_of(procedure: Procedure) -> GivenCode:
     """A procedure as one plan: its file, and then the call. What a model wrote sees no more than a model may."""
     code = f"{procedure.code.rstrip()}\n\n\nsolve(agent, task)\n"

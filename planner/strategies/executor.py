@@ -72,9 +72,15 @@ class Claim(Record):
     note: str
 
 
-def handed_on(episode: Episode, last_action: str = "") -> str:
-    """What the next executor is told of what was done before it (section 3.3, appendix A)."""
-    return episode.world.state() if episode.world.hands_on == "state" else last_action
+def handed_on(episode: Episode, carried: str = "") -> str:
+    """What the next executor is told of what was done before it (section 3.3, appendix A).
+
+    ``carried`` is the last action, or the last note, of the executors before.
+    """
+    if episode.world.hands_on == "last action":
+        return carried
+    noted = carried if episode.world.hands_on == "note" else ""
+    return f"{episode.world.state()} {noted}".rstrip()
 
 
 def whole_task(episode: Episode, lessons: Sequence[str] = ()) -> Subtask:

@@ -1,8 +1,8 @@
 """The examples in executors' demonstrations, read and played.
 
 An example is a section with a comment ``<!-- task: ID -->``, and ``<!-- before: CODE -->`` if something was done in the
-world before it. Then come the first observation (for whole tasks), ``Where things stand:`` and ``Piece of work:``, and
-the replies, each with what happened.
+world before it, ``<!-- note: TEXT -->`` if whoever did that left a note. Then come the first observation (for whole
+tasks), ``Where things stand:`` and ``Piece of work:``, and the replies, each with what happened.
 """
 
 import re
@@ -16,11 +16,12 @@ from planner import Ending, Episode, MemoryJournal, Terms, play
 from planner.asking import Roles
 from planner.models.scripted import ScriptedModel
 from planner.strategies import Options
-from planner.strategies.executor import EXECUTOR, ExecutorOptions, Subtask, execute
+from planner.strategies.executor import EXECUTOR, ExecutorOptions, Subtask, execute, handed_on
 from sandbox import Sandbox
 
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
 _BEFORE = re.compile(r"<!-- before:\n(.*?)-->\n", re.DOTALL)
+_NOTE = re.compile(r"<!-- note: (.*?) -->\n")
 _GIVEN = re.compile(
     r"(?P<scene>.*?)(?:^Where things stand: (?P<handed>[^\n]*)\n+)?^Piece of work: (?P<work>[^\n]*)\n+(?P<rest>.*)",
     re.DOTALL | re.MULTILINE,
@@ -35,6 +36,7 @@ class Example:
     title: str
     task: str
     before: str
+    note: str
     scene: str
     handed: str
     work: str
@@ -56,8 +58,8 @@ def examples(path: Path) -> Iterator[Example]:
     """The examples of a file, in order."""
     for section in re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         title, _, body = section.partition("\n")
-        task, before = _TASK.search(body), _BEFORE.search(body)
-        given = _GIVEN.fullmatch(_BEFORE.sub("", _TASK.sub("", body)))
+        task, before, note = _TASK.search(body), _BEFORE.search(body), _NOTE.search(body)
+        given = _GIVEN.fullmatch(_NOTE.sub("", _BEFORE.sub("", _TASK.sub("", body))))
         assert task, f"{path}: the example {title!r} names no task"
         assert given, f"{path}: the example {title!r} has no piece of work"
         turns = list(_TURN.finditer(given["rest"]))
@@ -66,6 +68,7 @@ def examples(path: Path) -> Iterator[Example]:
             title=title,
             task=task[1],
             before=before[1] if before else "",
+            note=note[1] if note else "",
             scene=given["scene"].strip(),
             handed=given["handed"] or "",
             work=given["work"],
@@ -83,7 +86,7 @@ def played(sandbox: Sandbox, world_name: str, example: Example) -> Played:
     def strategy(episode: Episode, options: object) -> None:
         if example.before:
             episode.run(example.before, source="before")
-        handed.append(_handed(episode))
+        handed.append(_handed(episode, example.note))
         subtask = Subtask(text=example.work, handed=handed[0])
         execute(episode, subtask, ExecutorOptions(), len(example.replies))
 
@@ -96,9 +99,8 @@ def played(sandbox: Sandbox, world_name: str, example: Example) -> Played:
         return Played(ending, episode.observation.text, handed[0], told)
 
 
-def _handed(episode: Episode) -> str:
+def _handed(episode: Episode, note: str) -> str:
     """What the executor would have been told of the work done before it."""
-    if episode.world.hands_on == "state":
-        return episode.world.state()
-    last = episode.steps[-1] if episode.steps else None
-    return f"agent.{last.action} -> {last.observation.text}" if last else ""
+    if episode.world.hands_on == "note" or not episode.steps:
+        return handed_on(episode, note)
+    return handed_on(episode, f"agent.{episode.steps[-1].action} -> {episode.steps[-1].observation.text}")

@@ -140,7 +140,8 @@ def test_what_is_quoted_says_how_the_work_ended(path: Path) -> None:
     if name_of(path) in WHOLE:
         assert set(ends) == {"The world's episode is over."}
     else:
-        assert set(ends) == {"finish(True) ...", "finish(False) ..."}, "one fails, and says so"
+        said = {"finish(True) ...", "finish(False) ..."}
+        assert said <= set(ends) <= said | {"The world's episode is over."}, "one fails, and says so"
 
 
 @executors
@@ -210,7 +211,7 @@ def test_textcraft_plans_craft_once_and_keep_the_counts_of_the_command() -> None
         assert re.findall(r"\d+", given) == re.findall(r"\d+", needs)
 
 
-@pytest.mark.parametrize("world_name", ["minecraft", "textcraft"])
+@pytest.mark.parametrize("world_name", ["minecraft", "shopping", "textcraft"])
 def test_what_is_shown_of_a_world_without_scenes_is_no_task_of_its_tests(world_name: str) -> None:
     world = load_world(world_name)
     splits = set(world.splits) - {"example"}

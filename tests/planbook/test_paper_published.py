@@ -234,6 +234,34 @@ def test_the_dev_set_is_held_against_the_figures_of_the_dev_set(tmp_path: Path) 
     assert row(printed(compared), "ADaPT, table 5:", "ours: react")[1] == "50.0"
 
 
+def test_shopping_stands_beside_score_and_success(tmp_path: Path) -> None:
+    setting: dict[str, Any] = {"env": "shopping", "selection": Selection(split="test")}
+    config = TESTING.model_copy(update={**setting, "env_options": {"results_per_page": 3}})
+    counts = {"beauty": 50, "garden": 50}
+    compared = held(*played(tmp_path / "run", config, counts, unsolved=25, model="gpt-3.5-turbo"))
+    assert [each.table.table for each in compared.tables] == [3, 9]
+    assert row(printed(compared), "ADaPT, table 9:", "ADaPT")[1:] == ["60.0", "44.0"]
+    assert row(printed(compared), "ADaPT, table 9:", "ours: adapt")[1:] == ["0.0", "50.0"]
+    assert set(differs(compared)) == {"prompts", "world"}
+    assert differs(compared)["world"][0] == "a made catalogue of 1,200 products"
+    ten = config.model_copy(update={"env_options": {}})
+    found = differs(held(*played(tmp_path / "ten", ten, counts, model="gpt-3.5-turbo")))
+    assert found["world option results_per_page"] == ("10", "3")
+    dev = ten.model_copy(update={"selection": Selection(split="dev")})
+    compared = held(*played(tmp_path / "dev", dev, {"beauty": 40}, model="gpt-3.5-turbo"))
+    assert [each.table.table for each in compared.tables] == [6]
+    assert set(differs(compared)) == {"prompts", "world"}, "the paper has it with 3 and with 10"
+
+
+def test_the_naive_buyer_is_held_against_its_row(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = ["run", "--planner", "naive", "--env", "shopping", "--out", run, "--json", "--table"]
+    shown = result(planbook(*command))
+    tables = {each["table"]["table"]: each["ours"] for each in shown["table"]["tables"]}
+    assert tables[9] == {"score": 62.7, "all": 10.0}
+    assert tables[3] == {"all": 10.0}
+
+
 def test_deps_own_games_are_a_split(tmp_path: Path) -> None:
     setting: dict[str, Any] = {"selection": Selection(split="deps"), "planner": "deps", "planner_options": {}}
     config = TESTING.model_copy(update={**setting, "actions": 50, "repeats": 5})

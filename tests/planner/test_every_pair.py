@@ -13,6 +13,7 @@ from sandbox import Sandbox
 TASKS = {
     "alfworld": "generated/pick_and_place/0",
     "minecraft": "MT1/chest/0",
+    "shopping": "dev/500",
     "tabletop": "put_block_in_bowl/0",
     "textcraft": "test/17",
     "toy": "fetch/0",

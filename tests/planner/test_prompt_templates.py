@@ -76,6 +76,7 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "knowledge": ("Rules.", "", CODE),
     "left": (2, 0, 1),
     "levels": (2, 0, 1),
+    "failed": (("search for a lamp",), ("open it", "close it")),
     "lessons": (("Look into the drawer.",), ()),
     "max_rules": (12, 3),
     "message": ("It printed 1.", ""),

@@ -15,12 +15,16 @@ STATIONS = {"iron_pickaxe": ["table", "furnace"], "iron_sword": ["table", "furna
 STORE = {"wood": 6, "stone": 6}
 # The order in which the whole game is played.
 ORDER = """collect_wood place_table make_wood_pickaxe make_wood_sword collect_sapling place_plant collect_stone
-place_stone make_stone_pickaxe make_stone_sword collect_coal place_furnace collect_drink eat_cow wake_up collect_iron
-make_iron_pickaxe make_iron_sword defeat_zombie collect_diamond defeat_skeleton eat_plant""".split()
+place_stone make_stone_pickaxe make_stone_sword collect_drink eat_cow collect_coal place_furnace collect_iron
+make_iron_pickaxe make_iron_sword wake_up defeat_zombie collect_diamond eat_plant defeat_skeleton""".split()
 
 
 class Achiever(Survivor):
     """Unlocks achievements by name."""
+
+    def __init__(self, agent, steps):
+        self.garden, self.planted = None, 0
+        super().__init__(agent, steps)
 
     def unlock(self, achievement):
         """Do what an achievement is for; whether it is unlocked."""
@@ -29,6 +33,8 @@ class Achiever(Survivor):
             self.nap()
         elif achievement == "eat_plant":
             self.harvest()
+        elif achievement == "place_plant":
+            self.plant()
         elif verb == "collect":
             self.collect(thing)
         elif verb == "place":
@@ -161,7 +167,7 @@ class Achiever(Survivor):
         while self.has_time() and self.agent.vitals["energy"] == 9:
             self.tend()
             self.done(self.agent.noop())
-        self.sleep()
+        self.rest(1)
 
     def hunt(self, kind):
         """Find a creature, and hit it until it is gone."""
@@ -172,15 +178,70 @@ class Achiever(Survivor):
             self.do()
         return True
 
+    def plant(self):
+        """Put a sapling into the ground, and remember where."""
+        if self.build("plant"):
+            self.garden, self.planted = self.ahead(self.agent.facing), self.agent.step
+        return self.garden is not None
+
+    def guard(self):
+        """Close what is open around the plant: whatever walks by would eat it."""
+        if not self.garden or self.ground.get(self.garden) != "plant":
+            return False
+        around = [(self.garden[0] + dx, self.garden[1] + dy) for dx, dy in DIRECTIONS.values()]
+        gaps = len([place for place in around if self.what(place) not in SOLID])
+        if self.can_dig("stone") and self.held("stone") < gaps + 1:
+            self.collect("stone", gaps + 1)
+        return all(self.wall(place) for place in around)
+
     def harvest(self):
-        """Nothing yet."""
-        return False
+        """Eat a ripe plant: the one that was planted, or a new one; it has to be near for most of its time."""
+        while self.has_time() and "eat_plant" in self.agent.remaining:
+            if "ripe_plant" in self.ground.values():
+                if not self.reach(["ripe_plant"]):
+                    return False
+                self.do()
+            elif self.garden and self.ground.get(self.garden) == "plant":
+                self.wait_by_garden()
+            elif not self.plant() or not self.guard():
+                return False
+        return True
+
+    def wait_by_garden(self):
+        """Go and look at the plant; then rest not far from it for a while."""
+        if not self.reach(["plant"], 60):
+            self.garden = None
+            return
+        self.guard()
+        if self.agent.vitals["energy"] < 8 and self.shelter():
+            self.doze()
+        for waited in range(20):
+            if self.has_time() and not self.in_view(["ripe_plant"]):
+                self.tend()
+                self.done(self.agent.noop())
+
+    def doze(self):
+        """Sleep on until energy is back or something happens."""
+        self.done(self.agent.sleep())
+        while self.has_time() and self.agent.sleeping:
+            self.done(self.agent.sleep())
 
 
 def play(agent, steps):
-    """Play the whole game: each achievement in turn."""
-    player = Achiever(agent, steps)
-    for achievement in ORDER:
-        if achievement in agent.remaining and player.has_time():
-            player.unlock(achievement)
-    return player
+    """Play the whole game: each achievement in turn, and again what did not work out, while that leads anywhere."""
+    player, begun = Achiever(agent, steps), -1
+    while player.has_time() and agent.remaining and agent.step > begun:
+        begun = agent.step
+        for achievement in ORDER:
+            if achievement in agent.remaining and player.has_time():
+                player.unlock(achievement)
+            if achievement == "place_stone" and "eat_plant" in agent.remaining:
+                player.guard()
+
+
+def pursue(agent, achievement, steps):
+    """Unlock one achievement, with all that it takes first, while trying leads anywhere."""
+    player, begun = Achiever(agent, steps), -1
+    while player.has_time() and achievement in agent.remaining and agent.step > begun:
+        begun = agent.step
+        player.unlock(achievement)

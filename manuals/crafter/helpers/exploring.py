@@ -17,6 +17,7 @@ TOOL_FOR = {
 }
 # Steps that a square takes: walking on, or digging first, or filling with stone and digging first.
 WALK, DIG, BRIDGE = 1, 2, 4
+PERIL = 3
 # The most steps that a way may take.
 FAR = 120
 
@@ -103,7 +104,7 @@ class Explorer:
 
         The goal itself may be in the way: then the last direction faces it.
         """
-        ground, creatures = self.ground, self.creatures
+        ground, perils = self.ground, self.perils()
         begun, came, queue = {self.place: 0}, {}, [(0, self.place)]
         while queue:
             spent, place = heapq.heappop(queue)
@@ -119,12 +120,30 @@ class Explorer:
                 kind = ground.get(there)
                 if kind is None:
                     continue
-                more = spent + costs.get(kind, WALK) + (3 if there in creatures else 0)
+                more = spent + costs.get(kind, WALK) + perils.get(there, 0)
                 if more <= most and more < begun.get(there, 9999) and (kind in costs or is_goal(there)):
                     begun[there] = more
                     came[there] = (place, direction)
                     heapq.heappush(queue, (more, there))
         return None
+
+    def perils(self):
+        """What going there costs beside steps: places near zombies, in reach of arrows, or taken by a creature."""
+        perils = {}
+        for place, kind in self.creatures.items():
+            x, y = place
+            if abs(x - self.place[0]) > 9 or abs(y - self.place[1]) > 9:
+                continue
+            if kind == "zombie":
+                for dx in (-2, -1, 0, 1, 2):
+                    for dy in (-2, -1, 0, 1, 2):
+                        perils[x + dx, y + dy] = PERIL
+            elif kind == "skeleton":
+                for far in (-4, -3, -2, -1, 1, 2, 3, 4):
+                    perils[x + far, y] = PERIL
+                    perils[x, y + far] = PERIL
+            perils[place] = perils.get(place, 0) + 3
+        return perils
 
     def traced(self, came, place):
         """The directions that led to a place."""

@@ -1,22 +1,31 @@
 """Staying alive on the way: fights, food, drink, sleep, and a place where sleep is safe."""
 
 # Below these, what is lacking comes before all else; and up to where it is filled.
-HUNGRY, THIRSTY, TIRED, HURT = 4, 4, 3, 4
-FULL = 8
-SOLID = ("stone", "coal", "iron", "diamond", "table", "furnace", "tree", "water", "edge", "plant")
+HUNGRY, THIRSTY, TIRED, HURT = 4, 4, 3, 5
+# Below this, food and drink are taken where they are at hand.
+HANDY, FULL = 7, 8
+THREATS = ("zombie", "skeleton")
+# The day's length in steps, and the part of it that is dark.
+DAY, DUSK, DAWN = 300, 155, 275
+# What is taken along where it is at hand: the square it comes from, and how much at most.
+STOCK = {"stone": ("stone", 8), "wood": ("tree", 5), "coal": ("coal", 2), "iron": ("iron", 2)}
+# Where shelter is looked for: with so many gaps to close, so far away.
+SHELTERS = [(0, 8), (2, 8), (5, 8), (0, 25)]
+ENTRANCES = ("grass", "sand", "path", "stone", "coal")
+SOLID = ("stone", "coal", "iron", "diamond", "table", "furnace", "tree", "water", "edge", "plant", "lava")
 
 
 class Survivor(Explorer):
     """Goes where it wants to, and looks after itself on the way."""
 
     def __init__(self, agent, steps):
-        self.busy = False
+        self.busy, self.no_rest_before = False, 0
         super().__init__(agent, steps)
 
     def threat(self):
         """The direction of a zombie or skeleton beside the agent, if there is one."""
         for direction in DIRECTIONS:
-            if self.creatures.get(self.ahead(direction)) in ("zombie", "skeleton"):
+            if self.creatures.get(self.ahead(direction)) in THREATS:
                 return direction
         return None
 
@@ -27,6 +36,10 @@ class Survivor(Explorer):
             if self.face(direction) or self.agent.facing == direction:
                 self.do()
 
+    def is_night(self):
+        """Whether it is dark: then zombies come in numbers wherever there is grass."""
+        return DUSK <= self.agent.step % DAY < DAWN
+
     def tend(self):
         """Fight, and see to what is lacking most; nothing of this while seeing to something."""
         self.fight()
@@ -34,14 +47,19 @@ class Survivor(Explorer):
             return
         self.busy = True
         vitals = self.agent.vitals
-        if vitals["health"] < HURT:
-            self.recover()
-        elif vitals["drink"] < THIRSTY:
+        if vitals["health"] < HURT and self.agent.step >= self.no_rest_before:
+            self.rest(FULL)
+        elif vitals["drink"] < THIRSTY or (vitals["drink"] < HANDY and self.is_close("water")):
             self.fill("drink", "water")
-        elif vitals["food"] < HUNGRY:
+        elif vitals["food"] < HUNGRY or (vitals["food"] < HANDY and self.is_close("cow")):
             self.fill("food", "cow")
-        elif vitals["energy"] < TIRED:
-            self.sleep()
+        elif (self.is_night() or vitals["energy"] < TIRED) and self.agent.step >= self.no_rest_before:
+            self.rest(1)
+        elif "eat_plant" in self.agent.remaining and self.in_view(["ripe_plant"]):
+            if self.reach(["ripe_plant"], 40):
+                self.do()
+        else:
+            self.stock()
         self.busy = False
 
     def fill(self, vital, kind):
@@ -89,41 +107,122 @@ class Survivor(Explorer):
         """Whether what is looked for walks about and is in view."""
         return any(kind in CREATURES for kind in kinds) and self.in_view(kinds)
 
-    def recover(self):
-        """Rest in a safe place until health is back."""
-        self.shelter()
-        until = self.agent.step + 150
-        while self.has_time() and self.agent.vitals["health"] < FULL and self.agent.step < until and not self.threat():
-            vitals = self.agent.vitals
-            if min(vitals["food"], vitals["drink"]) < 2:
-                return
-            self.done(self.agent.sleep() if vitals["energy"] < 9 else self.agent.noop())
+    def stock(self):
+        """Take along what is at hand and always of use."""
+        for item, (kind, most) in STOCK.items():
+            while self.has_time() and self.can_dig(kind) and self.agent.inventory.get(item, 0) < most and self.is_close(kind):
+                if not self.reach([kind], 12):
+                    return
+                self.do()
 
-    def sleep(self):
-        """Sleep until energy is full, in a safe place if there is one."""
-        self.shelter()
-        while self.has_time() and (self.agent.sleeping or self.agent.vitals["energy"] < 9):
+    def is_close(self, kind):
+        """Whether one of a kind is only a few steps away."""
+        rows = self.agent.view[1:6]
+        return any(kind in row[2:7] for row in rows)
+
+    def rest(self, health):
+        """Sleep in a safe place, until it is day and energy and health are back; not safe by night without one."""
+        safe = self.shelter()
+        self.no_rest_before = self.agent.step + 40
+        if not safe and (self.is_night() or self.in_view(THREATS) or self.agent.vitals["energy"] > 1):
+            return
+        while self.has_time() and self.is_wanting(health):
+            before = self.agent.vitals
+            self.done(self.agent.sleep() if before["energy"] < 9 else self.agent.noop())
+            now = self.agent.vitals
+            if self.threat() or now["health"] < before["health"] or min(now["food"], now["drink"]) < 2:
+                break
+        while self.has_time() and self.agent.sleeping and not self.threat():
             self.done(self.agent.sleep())
-            if self.threat() and not self.agent.sleeping:
-                self.fight()
+
+    def is_wanting(self, health):
+        """Whether there is a reason to rest on."""
+        vitals = self.agent.vitals
+        return self.agent.sleeping or self.is_night() or vitals["energy"] < 9 or vitals["health"] < health
 
     def shelter(self):
-        """Dig two squares deep into rock and close the way in behind; False if there is no such rock."""
+        """Have two squares in a row to oneself: close what is open around them, go in, and close the way in behind."""
         if not self.can_dig("stone"):
             return False
-        path = self.way(self.is_rock, self.costs(), 40)
-        if not path:
-            return False
+        stones = self.agent.inventory.get("stone", 0)
+        for gaps, far in SHELTERS:
+            entries = self.entries(min(gaps, stones - 1), far) if gaps <= stones else {}
+            path = [] if self.place in entries else self.way(lambda place: place in entries, self.costs(), far)
+            if path is not None and entries:
+                return self.settle(path, entries)
+        return False
+
+    def settle(self, path, entries):
+        """Go to the way in, wall up the gaps, and go inside."""
         for direction in path:
             if not self.force(direction):
                 return False
-        inward = path[-1]
-        if not self.force(inward):
+        if self.place not in entries:
+            return False
+        entry, inward = self.place, entries[self.place]
+        dx, dy = DIRECTIONS[inward]
+        for place in self.ring(entry[0] + dx, entry[1] + dy, dx, dy):
+            if not self.wall(place, entry):
+                return False
+        if self.place != entry and not self.walk(entry):
             return False
         outward = {"north": "south", "south": "north", "east": "west", "west": "east"}[inward]
-        if not self.force(outward):
-            return False
+        for direction in (inward, inward, outward):
+            if not self.force(direction):
+                return False
         return self.done(self.agent.place("stone"))
+
+    def walk(self, goal):
+        """Go to a place on open ground."""
+        for attempt in range(4):
+            path = self.way(lambda place: place == goal, {kind: WALK for kind in WALKABLE}, 30)
+            if path and all(self.force(direction) for direction in path):
+                return True
+        return self.place == goal
+
+    def wall(self, place, kept=None):
+        """Put stone on a place, if it is open: from a square beside it, come to from the other side."""
+        x, y = place
+        if self.what(place) in SOLID:
+            return True
+        starts = {}
+        for direction, (dx, dy) in DIRECTIONS.items():
+            stand, start = (x - dx, y - dy), (x - 2 * dx, y - 2 * dy)
+            if self.ground.get(stand) in WALKABLE and self.ground.get(start) in WALKABLE:
+                starts[start] = direction
+            if stand == self.place and self.agent.facing == direction:
+                return self.done(self.agent.place("stone"))
+        if self.place not in starts:
+            path = self.way(lambda there: there in starts, {kind: WALK for kind in WALKABLE}, 30)
+            if not path or not all(self.force(direction) for direction in path) or self.place not in starts:
+                return False
+        return self.force(starts[self.place]) and self.done(self.agent.place("stone"))
+
+    def entries(self, gaps, far):
+        """Places from which one can go two squares in, with few gaps around them; with the direction."""
+        found, ground, (left, top) = {}, self.ground, self.place
+        for x in range(left - far, left + far + 1):
+            for y in range(top - far, top + far + 1):
+                if ground.get((x, y)) in ENTRANCES:
+                    for direction, (dx, dy) in DIRECTIONS.items():
+                        inner = (x + dx, y + dy)
+                        if ground.get(inner) in ENTRANCES and self.gaps(x + dx, y + dy, dx, dy) <= gaps:
+                            found[x, y] = direction
+        return found
+
+    def ring(self, x, y, dx, dy):
+        """What lies around two squares, from here on in a direction, but for the way in."""
+        further = (x + dx, y + dy)
+        ring = [(x + dy, y + dx), (x - dy, y - dx), (further[0] + dx, further[1] + dy)]
+        return ring + [(further[0] + dy, further[1] + dx), (further[0] - dy, further[1] - dx)]
+
+    def gaps(self, x, y, dx, dy):
+        """How much around two squares is open; more than there is where they cannot be had."""
+        ground = self.ground
+        if ground.get((x + dx, y + dy)) not in ENTRANCES:
+            return 9
+        around = [ground.get(each) for each in self.ring(x, y, dx, dy)]
+        return 9 if None in around else len([kind for kind in around if kind not in SOLID])
 
     def force(self, direction):
         """Go one step, clearing the way; False if that does not work."""
@@ -133,19 +232,4 @@ class Survivor(Explorer):
             if self.place == there:
                 return True
             self.fight()
-        return False
-
-    def is_rock(self, place):
-        """Whether a place is stone, with so much of it around that two squares can be dug there, the way in apart."""
-        if self.ground[place] != "stone":
-            return False
-        x, y = place
-        for dx, dy in DIRECTIONS.values():
-            beyond = (x + dx, y + dy)
-            ring = [(x + dy, y + dx), (x - dy, y - dx), (beyond[0] + dx, beyond[1] + dy)]
-            ring = ring + [(beyond[0] + dy, beyond[1] + dx), (beyond[0] - dy, beyond[1] - dx)]
-            back = (x - dx, y - dy)
-            if self.ground.get(beyond) == "stone" and all(self.ground.get(each) in SOLID for each in ring):
-                if self.ground.get(back) in WALKABLE:
-                    return True
         return False

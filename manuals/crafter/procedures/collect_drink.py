@@ -1,0 +1,13 @@
+"""Drink: find water, and face it.
+
+world: crafter
+type: collect_drink
+source: written by hand
+uses: exploring, living, achieving
+"""
+
+STEPS = 1900  # a cell may make 2,000 calls
+
+
+def solve(agent, task):
+    pursue(agent, task.params["achievement"], STEPS)

@@ -1,0 +1,13 @@
+"""Collect stone: it takes a wooden pickaxe.
+
+world: crafter
+type: collect_stone
+source: written by hand
+uses: exploring, living, achieving
+"""
+
+STEPS = 1900  # a cell may make 2,000 calls
+
+
+def solve(agent, task):
+    pursue(agent, task.params["achievement"], STEPS)

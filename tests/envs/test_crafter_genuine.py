@@ -1,0 +1,90 @@
+"""Our game is the genuine package's, step for step: map, creatures, inventory, achievements, reward, random stream."""
+
+import subprocess
+import sys
+from itertools import islice
+
+import pytest
+from crafter import constants, worldgen
+
+from envs.crafter.deeds import Deed, all_deeds
+from envs.crafter.noise import Noise
+from envs.crafter.package import rules
+from tests.envs.crafter_games import Genuine, begun, look_alike, wild
+
+
+@pytest.mark.parametrize(("seed", "steps"), [(0, 250), (3, 60)])
+def test_the_same_actions_lead_to_the_same_game(seed: int, steps: int) -> None:
+    """Dusk falls at about step 150."""
+    world, genuine, reward = begun(seed), Genuine(seed=seed), 0.0
+    genuine.reset()
+    look_alike(world.game, genuine)
+    numbers = {name: number for number, name in enumerate(constants.actions)}
+    for action in islice(wild(world, seed), steps):
+        last = world.act(action)
+        _, gained, done, info = genuine.step(numbers[Deed(action.name, *map(str, action.args)).code])
+        reward += gained
+        look_alike(world.game, genuine)
+        assert world.game.player.inventory == info["inventory"]
+        assert set(world.milestones()) == {name for name, count in info["achievements"].items() if count}
+        assert world.measures()["reward"] == pytest.approx(reward)
+        assert done == (last.terminated or last.truncated)
+        if done:
+            break
+
+
+def test_darkness_draws_from_the_random_stream_as_pictures_do() -> None:
+    world, genuine = begun(1), Genuine(seed=1)
+    genuine.reset()
+    world.game._step = genuine._step = 140
+    for _ in range(60):
+        world.game.player.inventory["health"] = genuine._player.inventory["health"] = 9
+        world.game.advance("noop")
+        genuine.step(0)
+    look_alike(world.game, genuine)
+
+
+def test_time_is_up_when_the_genuine_game_ends() -> None:
+    world, genuine = begun(2, length=3), Genuine(seed=2, length=3)
+    genuine.reset()
+    ours = [world.act(next(wild(world, 5))).truncated for _ in range(3)]
+    assert ours == [genuine.step(0)[2] for _ in range(3)] == [False, False, True]
+
+
+def test_noise_is_the_same_number_for_number() -> None:
+    theirs, ours = worldgen.opensimplex.OpenSimplex(17), Noise(17)
+    points = [(x / 15, y / 5, z) for x in range(40) for y in range(40) for z in (0, 3, 8)]
+    assert [theirs.noise3(*point) for point in points] == [ours.noise3(*point) for point in points]
+
+
+def test_actions_and_rules_are_those_of_the_package() -> None:
+    assert [deed.code for deed in sorted(all_deeds(), key=lambda deed: deed.code)] == sorted(constants.actions)
+    assert len(all_deeds()) == 17
+    assert rules().achievements == tuple(constants.achievements)
+    assert {name: each.uses for name, each in rules().make.items()} == {
+        name: each["uses"] for name, each in constants.make.items()
+    }
+
+
+PLAY = """
+from itertools import islice
+from tests.envs.crafter_games import begun, wild
+world = begun(4)
+for action in islice(wild(world, 4), 120):
+    print(world.act(action).text)
+print(world.game.land.random.random_sample())
+"""
+
+
+def test_a_seed_plays_the_same_in_any_process() -> None:
+    shown = [
+        subprocess.run(
+            [sys.executable, "-c", PLAY],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "77")
+    ]
+    assert shown[0] == shown[1]
+    assert shown[0].count(b"Beside you") == 120

@@ -1,0 +1,44 @@
+"""Crafter's procedures play from nothing but what a player is told, within the limits of one cell."""
+
+import pytest
+
+from envs import Task, load_world
+from envs.crafter.tasks import task_of
+from manuals import ProcedureLibrary
+from planner import Ending, Episode, MemoryJournal, Terms, method, play
+from sandbox import Sandbox
+
+QUICK = ("collect_wood", "collect_sapling", "place_table", "make_wood_pickaxe", "make_wood_sword", "place_plant")
+
+
+def played(sandbox: Sandbox, task: Task) -> Ending:
+    """How the shipped procedure's episode ended."""
+    world, procedures = load_world("crafter"), method("procedures")
+    terms = Terms(actions=world.action_limit)
+    episode = Episode(task, world(), sandbox, MemoryJournal(), terms=terms, memory=ProcedureLibrary(world))
+    return play(episode, procedures.play, procedures.options())
+
+
+def achievements(sandbox: Sandbox, seeds: range) -> list[int]:
+    """How many each game unlocks; a game that ends otherwise than by itself is no game."""
+    endings = [played(sandbox, task_of("survive", seed)) for seed in seeds]
+    assert [ending.cause for ending in endings if ending.cause in ("limit", "check", "raised")] == []
+    return [round(22 * ending.score) for ending in endings]
+
+
+def test_simple_achievements_are_unlocked() -> None:
+    with Sandbox() as sandbox:
+        left = [name for name in QUICK if not played(sandbox, task_of(name, 0)).outcome.solved]
+    assert left == []
+
+
+def test_a_whole_game_passes_the_limits_of_a_cell() -> None:
+    with Sandbox() as sandbox:
+        assert min(achievements(sandbox, range(2))) >= 12
+
+
+@pytest.mark.slow
+def test_twelve_achievements_on_average_over_twenty_seeds() -> None:
+    with Sandbox() as sandbox:
+        unlocked = achievements(sandbox, range(20))
+    assert sum(unlocked) / len(unlocked) >= 12
