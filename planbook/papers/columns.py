@@ -26,7 +26,7 @@ def _of_search(name: str) -> Callable[[Summary], float | None]:
 
 
 COLUMNS: Mapping[str, Column] = {
-    "score": Column(lambda summary: 100 * summary.mean_score),
+    "score": Column(lambda summary: round(100 * summary.mean_score, 1)),
     "reward": Column(_of_reward("mean"), _of_reward("sd")),
     "unlock score": Column(lambda summary: summary.unlock_score, digits=2),
     "cost": Column(lambda summary: summary.money, digits=2),
