@@ -175,6 +175,12 @@ def test_a_run_tells_them_everywhere(tmp_path: Path, game: str) -> None:
     assert "take a thing0 / 30.0%" in reached
 
 
+def test_an_episode_in_which_nothing_was_reached_is_measured_too(tmp_path: Path, game: str) -> None:
+    command = ["run", "--planner", "code", "--planner-option", "code=agent.open('moon')", "--env", game, "--json"]
+    finished = planbook(*command, "--seeds", "0", "--types", "fetch", "--out", tmp_path / "run")
+    assert result(finished)["measures"] == {"fetch": {"reward": {"mean": 0.0, "sd": None, "episodes": 1}}}
+
+
 def test_runs_side_by_side_have_them_side_by_side(tmp_path: Path, game: str) -> None:
     for name, reward in (("one", 3.0), ("two", None)):
         config = Config(planner="procedures", env=game if reward else "toy", selection=Selection(), actions=9)
