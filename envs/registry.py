@@ -21,6 +21,7 @@ SHIPPED: Mapping[str, str] = {
     "tabletop": "envs.tabletop:Tabletop",
     "textcraft": "envs.textcraft:Textcraft",
     "toy": "envs.toy:Toy",
+    "web": "envs.web:Web",
 }
 
 

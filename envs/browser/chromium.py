@@ -114,7 +114,8 @@ class Browser:
         try:
             self.driver = start_selenium(self.profile)
             self.address: str = self.driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
-            self._control = Connection(self._browser_url())
+            self.url = self._browser_url()
+            self._control = Connection(self.url)
         except BaseException:
             self._end()
             raise

@@ -1,7 +1,8 @@
-"""One connection to one tab of the browser, in the DevTools protocol, straight over its websocket."""
+"""One connection to the browser or to one of its tabs, in the DevTools protocol, straight over its websocket."""
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -16,6 +17,9 @@ Command = tuple[str, Mapping[str, Any]]
 Answer = dict[str, Any]
 """What the protocol, or a script of ours, answers: JSON, its shape fixed by what was asked."""
 
+Event = Mapping[str, Any]
+"""What the browser tells unasked: ``method``, ``params``, and ``sessionId`` where a connection has several tabs."""
+
 DEAD = ("Inspector.targetCrashed", "Inspector.detached")
 """Events after which no answer will come."""
 
@@ -24,13 +28,28 @@ PATIENCE = 120.0
 """Seconds until a silent browser is taken for dead. One that dies hangs up at once: this is for a stalled machine."""
 
 
-class Connection:
-    """Sends commands and reads their answers. Belongs to one thread at a time."""
+class CommandRefused(WorldBroken):
+    """The browser answered a command with an error: it is alive, but would not do that."""
 
-    def __init__(self, url: str, patience: float = PATIENCE) -> None:
-        """``patience`` is in seconds."""
+
+class NoAnswer(WorldBroken):
+    """The browser is there, but what was asked did not answer in the time that was given."""
+
+
+class Connection:
+    """Sends commands and reads their answers. Belongs to one thread at a time.
+
+    One to the whole browser speaks to each tab by its ``session``.
+    """
+
+    def __init__(self, url: str, patience: float = PATIENCE, heard: Callable[[Event], None] | None = None) -> None:
+        """``patience`` is in seconds. ``heard`` gets every event while answers are awaited; without it, none are kept.
+
+        It may ``post``, and what it raises ends the waiting.
+        """
         self._numbers = count(1)
         self._lost = ""
+        self._patience, self._heard = patience, heard
         try:
             self._socket = websocket.create_connection(
                 url, timeout=patience, suppress_origin=True, skip_utf8_validation=True, enable_multithread=False
@@ -42,21 +61,42 @@ class Connection:
         """One command and its answer. Raises WorldBroken where the browser refuses it or is gone."""
         return self.call_all([(method, parameters)])[0]
 
-    def call_all(self, commands: Sequence[Command]) -> list[Answer]:
-        """Send all, then wait for all: the browser works on them in this order."""
+    def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
+        """Send all, then wait for all: the browser works on them in this order.
+
+        Raises CommandRefused for the first that it would not do, NoAnswer after so many ``seconds``.
+        """
         if self._lost:
             raise WorldBroken(self._lost)
-        numbers = [next(self._numbers) for _ in commands]
+        deadline = None if seconds is None else time.monotonic() + seconds
         try:
-            for number, (method, parameters) in zip(numbers, commands, strict=True):
-                self._socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
-            answers = self._receive(set(numbers))
+            numbers = [self._send(method, parameters, session) for method, parameters in commands]
+            answers = self._receive(set(numbers), deadline)
+        except websocket.WebSocketTimeoutException as error:
+            raise NoAnswer(f"the browser did not answer {commands[0][0]} in time") from error
         except (OSError, ValueError, websocket.WebSocketException) as error:
             raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error}) at {commands[0][0]}") from error
         for number, (method, _) in zip(numbers, commands, strict=True):
             if problem := answers[number].get("error"):
-                raise WorldBroken(f"the browser refused {method}: {problem.get('message')}")
+                raise CommandRefused(f"the browser refused {method}: {problem.get('message')}")
         return [answers[number].get("result", {}) for number in numbers]
+
+    def post(self, method: str, session: str = "", **parameters: JsonValue) -> None:
+        """Send a command without waiting for its answer, which is dropped. Raises WorldBroken."""
+        try:
+            self._send(method, parameters, session)
+        except (OSError, websocket.WebSocketException) as error:
+            raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error}) at {method}") from error
+
+    def listen(self, seconds: float) -> bool:
+        """Wait for one message at most so long; whether one came. Raises WorldBroken."""
+        try:
+            self._next(time.monotonic() + seconds)
+        except websocket.WebSocketTimeoutException:
+            return False
+        except (OSError, ValueError, websocket.WebSocketException) as error:
+            raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error})") from error
+        return True
 
     def evaluate(self, expression: str, *, milliseconds: int = 60_000) -> JsonValue:
         """The value of a JavaScript expression, a promise awaited. Raises WorldBroken if it raised."""
@@ -76,14 +116,28 @@ class Connection:
         except (OSError, websocket.WebSocketException):
             return
 
-    def _receive(self, wanted: set[int]) -> dict[int, Answer]:
+    def _send(self, method: str, parameters: Mapping[str, Any], session: str) -> int:
+        number = next(self._numbers)
+        to = {"sessionId": session} if session else {}
+        self._socket.send(json.dumps({"id": number, "method": method, "params": parameters, **to}))
+        return number
+
+    def _receive(self, wanted: set[int], deadline: float | None) -> dict[int, Answer]:
         answers: dict[int, Answer] = {}
         while wanted:
-            message = json.loads(self._socket.recv())
-            if message.get("method") in DEAD:
-                self._lost = f"the tab is gone: {message['method']}"
-                raise WorldBroken(self._lost)
+            message = self._next(deadline)
             if (number := message.get("id")) in wanted:
                 wanted.discard(number)
                 answers[number] = message
         return answers
+
+    def _next(self, deadline: float | None) -> Answer:
+        """The next message, after whoever listens heard of it; one that says that the tab is gone is raised."""
+        self._socket.settimeout(self._patience if deadline is None else max(0.001, deadline - time.monotonic()))
+        message: Answer = json.loads(self._socket.recv())
+        if "method" in message and self._heard is not None:
+            self._heard(message)
+        elif message.get("method") in DEAD:
+            self._lost = f"the tab is gone: {message['method']}"
+            raise WorldBroken(self._lost)
+        return message

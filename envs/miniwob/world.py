@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from envs.base import Environment, action, query
 from envs.browser import chromium
 from envs.errors import BadSelection, EpisodeEnded, WorldBroken
-from envs.miniwob import keys, task_types
+from envs.browser import chromium, keys
+from envs.miniwob import task_types
 from envs.miniwob.tab import Picture, Tab
 from envs.selection import chosen_split, chosen_types, in_turn
 from envs.types import Observation, Offered, Requirement, Selection, Task, Verdict

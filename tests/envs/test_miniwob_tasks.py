@@ -8,7 +8,8 @@ import pytest
 
 from envs.browser import chromium
 from envs.errors import BadSelection, MissingRequirement
-from envs.miniwob import Miniwob, keys, task_types
+from envs.browser import keys
+from envs.miniwob import Miniwob, task_types
 from envs.miniwob.world import PAPER_ACTIONS, Options
 from envs.types import Selection
 from tests.browser import need_browser

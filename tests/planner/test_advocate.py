@@ -106,7 +106,8 @@ def test_what_was_done_and_taken_back_is_told(sandbox: Sandbox) -> None:
     assert "<- now" in told[0]
     look_back = says.prompts("plan")[1]
     assert "- Deed 2." in look_back
-    assert "- oops -> " in look_back
+    (error,) = [line for line in look_back.splitlines() if line.startswith("- oops -> line 1: ")]
+    assert error.endswith(" (taken back since)")
     assert "How it ended: Of all that was thought of, nothing is left to try." in look_back
 
 
@@ -116,6 +117,16 @@ def test_code_that_is_refused_leaves_nothing_to_take_back(sandbox: Sandbox) -> N
     played(sandbox, says, journal=journal, options={"rounds": 1})
     assert branches(journal)[:2] == [("oops()", "failed"), ("agent.touch('door')", "kept")]
     assert not recorded(journal, "rewind")
+
+
+def test_names_that_stand_are_told(sandbox: Sandbox) -> None:
+    says = Counsellors(
+        act=[code("seen = agent.touch('wall')"), touch("end")],
+        remedy=[code("felt = agent.touch('door')"), "NONE"],
+        align=judged("NO", "YES", "NO"),
+    )
+    played(sandbox, says, options={"rounds": 1, "remedies": 1})
+    assert [prompt.count("Names that earlier code has defined: felt\n") for prompt in says.prompts("act")] == [0, 1]
 
 
 def test_the_same_idea_twice_is_one(sandbox: Sandbox) -> None:

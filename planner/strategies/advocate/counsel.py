@@ -21,7 +21,7 @@ from planner.strategies.advocate.replies import (
     read_verdict,
 )
 from planner.strategies.advocate.tree import State, Tree
-from planner.surface import surface
+from planner.surface import TASK, surface
 from planner.types import Plan
 
 UNJUDGED = Judgement("", "The evaluator gave no usable verdict.", 0.0)
@@ -60,6 +60,7 @@ class Counsel:
     def act(self, state: State, sample: Draw | None = None) -> tuple[Plan | None, Sequence[Message]]:
         """Code for the sub-task (section 3.2), and the conversation; None where none came that can be used."""
         told = {**self._situation(state), "seen": state.seen, "subtask": self.parts[state.subtask]}
+        told["defined"] = sorted(self._frame.names - {TASK})
         whole, history = self._options.whole_subtasks, [self._system(PLANNER)]
         try:
             prompt, draw = PROMPTS["advocate/act"], sample or self._draw
@@ -143,13 +144,14 @@ class Counsel:
 
     def _situation(self, state: State) -> dict[str, Any]:
         world = self._episode.world
+        scene = "" if world.pauses else world.scene()  # where plans pause, what is to be seen is the scene
         return {
             "goal": self._episode.task.goal,
             "parts": self.parts,
             "current": state.subtask,
             "deeds": self._tree.deeds(line_only=self.line_only),
             "notes": self._notes,
-            "scene": "" if world.pauses else world.scene(),  # where plans pause, what is to be seen is the scene
+            "scene": "" if scene in self._short(state) else scene,
         }
 
     def _ask(self, role: str, question: str, read: Callable[[str], Read], **told: object) -> Read:

@@ -38,8 +38,11 @@ class Branch:
     @property
     def told(self) -> str:
         """What was done, in a sentence."""
-        first, _, more = self.code.strip().partition("\n")
-        return self.history or f"{first}{' ...' if more else ''} -> {self.why or 'nothing was said of it'}"
+        if self.history:
+            return self.history
+        code, _, more = self.code.strip().partition("\n")
+        why, _, _ = self.why.partition("\n")
+        return f"{code}{' ...' if more else ''} -> {why or 'nothing was said of it'}"
 
 
 @dataclass(eq=False)

@@ -1,0 +1,122 @@
+"""Which addresses may be opened, and how they are written for the agent."""
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from urllib.parse import urljoin, urlsplit
+
+from pydantic import JsonValue
+
+SCHEMES = ("http", "https")
+BLANK = "about:blank"
+INNER = ("about", "blob", "data")
+"""What a page may fill its frames and pictures with: nothing of it leaves the page."""
+PORTS = {"http": 80, "https": 443}
+NEAR_HOSTS = ("127.*", "localhost*", "*.localhost*", "0*", "10.*", "172.*", "192.168.*", "169.254.*", "[*",
+              "*.local/*", "*.local:*", "*.internal/*", "*.internal:*")  # fmt: skip
+NEAR = tuple(f"*://{host}" for host in NEAR_HOSTS)
+"""Patterns of the browser that cover every address of this machine and its network; ``is_near`` decides."""
+NOWHERE = "http://127.0.0.1:1"
+"""A proxy that is not there: what has to go through it goes nowhere."""
+
+
+def host_of(url: str) -> tuple[str, str]:
+    """Host, and host with port. Empty where the address has none or is not well-formed."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme)
+    except ValueError:
+        return "", ""
+    return host, f"{host}:{port}"
+
+
+def is_near(host: str) -> bool:
+    """Whether the host is this machine or in its private network."""
+    if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return not address.is_global
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Lets addresses through: those whose host fits a pattern, and where ``public``, every host of the internet.
+
+    A pattern with a port (``127.0.0.1:8000``) means this port only.
+    """
+
+    patterns: Sequence[str]
+    public: bool = False
+
+    def why_not(self, url: str) -> str:
+        """Why the address may not be opened; empty if it may."""
+        if url == BLANK:
+            return ""
+        scheme, colon, _ = url.partition(":")
+        if not colon:
+            return "an address begins with http://, https://, or / for the same site"
+        if scheme.lower() not in SCHEMES:
+            return f"addresses of the kind {scheme[:20]!r} are not opened, only http and https"
+        host, with_port = host_of(url)
+        if not host:
+            return "the address is not well-formed"
+        if self._fits(host, with_port) or (self.public and not is_near(host)):
+            return ""
+        return f"{with_port[:100]} may not be visited here; allowed is {self}"
+
+    def lets(self, url: str) -> bool:
+        """Whether a page may ask for this."""
+        return url.partition(":")[0] in INNER or not self.why_not(url)
+
+    def watched(self) -> Sequence[str]:
+        """The browser's patterns of what has to be looked at before it is asked for, besides documents."""
+        return NEAR if self.public else ()
+
+    def proxy(self) -> Mapping[str, JsonValue]:
+        """How the browser is kept from all other hosts where they can be named, whatever asks for them."""
+        direct = ";".join(["<-loopback>", *(pattern.removesuffix(":*") for pattern in self.patterns)])
+        return {} if self.public else {"proxyServer": NOWHERE, "proxyBypassList": direct}
+
+    def _fits(self, host: str, with_port: str) -> bool:
+        return any(fnmatchcase(with_port if ":" in pattern else host, pattern.lower()) for pattern in self.patterns)
+
+    def __str__(self) -> str:
+        named = ", ".join(self.patterns)
+        return (f"the internet and {named}" if named else "the internet") if self.public else named or "nothing"
+
+
+@dataclass(frozen=True)
+class Names:
+    """Short names of sites: ``http://trac/wiki`` stands for a page of the server that runs on some port of ours.
+
+    The port differs from run to run; what the agent reads and writes must not.
+    """
+
+    sites: Mapping[str, str] = field(default_factory=dict)
+    """Name to base address, without a slash at the end."""
+
+    def short(self, text: str) -> str:
+        """The text with every site's address replaced by its name."""
+        for name, base in self.sites.items():
+            text = text.replace(base, f"http://{name}")
+        return text
+
+    def shorter(self, told: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """The same with every text made short."""
+        return {key: self.short(value) if isinstance(value, str) else value for key, value in told.items()}
+
+    def address(self, url: str, here: str) -> str:
+        """The address that is meant on the page ``here``."""
+        return urljoin(here, url) if url.startswith("/") else self.real(url)
+
+    def real(self, url: str) -> str:
+        """The address that a short one stands for."""
+        for name, base in self.sites.items():
+            short = f"http://{name}"
+            if url == short or url.startswith((f"{short}/", f"{short}?", f"{short}#")):
+                return base + url[len(short) :]
+        return url

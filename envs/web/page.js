@@ -1,0 +1,208 @@
+// What is done inside the page, in a world of its own: the page's scripts cannot see or change these functions.
+// Every function takes the node that is meant and answers {refused: reason} where it does nothing.
+({
+  aim(node) {
+    const element = this.element(node);
+    if (!node.isConnected || !element) return {refused: "is no longer on the page"};
+    if (element.matches(":disabled, [aria-disabled=true], [aria-disabled=true] *, [inert], [inert] *")) {
+      return {refused: "is disabled"};
+    }
+    if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
+    if (!this.points(node).length) this.show(element);
+    let points = this.points(node);
+    if (!points.length) return {refused: "has no place on the page that could be clicked on"};
+    let cover = null;
+    for (const point of points) {
+      cover = this.cover(node, point);
+      if (!cover) return this.outside(point);
+    }
+    this.show(element);
+    for (const point of this.points(node)) if (!(cover = this.cover(node, point))) return this.outside(point);
+    return {refused: "is covered", cover: this.outline(cover)};
+  },
+  element(node) { return node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement ?? node.getRootNode().host; },
+  show(element) { element.scrollIntoView({block: "center", inline: "nearest", behavior: "instant"}); },
+  rects(node) {
+    if (node.nodeType === Node.ELEMENT_NODE) return [...node.getClientRects()];
+    const range = document.createRange();
+    range.selectNode(node);
+    return [...range.getClientRects()];
+  },
+  points(node) {
+    const inside = (x, y) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight && this.outside({x, y}).seen;
+    const points = [];
+    for (const box of this.rects(node)) {
+      if (!box.width || !box.height) continue;
+      const left = Math.max(0, box.left), right = Math.min(innerWidth, box.right);
+      const top = Math.max(0, box.top), bottom = Math.min(innerHeight, box.bottom);
+      if (right <= left || bottom <= top) continue;
+      for (const [across, down] of [[.5, .5], [.15, .5], [.85, .5], [.5, .15], [.5, .85]]) {
+        const x = left + across * (right - left), y = top + down * (bottom - top);
+        if (inside(x, y)) points.push({x, y});
+      }
+    }
+    return points;
+  },
+  // The point as the tab's window counts it, and whether it lies inside all the frames around.
+  outside({x, y}) {
+    let seen = true;
+    for (let view = window; view.frameElement; view = view.parent) {
+      const frame = view.frameElement, box = frame.getBoundingClientRect();
+      x += box.left + frame.clientLeft;
+      y += box.top + frame.clientTop;
+      seen &&= x >= 0 && y >= 0 && x < view.parent.innerWidth && y < view.parent.innerHeight;
+    }
+    return {x, y, seen};
+  },
+  hit(root, x, y) {
+    let found = root.elementFromPoint(x, y);
+    while (found?.shadowRoot) {
+      const inner = found.shadowRoot.elementFromPoint(x, y);
+      if (!inner || inner === found) break;
+      found = inner;
+    }
+    return found;
+  },
+  // What lies over the point, or null where a click on it reaches the node.
+  cover(node, point) {
+    const found = this.hit(document, point.x, point.y);
+    if (!found || !this.reaches(found, node)) return found ?? document.documentElement;
+    let {x, y} = point;
+    for (let view = window; view.frameElement; view = view.parent) {
+      const frame = view.frameElement, box = frame.getBoundingClientRect();
+      x += box.left + frame.clientLeft;
+      y += box.top + frame.clientTop;
+      const over = this.hit(frame.ownerDocument, x, y);
+      if (over !== frame) return over;
+    }
+    return null;
+  },
+  reaches(found, node) {
+    const element = this.element(node);
+    const up = (from, goal) => {
+      for (let at = from; at; at = at.assignedSlot ?? at.parentNode ?? at.host) if (at === goal) return true;
+      return false;
+    };
+    if (up(found, element)) return true;
+    if (found.closest("label")?.control === element) return true;
+    // The picture that stands for a box, or a text whose parent is what reacts.
+    return element.matches("input[type=checkbox], input[type=radio]")
+      ? up(element, found) && found !== document.body && found !== document.documentElement
+      : getComputedStyle(element).pointerEvents === "none" && up(element, found);
+  },
+  outline(element) {
+    const text = (element.getAttribute("aria-label") || element.innerText || "").slice(0, 80);
+    return {tag: element.localName, text};
+  },
+  kind(node) {
+    const element = this.element(node);
+    if (!element) return {};
+    return {tag: element.localName, type: element.type ?? "", editable: element.isContentEditable};
+  },
+  // Where text can go into a field: the field focused and what it holds selected.
+  field(node) {
+    let element = this.element(node);
+    if (!node.isConnected || !element) return {refused: "is no longer on the page"};
+    const label = element.closest("label");
+    if (label?.control && !element.matches("input, textarea, select")) element = label.control;
+    const {tag, type, editable} = this.kind(element);
+    if (tag === "select") return {refused: "is a select box: use select(element, option)"};
+    const text = tag === "textarea" || (tag === "input" && !this.noText.includes(type)) || editable;
+    if (!text) return {refused: type === "file" ? "takes a file, and there is none to give" : "is not a field"};
+    if (element.matches(":disabled, [aria-disabled=true]")) return {refused: "is disabled"};
+    if (element.readOnly) return {refused: "is read-only"};
+    if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
+    return {way: this.given.includes(type) ? "set" : "keys", lines: tag === "textarea" || editable, area: tag === "textarea", type};
+  },
+  noText: ["checkbox", "radio", "button", "submit", "reset", "image", "file", "hidden"],
+  given: ["date", "time", "datetime-local", "month", "week", "color", "range"],
+  take(node) {
+    let element = this.element(node);
+    const label = element.closest("label");
+    if (label?.control && !element.matches("input, textarea")) element = label.control;
+    const root = element.getRootNode();
+    if (!element.contains(root.activeElement)) element.focus({preventScroll: false});
+    if (element.select) element.select();
+    else element.ownerDocument.getSelection().selectAllChildren(element);
+    return {full: !!(element.value ?? element.innerText)};
+  },
+  set(node, text) {
+    const element = this.element(node), before = element.value;
+    element.focus();
+    element.value = text;
+    if (element.value.toLowerCase() !== text.toLowerCase() && Number(element.value) !== Number(text || NaN)) {
+      element.value = before;
+      return {refused: `takes no such text; it held ${JSON.stringify(before)}`};
+    }
+    this.tell(element);
+    return {};
+  },
+  tell(element) {
+    for (const name of ["input", "change"]) element.dispatchEvent(new Event(name, {bubbles: true, composed: true}));
+  },
+  choose(node, wanted) {
+    const element = this.element(node)?.closest("select");
+    if (!node.isConnected || !element) return {refused: "is no select box"};
+    if (element.disabled) return {refused: "is disabled"};
+    if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
+    const plain = (text) => text.replace(/\s+/g, " ").trim();
+    const options = [...element.options];
+    const name = (option) => plain(option.label || option.text);
+    const option = options.find((each) => name(each) === plain(wanted))
+      ?? options.find((each) => name(each).toLowerCase() === plain(wanted).toLowerCase());
+    if (!option) return {refused: "has no such option", options: options.map(name)};
+    if (option.disabled || option.parentElement.disabled) return {refused: "has that option, but it is disabled"};
+    element.focus();
+    option.selected = element.multiple ? !option.selected : true;
+    this.tell(element);
+    return {};
+  },
+  // Scroll the page; where it is all in view, the largest part of it that can be scrolled, or that around the node.
+  // The nodes in view, and those around them, each after the one it is in: for pages too large to be read whole.
+  inView(most) {
+    const nodes = [], shape = [];
+    const seen = (box) => box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
+    const look = (node, parent) => {
+      if (nodes.length >= most) return;
+      const element = node.nodeType === Node.ELEMENT_NODE;
+      const box = element ? node.getBoundingClientRect() : this.rects(node)[0];
+      if (!box) return;
+      if (box.width && box.height && !seen(box)) return;
+      if (!element && !node.data.trim()) return;
+      const at = nodes.push(node) - 1;
+      shape.push([parent, box.left, box.top, box.right, box.bottom]);
+      if (!element) return;
+      const style = getComputedStyle(node);
+      if (style.display === "none") return;
+      for (const child of (node.shadowRoot ?? node).childNodes) {
+        if (child.nodeType === Node.ELEMENT_NODE || child.nodeType === Node.TEXT_NODE) look(child, at);
+      }
+    };
+    look(document.documentElement, -1);
+    return {nodes, shape: JSON.stringify(shape)};
+  },
+  scroll(node, sign) {
+    const can = (part) => {
+      const room = sign > 0 ? part.scrollHeight - part.clientHeight - part.scrollTop : part.scrollTop;
+      return room >= 1 && part.clientHeight > 0;
+    };
+    const rolls = (part) => ["auto", "scroll", "overlay"].includes(getComputedStyle(part).overflowY);
+    const whole = document.scrollingElement ?? document.documentElement;
+    let part = null;
+    if (node && node.nodeType) {
+      for (let at = this.element(node); at && at !== whole && at !== document.body; at = at.parentElement ?? at.getRootNode().host) {
+        if (rolls(at) && can(at)) { part = at; break; }
+      }
+    }
+    if (!part && can(whole)) part = whole;
+    if (!part && document.getElementsByTagName("*").length < 20000) {
+      const size = (each) => each.clientWidth * each.clientHeight;
+      part = [...document.querySelectorAll("*")].filter((each) => can(each) && rolls(each))
+        .sort((one, other) => size(other) - size(one))[0];
+    }
+    if (!part) return {refused: sign > 0 ? "there is nothing further down" : "there is nothing further up"};
+    const height = part === whole ? innerHeight : part.clientHeight;
+    part.scrollBy({top: sign * Math.max(40, Math.round(height * 0.85)), behavior: "instant"});
+    return {};
+  },
+})

@@ -1,0 +1,91 @@
+"""Serves one Trac environment on loopback. Run as a process of its own: ``server.py ENVIRONMENT SEEDED_DATABASE``.
+
+It is what ``tracd -s`` runs, on the same server class, with four differences: everyone is logged in as one user, the
+clock is a made-up one, ``reset`` on standard input brings the seeded database back without a restart, and the process
+ends when standard input does, that is with its owner, however that ends. Then it removes the folder of all
+environments, too.
+"""
+
+import itertools
+import os
+import shutil
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+USER = "robin"
+NOW = datetime(2031, 3, 17, 9, 0, tzinfo=timezone.utc)  # noqa: UP017
+"""When an episode begins; every look at the clock is a second later than the one before."""
+_seconds = itertools.count()
+
+
+def now(zone: Any = None) -> datetime:
+    """The made-up time: unlike a frozen one it keeps two changes of one ticket apart."""
+    return (NOW + timedelta(seconds=next(_seconds))).astimezone(zone or timezone.utc)  # noqa: UP017
+
+
+import trac.util.datefmt  # noqa: E402
+
+trac.util.datefmt.datetime_now = now  # before the modules below take it by name
+from trac.env import open_environment  # noqa: E402
+from trac.web.main import dispatch_request  # noqa: E402
+from trac.web.standalone import TracHTTPServer  # noqa: E402
+
+KEEP = ("Cache-Control", "max-age=86400")
+"""Style sheets, scripts and icons never change while the server runs."""
+
+
+class Application:
+    """The environment as a WSGI application."""
+
+    def __init__(self, environment: Path) -> None:
+        self.environment = str(environment)
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        """Answer one request, as the one user; Trac gives the pieces of the body."""
+        environ["REMOTE_USER"] = USER
+        environ["trac.env_path"] = self.environment
+        if not environ.get("PATH_INFO", "").startswith("/chrome/"):
+            return dispatch_request(environ, start_response)
+
+        def start_kept(status: str, headers: list[tuple[str, str]], problem: Any = None) -> Any:
+            kept = [*(each for each in headers if each[0].lower() != "cache-control"), KEEP]
+            return start_response(status, kept, problem)
+
+        return dispatch_request(environ, start_kept)
+
+
+def reset(seeded: Path, database: Path) -> None:
+    """Copy the seeded database over the served one, through SQLite, so that open connections see it.
+
+    Trac's caches notice by themselves: each is kept with a number that is in the database, too, and a change that
+    raises the number empties the cache.
+    """
+    global _seconds
+    with sqlite3.connect(seeded) as source, sqlite3.connect(database, timeout=10) as target:
+        source.backup(target)
+    source.close()
+    target.close()
+    _seconds = itertools.count()
+
+
+def main(folder: Path, seeded: Path) -> None:
+    """Serve until standard input ends; one line to standard output when ready, and one for each reset."""
+    open_environment(str(folder), use_cache=True)  # a damaged one is told at once, not by every page
+    server = TracHTTPServer(("127.0.0.1", 0), Application(folder), None, None, use_http_11=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(server.server_port, flush=True)
+    for line in sys.stdin:
+        if line.strip() == "reset":
+            reset(seeded, folder / "db" / "trac.db")
+            print("done", flush=True)
+    shutil.rmtree(folder.parent, ignore_errors=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

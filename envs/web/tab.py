@@ -1,0 +1,194 @@
+"""What is done in one tab: going to pages, and using mouse and keyboard on them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
+
+from envs.browser import keys
+from envs.browser.devtools import Answer, Command, CommandRefused
+from envs.web.context import Context, Target
+from envs.web.numbers import Place
+from envs.web.reading import PAGE, Trail, trail_of
+
+TYPED = 100
+"""Characters that are typed key by key; a longer text is put in as a whole."""
+WORLD = "planbook"
+
+
+@dataclass
+class Tab:
+    """A tab of the world. ``before`` and ``after`` are what lies beyond the browser's own history of it.
+
+    A tab that was restored is a new one of the browser, with an empty history.
+    """
+
+    context: Context
+    target: Target
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+
+    # Going.
+
+    def load(self, url: str) -> str:
+        """Set out for an address. Why it may not be opened; whether it came is known at rest."""
+        if why := self.context.gate.why_not(url):
+            return why
+        self.context.travel(self.target, "Page.navigate", url=url)
+        return ""
+
+    def fetch(self, url: str) -> str:
+        """Go to an address and wait until its page is there. Why it is not."""
+        document = self.target.traffic.document
+        return self.load(url) or self.context.rest(self.target, document)
+
+    def trail(self, own: Trail | None = None) -> Trail:
+        """The whole history, with what lies beyond the browser's ``own``."""
+        own = own or trail_of(self._history())
+        after = self.after if len(own.urls) == 1 else []  # whoever went on from here has no way forward
+        return Trail([*self.before, *own.urls, *after], len(self.before) + own.at)
+
+    def step(self, by: int) -> bool:
+        """Set out for the page before (-1) or after (1) in the browser's own history; whether there is one in it."""
+        history = self._history()
+        own, at = trail_of(history), history["currentIndex"] + by
+        there = 0 <= own.at + by < len(own.urls)
+        if there:
+            self.context.travel(self.target, "Page.navigateToHistoryEntry", entryId=history["entries"][at]["id"])
+        return there
+
+    def _history(self) -> Answer:
+        return self.context.call(self.target, "Page.getNavigationHistory")
+
+    def scrolled(self) -> tuple[float, float]:
+        """How far the page is scrolled, in pixels: to the right, down."""
+        seen = self.context.call(self.target, "Page.getLayoutMetrics")["cssVisualViewport"]
+        return float(seen["pageX"]), float(seen["pageY"])
+
+    def scroll_to(self, x: float, y: float) -> None:
+        """Scroll the page there, as far as it goes."""
+        self.value(f"scrollTo({{left: {x}, top: {y}, behavior: 'instant'}})")
+        self.context.settle(self.target)
+
+    # Mouse and keyboard.
+
+    def click(self, place: Place) -> dict[str, Any]:
+        """Click on an element where it can be seen. The answer says what is in the way, if something is."""
+        point = self._aim(place)
+        if "refused" not in point:
+            self.send(_click(point["x"], point["y"]))
+        return point
+
+    def _aim(self, place: Place) -> dict[str, Any]:
+        kind = self.ask(place, "kind")
+        if kind.get("tag") in ("select", "option"):
+            return {"refused": "belongs to a select box: use select(element, option)"}
+        if kind.get("tag") == "input" and kind.get("type") == "file":
+            return {"refused": "takes a file, and there is none to give"}
+        return kind if "refused" in kind else self.ask(place, "aim")
+
+    def type(self, place: Place, text: str, enter: bool) -> dict[str, Any]:
+        """Put a text into a field in place of what it holds."""
+        field_ = self.ask(place, "field")
+        if "refused" in field_:
+            return field_
+        if "\n" in text and not field_["lines"]:
+            return {"refused": "is a field of one line, and the text has several"}
+        if field_["way"] == "set":
+            answer = self.ask(place, "set", text)
+            if "refused" in answer:
+                return {"refused": f"{answer['refused']} ({_FORMATS.get(field_['type'], 'a number')})"}
+        else:
+            point = self.ask(place, "aim")
+            if "refused" in point:
+                return point
+            self.send(_click(point["x"], point["y"]))
+            full = self.ask(place, "take")
+            if "refused" in full:
+                return full
+            empty = list(keys.NAMED["delete"].commands()) if full["full"] else []
+            self.send([*empty, *(keys.typing(text) if len(text) <= TYPED else [_insert(text)])])
+        if enter and not field_["area"]:
+            self.send(list(keys.NAMED["enter"].commands()))
+        return {}
+
+    def choose(self, place: Place, option: str) -> dict[str, Any]:
+        """Choose an option of a select box."""
+        return self.ask(place, "choose", option)
+
+    def scroll(self, sign: int, place: Place | None) -> dict[str, Any]:
+        """Scroll down (1) or up (-1)."""
+        if place is not None:
+            return self.ask(place, "scroll", sign)
+        world = self._world(self.target.traffic.frame)
+        expression = f"{PAGE}.scroll(null, {sign})"
+        return dict(self._evaluate(expression, contextId=world) or {})
+
+    def send(self, commands: Sequence[Command]) -> None:
+        """Mouse and keyboard events, and what the page does at once because of them."""
+        self.context.call_all(self.target, commands)
+
+    # Asking the page.
+
+    def ask(self, place: Place, function: str, *arguments: JsonValue) -> dict[str, Any]:
+        """What one of our functions (page.js) answers about an element."""
+        try:
+            world = self._world(place.frame)
+            held = self.context.call(
+                self.target, "DOM.resolveNode", backendNodeId=place.backend, executionContextId=world
+            )["object"]["objectId"]
+        except CommandRefused:
+            return {"refused": "is no longer on the page"}
+        declaration = f"function (...given) {{ return {PAGE}.{function}(this, ...given); }}"
+        answer = self.context.call(
+            self.target,
+            "Runtime.callFunctionOn",
+            functionDeclaration=declaration,
+            objectId=held,
+            arguments=[{"value": argument} for argument in arguments],
+            returnByValue=True,
+        )
+        if problem := answer.get("exceptionDetails"):
+            said = str(problem.get("exception", {}).get("description", problem.get("text")))
+            raise CommandRefused(f"a script of ours failed in the page: {said}")
+        return dict(answer["result"].get("value") or {})
+
+    def value(self, expression: str) -> JsonValue:
+        """The value of an expression in the page; None where it fails."""
+        value: JsonValue = self._evaluate(expression)
+        return value
+
+    def _evaluate(self, expression: str, **more: JsonValue) -> Any:
+        answer = self.context.call(
+            self.target, "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, **more
+        )
+        return None if "exceptionDetails" in answer else answer["result"].get("value")
+
+    def _world(self, frame: str) -> int:
+        made = self.context.call(self.target, "Page.createIsolatedWorld", frameId=frame, worldName=WORLD)
+        return int(made["executionContextId"])
+
+
+_FORMATS = {
+    "date": "a date is written 2024-05-31",
+    "time": "a time is written 17:05",
+    "datetime-local": "it is written 2024-05-31T17:05",
+    "month": "a month is written 2024-05",
+    "week": "a week is written 2024-W22",
+    "color": "a colour is written #1a2b3c",
+}
+
+
+def _insert(text: str) -> Command:
+    return "Input.insertText", {"text": text}
+
+
+def _mouse(kind: str, x: float, y: float) -> Command:
+    pressed = kind != "mouseMoved"
+    event = {"type": kind, "x": x, "y": y, "button": "left" if pressed else "none", "clickCount": int(pressed)}
+    return "Input.dispatchMouseEvent", event
+
+
+def _click(x: float, y: float) -> list[Command]:
+    return [_mouse(kind, x, y) for kind in ("mouseMoved", "mousePressed", "mouseReleased")]

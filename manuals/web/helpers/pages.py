@@ -1,0 +1,65 @@
+"""Finding things on a page by role and name, and acting on them."""
+
+
+def named(agent, role, name):
+    """The elements of a role whose whole name is this one."""
+    return [found for found in agent.find(role, name) if found["name"].lower() == name.lower()]
+
+
+def the(agent, role, name):
+    """The first of them."""
+    found = named(agent, role, name)
+    if not found:
+        raise LookupError(f"no {role} is named {name!r} on this page")
+    return found[0]
+
+
+def after(agent, role, name, wanted):
+    """The first element of the wanted role behind the one of that role and name."""
+    before = the(agent, role, name)["id"]
+    listed = agent.find()
+    start = [found["id"] for found in listed].index(before)
+    return [found for found in listed[start + 1 :] if found["role"] == wanted][0]
+
+
+def press(agent, role, name):
+    """Click on it."""
+    agent.click(the(agent, role, name)["id"])
+
+
+def fill(agent, label, text):
+    """Put a text into the field with that label."""
+    agent.type(the(agent, "textbox", label)["id"], text, False)
+
+
+def choose(agent, label, option):
+    """Choose in the select box with that label."""
+    agent.select(the(agent, "combobox", label)["id"], option)
+
+
+def rows(agent):
+    """The texts of all table rows of the page, each a list."""
+    found = []
+    for element in agent.find():
+        if element["role"] == "row":
+            found.append([])
+        elif element["role"] in ("cell", "columnheader", "rowheader") and found:
+            found[-1].append(element["name"])
+    return found
+
+
+def cell(agent, row, column):
+    """What stands in a column of the row that begins with a text; None if there is no such row."""
+    place = None
+    for texts in rows(agent):
+        if column in texts:
+            place = texts.index(column)
+        elif place is not None and texts[:1] == [row]:
+            return texts[place]
+    return None
+
+
+def search(agent, text):
+    """Look for a text in everything; the links of what was found."""
+    agent.type(agent.find("textbox")[0]["id"], f'"{text}"')
+    return [found for found in agent.find("link") if ":" in found["name"] and found["name"] != "wiki:"]

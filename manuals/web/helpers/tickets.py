@@ -1,0 +1,79 @@
+"""Tickets: finding them, reading them, changing them. Needs the helper file pages."""
+
+HEADERS = {"owner": "Owned by:", "reporter": "Reported by:"}
+COMMENT = "You may use WikiFormatting here."
+
+
+def open_titled(agent, summary):
+    """Open the ticket of that summary. False if there is none."""
+    for found in search(agent, summary):
+        if found["name"].startswith("#") and f": {summary} (" in found["name"]:
+            agent.click(found["id"])
+            return True
+    return False
+
+
+def query(where, closed=False):
+    """The address of the list of tickets with these values; closed ones are in it only if they are asked for."""
+    filters = [f"{field}={value}".replace(" ", "%20") for field, value in where.items()]
+    return "/query?" + "&".join(filters + ([] if closed else ["status=!closed"]))
+
+
+def listed(agent, where, closed=False):
+    """The tickets with these values, in the order of their numbers, each a dict of the list's columns."""
+    columns = "".join([f"&col={name}" for name in ("id", "summary", "owner", "status", "component")])
+    agent.goto(query(where, closed) + columns + "&order=id&max=200")
+    header, tickets = None, []
+    for texts in rows(agent):
+        if "Ticket" in texts and "Summary" in texts:
+            header = texts
+        elif header and len(texts) == len(header):
+            tickets.append(dict(zip(header, texts)))
+    return tickets
+
+
+def numbers(tickets):
+    """The numbers of listed tickets."""
+    return [int(ticket["Ticket"].strip("#")) for ticket in tickets]
+
+
+def is_component(agent, name):
+    """Whether a new ticket could have that component."""
+    agent.goto("/newticket")
+    return name in the(agent, "combobox", "Component:")["options"]
+
+
+def field(agent, name):
+    """The value of a field of the ticket that is open."""
+    header = HEADERS.get(name, name.capitalize() + ":")
+    return after(agent, "rowheader", header, "cell")["name"]
+
+
+def comments(agent):
+    """Author and text of each comment of the ticket that is open."""
+    found, inside = [], False
+    for element in agent.find():
+        if element["role"] == "heading":
+            inside = element["name"].startswith("comment:")
+            if inside:
+                author = element["name"].split(" by ", 1)[1].split(",")[0]
+                found.append([author.strip(), ""])
+        elif inside and element["role"] == "paragraph":
+            found[-1][1] += element["name"] + "\n"
+    return [(author, text.strip()) for author, text in found]
+
+
+def open_form(agent):
+    """Unfold the form that changes the ticket that is open."""
+    press(agent, "link", "Modify Ticket")
+
+
+def add_comment(agent, text):
+    """Comment on the ticket that is open."""
+    fill(agent, COMMENT, text)
+    submit(agent)
+
+
+def submit(agent):
+    """Send the form."""
+    press(agent, "button", "Submit changes")

@@ -1,0 +1,220 @@
+"""The Trac site: what is seeded, that a reset brings all of it back, and that no server outlives its owner."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from envs.errors import BadSelection, MissingRequirement, WorldBroken
+from envs.web.checks import ServerCheck
+from envs.web.sites import requirements, site_of
+from envs.web.sites.trac import TracSite
+from envs.web.sites.trac.state import state_of
+from envs.web.tasks import load_tasks
+from tests.trac import Visitor, need_trac
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def site() -> TracSite:
+    need_trac()
+    found = site_of("trac")
+    assert isinstance(found, TracSite)
+    return found
+
+
+def dump(site: TracSite) -> list[str]:
+    """The whole database as it is served."""
+    with sqlite3.connect(site.folder / "db" / "trac.db") as connection:
+        lines = list(connection.iterdump())
+    connection.close()
+    return lines
+
+
+EDITS: dict[str, Callable[[Visitor, int], str]] = {
+    "comment": lambda visitor, n: visitor.change_ticket(n, comment=f"Word {n}"),
+    "field": lambda visitor, n: visitor.change_ticket(n, field_milestone="Someday", field_priority="trivial"),
+    "close": lambda visitor, n: visitor.change_ticket(n, action="resolve", action_resolve_resolve_resolution="wontfix"),
+    "create": lambda visitor, n: visitor.send("/newticket", field_summary=f"New {n}", submit="Create ticket"),
+    "write": lambda visitor, n: visitor.write_page(f"Page{n}", f"text {n}", 0),
+    "milestone": lambda visitor, n: visitor.send("/milestone", action="edit", name=f"M{n}", add="Add"),
+    "component": lambda visitor, n: visitor.send("/admin/ticket/components", name=f"c{n}", add="Add"),
+    "preference": lambda visitor, n: visitor.send("/prefs", name=f"Robin {n}", action="save"),
+    "delete": lambda visitor, n: visitor.send("/wiki/OnCall", action="delete", delete_version=""),
+}
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(sorted(EDITS)), st.integers(1, 108)), min_size=1, max_size=4))
+def test_a_reset_brings_back_every_row_and_every_page(site: TracSite, edits: list[tuple[str, int]]) -> None:
+    site.reset()
+    seeded = dump(site)
+    visitor = Visitor(site.url)
+    for name, number in [("comment", 84), *edits]:  # others may change nothing: a closed ticket is not closed again
+        EDITS[name](visitor, number)
+    assert dump(site) != seeded
+    site.reset()
+    assert dump(site) == seeded
+    assert site.changes() == {}
+
+
+@pytest.mark.parametrize(
+    ("edit", "place", "shown_at", "word"),
+    [
+        ("comment", "ticket/84/comment/2", "/ticket/84", "Word 84"),
+        ("field", "ticket/84/milestone", "/milestone/Someday", "thermal"),
+        ("create", "ticket/109/summary", "/query?status=new&order=id&desc=1", "New 84"),
+        ("write", "wiki/Page84", "/wiki/TitleIndex", "Page84"),
+        ("milestone", "milestone/M84", "/newticket", "M84"),
+        ("component", "component/c84", "/newticket", "c84"),
+    ],
+)
+def test_edits_show_and_are_forgotten_by_pages_and_caches(
+    site: TracSite, edit: str, place: str, shown_at: str, word: str
+) -> None:
+    site.reset()
+    visitor = Visitor(site.url)
+    before = visitor.page(shown_at)
+    EDITS[edit](visitor, 84)
+    assert place in site.changes()
+    after = visitor.page(shown_at)
+    assert before != after
+    site.reset()
+    EDITS[edit](Visitor(site.url), 3)  # brings the counters by which Trac knows its caches to where they were
+    again = Visitor(site.url).page(shown_at)
+    assert word not in again or word in before
+
+
+def test_resets_are_quick(site: TracSite) -> None:
+    began = time.perf_counter()
+    for _ in range(10):
+        site.reset()
+    assert (time.perf_counter() - began) / 10 < 0.05
+
+
+def test_changes_name_places_and_values(site: TracSite) -> None:
+    site.reset()
+    visitor = Visitor(site.url)
+    visitor.change_ticket(41, action="reassign", action_reassign_reassign_owner="priya")
+    visitor.send("/wiki/OnCall", action="delete", delete_version="")
+    assert site.changes() == {"ticket/41/owner": "priya", "ticket/41/status": "assigned", "wiki/OnCall": None}
+
+
+def test_the_clock_is_made_up_and_starts_over(site: TracSite) -> None:
+    pages = []
+    for _ in range(2):
+        site.reset()
+        visitor = Visitor(site.url)
+        EDITS["comment"](visitor, 84)
+        with sqlite3.connect(site.folder / "db" / "trac.db") as connection:
+            pages.append(connection.execute("SELECT max(changetime) FROM ticket").fetchone()[0])
+        connection.close()
+    assert pages[0] == pages[1]
+    assert time.gmtime(pages[0] / 1_000_000)[:3] == (2031, 3, 17)
+
+
+def test_everyone_is_the_one_user(site: TracSite) -> None:
+    assert "logged in as" in Visitor(site.url).page("/wiki")
+    assert "robin" in Visitor(site.url).page("/wiki")
+
+
+def test_several_sites_stand_side_by_side_and_are_used_again(site: TracSite) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(lambda _: site_of("trac"), range(2))
+    assert len({site.url, one.url, other.url}) == 3
+    EDITS["comment"](Visitor(one.url), 5)
+    assert other.changes() == {}
+    one.close()
+    one.close()
+    again = site_of("trac")
+    assert again is one
+    assert again.changes() == {}
+    assert site_of("trac") is not one
+    again.close()
+    other.close()
+
+
+def test_a_server_that_died_is_started_anew(site: TracSite) -> None:
+    EDITS["comment"](Visitor(site.url), 7)
+    site.server.kill()
+    site.server.wait()
+    site.reset()
+    assert site.changes() == {}
+    assert "Map tiles" in Visitor(site.url).page("/ticket/7")
+
+
+def test_a_server_that_cannot_start_says_why(site: TracSite, tmp_path: Path) -> None:
+    (tmp_path / "seed" / "log").mkdir(parents=True)
+    shutil.copytree(site.seed / "db", tmp_path / "seed" / "db")
+    with pytest.raises(WorldBroken, match=r"does not answer: .*VERSION"):
+        TracSite(tmp_path / "seed", tmp_path / "sites" / "site")
+
+
+def test_without_trac_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trac", None)
+    with pytest.raises(MissingRequirement, match=r"pip install 'planbook\[web\]'"):
+        site_of("trac")
+    assert [each.found for each in requirements()] == [None]
+
+
+def test_unknown_sites_are_refused() -> None:
+    with pytest.raises(BadSelection, match="no site 'shop'; there are trac"):
+        site_of("shop")
+
+
+def test_a_killed_owner_leaves_no_server_and_no_folder(tmp_path: Path) -> None:
+    need_trac()
+    script = """
+        import os, time
+        from envs.web.sites import requirements, site_of
+        site = site_of("trac")
+        print(site.server.pid, site.folder.parent, flush=True)
+        time.sleep(60)
+    """
+    owner = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert owner.stdout is not None
+    server, folder = owner.stdout.readline().split()
+    assert Path(f"/proc/{server}").exists()
+    owner.send_signal(signal.SIGKILL)
+    owner.wait()
+    owner.stdout.close()
+    deadline = time.monotonic() + 10
+    while (Path(folder).exists() or _runs(int(server))) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(folder).exists()
+    assert not _runs(int(server))
+
+
+def _runs(process: int) -> bool:
+    """Whether it is there and no zombie (its parent in a container may never collect it)."""
+    try:
+        os.kill(process, 0)
+        return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def test_the_tasks_name_places_that_there_are(site: TracSite) -> None:
+    """A misspelt place would make a task that nobody can solve; new things are allowed where the task makes them."""
+    seeded = state_of(site.seed / "db" / "trac.db")
+    new = ("ticket/109/", "wiki/NightArrivals", "wiki/BlockerList")
+    for task in load_tasks():
+        for check in task.checks:
+            if isinstance(check, ServerCheck):
+                unknown = [place for place in check.changes if place not in seeded and not place.startswith(new)]
+                assert [place for place in unknown if "/comment/" not in place and "/resolution" not in place] == []
+                assert [place for place, value in check.changes.items() if seeded.get(place) == value] == []

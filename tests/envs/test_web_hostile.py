@@ -1,0 +1,154 @@
+"""Pages that behave badly: the world tells it and goes on."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from envs.web import Web
+from tests.browser import need_browser
+from tests.webserver import Pages, act, at, click, serving
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[str]:
+    need_browser()
+    with serving() as address:
+        yield address
+
+
+@pytest.fixture
+def played(base: str) -> Iterator[Web]:
+    world = at(base, "/links")
+    yield world
+    world.close()
+
+
+def test_a_page_that_never_loads(base: str) -> None:
+    world = at(base, "/links", patience=2)
+    for seen in (click(world, "slow"), act(world, "goto", "/slow")):
+        assert "Nothing happens: the page did not load within 2 seconds." in seen.text
+        assert not seen.accepted
+    assert "Posted" in click(world, "post").text
+    world.close()
+
+
+def test_a_script_without_end_costs_the_tab_and_nothing_else(base: str) -> None:
+    world = at(base, "/two", patience=2)
+    act(world, "goto", "/links")
+    lost = click(world, "loop")
+    assert "The tab was lost and replaced by an empty one: the page did not answer for 2 seconds." in lost.text
+    assert "Address: about:blank" in lost.text
+    assert "Title: 'Second'" in act(world, "go_back").text
+    assert "The tab was lost" in act(world, "goto", "/loops").text
+    assert "Title: 'Second'" in act(world, "go_back").text
+    world.close()
+
+
+def test_a_crash_costs_the_tab_and_nothing_else(base: str, played: Web) -> None:
+    act(played, "goto", "/two")
+    assert played._visit is not None
+    context = played._visit.context
+    context.connection.post("Page.crash", played._visit.tab.target.session)
+    while not played._visit.tab.target.gone:
+        context.connection.listen(1)
+    assert "The tab was lost and replaced by an empty one: the page crashed." in act(played, "scroll", "down").text
+    assert "Title: 'Links'" in act(played, "go_back").text
+
+
+def test_dialogs_are_answered_and_told(played: Web) -> None:
+    act(played, "goto", "/dialogs")
+    assert "A dialog (alert) said 'first [1] button'; it was closed." in click(played, "alert").text
+    sure = click(played, "confirm")
+    assert "A dialog (confirm) said 'sure?'; it was answered with OK." in sure.text
+    assert "Title: 'true'" in sure.text
+    who = click(played, "prompt")
+    assert "A dialog (prompt) said 'who?'; it was cancelled." in who.text
+    assert "Title: 'null'" in who.text
+    click(played, "hold")
+    left = act(played, "goto", "/two")
+    assert "A dialog (beforeunload) came up; the page was left." in left.text
+    assert "Title: 'Second'" in left.text
+
+
+def test_dialogs_without_end(base: str) -> None:
+    world = at(base, "/dialogs", patience=2)
+    seen = click(world, "endless")
+    assert "A dialog (alert) said 'again'; it was closed. (3 times)" in seen.text
+    assert "The tab was lost" in seen.text
+    assert "Title: 'Second'" in act(world, "goto", "/two").text
+    world.close()
+
+
+def test_downloads_are_refused(played: Web) -> None:
+    seen = click(played, "file")
+    assert "The page wanted to download the file 'a.bin'; nothing is downloaded here." in seen.text
+    assert "Title: 'Links'" in seen.text
+
+
+def test_pop_ups_become_tabs_with_their_dialogs_answered(played: Web) -> None:
+    seen = click(played, "popup")
+    assert "A dialog (alert) said 'from a popup'; it was closed." in seen.text
+    assert "Tabs: 1, 2 (current)" in seen.text
+    closed = click(played, "close me")
+    assert "A tab was closed by its page." in closed.text
+    assert "Title: 'Links'" in closed.text
+
+
+def test_there_is_a_limit_to_tabs(played: Web) -> None:
+    seen = click(played, "many")
+    assert "8 are open, it was not opened. (13 times)" in seen.text
+    assert "Tabs: 1, 2, 3, 4, 5, 6, 7, 8 (current)" in seen.text
+    assert "as many tabs as there can be" in act(played, "new_tab").text
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("file:///etc/passwd", "addresses of the kind 'file' are not opened"),
+        ("chrome://version", "addresses of the kind 'chrome' are not opened"),
+        ("javascript:alert(1)", "addresses of the kind 'javascript' are not opened"),
+        ("data:text/html,x", "addresses of the kind 'data' are not opened"),
+        ("view-source:http://127.0.0.1", "addresses of the kind 'view-source' are not opened"),
+        ("nonsense", "an address begins with http://, https://, or /"),
+        ("http://", "the address is not well-formed"),
+        ("http://127.0.0.1:1/", "127.0.0.1:1 may not be visited here; allowed is 127.0.0.1:"),
+        ("http://example.org/", "example.org:80 may not be visited here"),
+    ],
+)
+def test_addresses_that_are_not_opened(played: Web, address: str, reason: str) -> None:
+    seen = act(played, "goto", address)
+    assert not seen.accepted
+    assert reason in seen.text.split("\n")[0]
+    assert "Title: 'Links'" in seen.text
+
+
+def test_pages_cannot_lead_to_what_is_not_allowed(base: str, played: Web) -> None:
+    seen = click(played, "elsewhere")
+    assert "Nothing happens: 'http://127.0.0.1:1/x' was not opened: 127.0.0.1:1 may not" in seen.text
+    assert not seen.accepted
+    assert "Title: 'Links'" in click(played, "local").text
+    with serving() as other:
+        assert act(played, "goto", "/to?" + other).accepted
+        Pages.seen.clear()
+        click(played, "load")
+        click(played, "open")
+        assert "refused" in played._last.text
+        assert not [each for each in Pages.seen if each.endswith("/two")]
+
+
+def test_text_of_a_page_cannot_pass_for_lines_of_ours(played: Web) -> None:
+    lines = act(played, "goto", "/lies").text.split("\n")
+    assert [line[:8] for line in lines[:3]] == ["Address:", 'Title: "', "In view "]
+    assert [line.partition("] ")[2].split(" ")[0] for line in lines[3:]] == ["button", "paragraph", "paragraph"]
+    assert not any(mark in "".join(lines) for mark in ("\u202e", "\u2028"))
+    assert "there is no element [98]" in act(played, "click", 98).text
+
+
+def test_a_server_that_hangs_up(played: Web) -> None:
+    seen = click(played, "closed")
+    assert "/closed' could not be loaded (EMPTY_RESPONSE)." in seen.text.split("\n")[0]
+    assert not seen.accepted
+    assert "Title: 'Links'" in seen.text
+    assert "Posted" in click(played, "post").text

@@ -1,0 +1,200 @@
+"""How answers, addresses, pages and servers are compared, and that nothing counts as solved without being done."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.web import texts, urls
+from envs.web.checks import AnswerCheck, Check, PageCheck, ServerCheck, Text, UnachievableCheck, UrlCheck
+from envs.web.judging import judge
+from envs.web.tasks import KINDS, WebTask, load_tasks, offered, placed, to_task, types
+
+
+@dataclass
+class Stored:
+    """A site that only tells what has changed."""
+
+    made: Mapping[str, str | None]
+    url: str = "http://127.0.0.1:9"
+
+    def reset(self) -> None:
+        self.made = {}
+
+    def changes(self) -> Mapping[str, str | None]:
+        return self.made
+
+    def close(self) -> None:
+        self.made = {}
+
+
+@dataclass
+class End:
+    """How an episode ended: the facts."""
+
+    answer: str | None = None
+    url: str = "http://127.0.0.1:9/wiki"
+    pages: Mapping[str, str] = field(default_factory=dict)
+    site: Stored | None = None
+
+    def page_text(self, url: str, selector: str = "", script: str = "") -> str:
+        return self.pages.get(f"{url}{selector}{script}", "")
+
+
+def task(*checks: Check) -> WebTask:
+    return WebTask(id="t", type="t", kind="look_up", goal="?", start="http://h/", checks=checks)
+
+
+SHIPPED = [placed(each, {"trac": "http://127.0.0.1:9"}) for each in load_tasks()]
+
+
+@pytest.mark.parametrize(
+    ("how", "values", "right", "wrong"),
+    [
+        ("exact", ["Sofie Dahl"], ["sofie dahl", ' "Sofie  Dahl" '], ["Sofie", "Sofie Dahl and others", ""]),
+        ("exact", ["a |OR| b"], ["A", "b"], ["a |OR| b", "ab"]),
+        ("must_include", ["red", "blue |OR| navy"], ["Blue and red", "red navy"], ["red", "blue"]),
+        ("must_include", ["6"], ["6 reviews", "there are 6."], ["16", "60 reviews", "6.5x6y"]),
+        ("numbers", ["12", "7"], ["#7, #12", "tickets 12 and 7", "12, 7, 7"], ["7", "7, 12, 13", "v12, v7", ""]),
+        ("numbers", ["1200"], ["1,200 crowns", "1200.0"], ["1", "200", "12 00"]),
+        ("items", ["oskar", "yuki"], ["yuki, oskar", "Oskar and yuki.", "oskar;yuki"], ["oskar", "oskar, yuki, mira"]),
+        ("fuzzy", ["driving: 2 min"], ["Driving 2 min", "by car? driving: 2 min"], ["driving: 3 min", "walking"]),
+    ],
+)
+def test_answers(how: str, values: list[str], right: list[str], wrong: list[str]) -> None:
+    check = AnswerCheck.model_validate({"how": how, "values": values})
+    assert [answer for answer in right if not judge(task(check), End(answer)).solved] == []
+    assert [answer for answer in wrong if judge(task(check), End(answer)).solved] == []
+    assert not judge(task(check), End(None)).solved
+
+
+@pytest.mark.parametrize("answer", ["N/A", "n/a", "N/A: there is no such ticket", '"N/A"', "N/A."])
+def test_unachievable_is_said_by_na(answer: str) -> None:
+    assert judge(task(UnachievableCheck()), End(answer)).solved
+
+
+@pytest.mark.parametrize("answer", [None, "", "nap time", "It is n/a", "natural"])
+def test_other_answers_do_not_say_so(answer: str | None) -> None:
+    assert not judge(task(UnachievableCheck()), End(answer)).solved
+
+
+SAME = [
+    ("http://h:80/a/", "http://h/a"),
+    ("https://h:443/a", "http://H/a#part"),
+    ("http://h/q?b=2&a=1", "http://h/q?a=1&b=2"),
+    ("http://h/m/0.9%20Fixes", "http://h/m/0.9 Fixes"),
+    ("http://h/m?x=a+b", "http://h/m?x=a%20b"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_equal_pages_have_equal_addresses(one: str, other: str) -> None:
+    assert urls.equal(one, [other])
+    assert urls.equal(other, [one])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("http://h/a", "http://h/b"), ("http://h/a", "http://h:81/a"), ("http://h/q?a=1", "http://h/q"), ("", "http://h")],
+)
+def test_other_pages_have_other_addresses(one: str, other: str) -> None:
+    assert not urls.equal(one, [other])
+    assert not urls.equal(other, [one])
+
+
+def test_including_wants_the_same_page_and_at_least_the_query() -> None:
+    wanted = ["http://h/query?component=a&status=!closed"]
+    assert urls.including("http://h/query?order=id&status=%21closed&component=a", wanted)
+    assert not urls.including("http://h/query?component=a", wanted)
+    assert not urls.including("http://h/query/x?component=a&status=!closed", wanted)
+
+
+def test_within_is_webarenas_gold_in_pred() -> None:
+    gold = ["http://h/shop?cat=60", "http://h/phones?cat=61"]
+    assert urls.within("http://h/shop/list?cat=61&page=2", gold)
+    assert not urls.within("http://h/shop/list?page=2", gold)
+    assert not urls.within("http://h/other?cat=60", gold)
+
+
+@given(st.text(max_size=60))
+def test_no_address_and_no_answer_breaks_the_comparison(text: str) -> None:
+    assert urls.equal(text, [text])
+    for compare in texts.ANSWERS.values():
+        assert compare(text, ["7"]) in (True, False)
+
+
+def test_pages_are_read_where_the_check_says() -> None:
+    facts = End(url="http://h/last", pages={"http://h/last": "Two boats", "http://h/p#c": "one berth"})
+    assert judge(task(PageCheck(must_include=("two BOATS",))), facts).solved
+    assert judge(task(PageCheck(url="http://h/p", selector="#c", exact=("One berth",))), facts).solved
+    assert not judge(task(PageCheck(must_include=("boats",), must_exclude=("two",))), facts).solved
+    assert not judge(task(PageCheck(url="http://h/gone", must_exclude=("two",))), facts).solved
+
+
+def test_server_changes_are_exactly_these() -> None:
+    wanted: dict[str, str | Text | None] = {
+        "ticket/1/status": "closed",
+        "wiki/A": None,
+        "wiki/B": Text(must_include=("x",)),
+    }
+    checked = task(ServerCheck(changes=wanted))
+    made: dict[str, str | None] = {"ticket/1/status": "closed", "wiki/A": None, "wiki/B": "an x"}
+    assert judge(checked, End(site=Stored(made))).solved
+    assert judge(checked, End(site=Stored(made | {"wiki/A": "kept"}))).score == pytest.approx(2 / 3)
+    more = judge(checked, End(site=Stored(made | {"ticket/2/status": "closed"})))
+    assert not more.solved
+    assert more.score == pytest.approx(3 / 4)
+    assert judge(checked, End(site=Stored({}))).score == 0
+
+
+def test_stored_texts_are_compared_line_by_line() -> None:
+    checked = task(ServerCheck(changes={"wiki/A": "one  two\nthree"}))
+    assert judge(checked, End(site=Stored({"wiki/A": "one two \r\nthree\n"}))).solved
+    assert not judge(checked, End(site=Stored({"wiki/A": "one two three"}))).solved
+
+
+def test_a_task_that_asks_for_no_change_must_leave_the_site_alone() -> None:
+    checked = task(AnswerCheck(how="exact", values=("7",)))
+    assert judge(checked, End("7", site=Stored({}))).solved
+    assert judge(checked, End("7", site=Stored({"ticket/1/owner": "mira"}))).score == 0
+
+
+def test_the_score_is_the_share_of_checks_and_a_task_without_any_is_never_solved() -> None:
+    both = task(AnswerCheck(how="exact", values=("7",)), UrlCheck(any_of=("http://127.0.0.1:9/wiki",)))
+    assert judge(both, End("8")).score == 0.5
+    assert not judge(both, End("8")).solved
+    assert judge(both, End("7")).solved
+    assert not judge(task(), End("7")).solved
+
+
+def test_the_shipped_set_has_every_kind_and_enough_of_each() -> None:
+    kinds: list[str] = [each.kind for each in SHIPPED]
+    assert len(SHIPPED) >= 36
+    assert {kind for kind in KINDS if kinds.count(kind) >= 4} == set(KINDS)
+    assert len({each.id for each in SHIPPED}) == len(SHIPPED)
+    assert set(types()) == {each.type for each in SHIPPED}
+    assert offered(SHIPPED) == SHIPPED
+
+
+def test_nothing_done_and_nothing_said_solves_no_shipped_task() -> None:
+    for each in SHIPPED:
+        for answer in (None, ""):
+            end = End(answer, url=each.start, site=Stored({}))
+            assert judge(each, end).score == 0, each.id
+
+
+def test_na_solves_the_unachievable_ones_only() -> None:
+    solved = [each for each in SHIPPED if judge(each, End("N/A", url=each.start, site=Stored({}))).solved]
+    assert {each.kind for each in solved} == {"unachievable"}
+    assert len(solved) == sum(each.kind == "unachievable" for each in SHIPPED) >= 4
+
+
+def test_params_do_not_hold_the_answer() -> None:
+    for each in SHIPPED:
+        told = f"{each.goal} {each.params}"
+        for check in each.checks:
+            if isinstance(check, AnswerCheck):
+                assert [value for value in check.values if texts.must_include(told, [value])] == [], each.id
+        assert to_task(each).params == each.params

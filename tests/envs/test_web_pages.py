@@ -1,0 +1,204 @@
+"""Reading and using pages in a real Chromium."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from envs.types import Observation
+from envs.web import Web
+from tests.browser import need_browser
+from tests.webserver import Pages, act, at, click, number, serving
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[str]:
+    need_browser()
+    with serving() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def played(base: str) -> Iterator[Web]:
+    world = at(base, "/")
+    yield world
+    world.close()
+
+
+def on(world: Web, path: str) -> Observation:
+    """The same world on another page."""
+    return act(world, "goto", path)
+
+
+def test_a_page_is_told_as_its_accessibility_tree(played: Web, base: str) -> None:
+    told = re.sub(r"\[\d+\]", "[n]", on(played, "/").text).split("\n")
+    assert told[:3] == [f"Address: {base}/", "Title: 'Home'", "In view (all of it):"]
+    for line in (
+        "[n] heading 'Home' level=1",
+        "  [n] text 'bold'",
+        "[n] link 'Two'",
+        "[n] button 'Off' disabled",
+        "[n] textbox 'Query' value='old'",
+        "[n] checkbox 'Agree' checked=false",
+        "[n] combobox 'Size' value='Large' options='Small' | 'Large' | 'Huge' expanded=false",
+        "[n] textbox 'Fixed' value='f' readonly",
+    ):
+        assert line in told
+    assert "invisible" not in "".join(told)
+    assert "far away" not in "".join(told)
+
+
+def test_fields_boxes_and_lists_are_filled_in(played: Web) -> None:
+    on(played, "/")
+    assert "checked=true" in click(played, "agree").text
+    assert "value='Small'" in act(played, "select", number(played, "size"), "small").text
+    assert "value='2024-05-31'" in act(played, "type", number(played, "day"), "2024-05-31", False).text
+    assert "value='two lines'" in act(played, "type", number(played, "long"), "two\nlines").text
+    assert "value='••'" in act(played, "type", number(played, "secret"), "pw", False).text
+    found = act(played, "type", number(played, "query"), "new \u00e9 words")
+    assert "'q=new+%C3%A9+words'" in found.text
+    assert not found.lasting
+
+
+@pytest.mark.parametrize(
+    ("name", "action", "more", "reason"),
+    [
+        ("off", "click", (), "button 'Off' is disabled"),
+        ("size", "click", (), "use select(element, option)"),
+        ("file", "click", (), "takes a file"),
+        ("size", "select", ("huge",), "is disabled"),
+        ("size", "select", ("tiny",), "it has 'Small', 'Large', 'Huge'"),
+        ("press", "select", ("x",), "is no select box"),
+        ("press", "type", ("x",), "is not a field"),
+        ("fixed", "type", ("x",), "is read-only"),
+        ("query", "type", ("x\ny",), "a field of one line"),
+        ("day", "type", ("tomorrow",), "a date is written 2024-05-31"),
+    ],
+)
+def test_what_cannot_be_done_is_told_with_its_reason(
+    played: Web, name: str, action: str, more: tuple[str, ...], reason: str
+) -> None:
+    on(played, "/")
+    seen = act(played, action, number(played, name), *more)
+    assert not seen.accepted
+    assert seen.text.startswith("Nothing happens: ")
+    assert reason in seen.text.split("\n")[0]
+
+
+def test_a_number_that_means_nothing_now_is_refused(played: Web) -> None:
+    on(played, "/")
+    press = number(played, "press")
+    on(played, "/two")
+    assert "is on a page that was left" in act(played, "click", press).text
+    assert "there is no element [12345]" in act(played, "click", 12345).text
+
+
+def test_what_lies_over_an_element_is_named(played: Web) -> None:
+    on(played, "/covered")
+    assert "button 'Under' is covered by <div> 'Cookies'" in click(played, "under").text
+
+
+def test_numbers_stay_with_their_elements(played: Web) -> None:
+    on(played, "/changing")
+    first, second = number(played, "A", "button"), number(played, "B", "button")
+    click(played, "add")
+    assert number(played, "new", "button") not in (first, second)
+    assert (number(played, "A", "button"), number(played, "B", "button")) == (first, second)
+    click(played, "drop")
+    assert "there" in act(played, "click", second).text or not played._last.accepted
+    on(played, "/two")
+    on(played, "/changing")
+    assert (number(played, "A", "button"), number(played, "B", "button")) == (first, second)
+
+
+def test_scrolling_shows_what_was_out_of_view(played: Web) -> None:
+    seen = on(played, "/tall")
+    assert re.search(r"In view \(0 px above, \d{4} px below\):", seen.text)
+    assert "Deep" not in seen.text
+    deep = number(played, "deep")
+    assert "Deep" in act(played, "click", deep).text
+    assert "there is nothing further down" in act(played, "scroll", "down").text
+    assert act(played, "scroll", "up").accepted
+    assert number(played, "deep") == deep
+
+
+def test_frames_and_shadow_trees_are_part_of_the_page(played: Web) -> None:
+    seen = on(played, "/frames")
+    assert re.search(r"iframe 'in'\n  \[\d+\] button 'Inner'", seen.text)
+    assert "iframe 'foreign'" in seen.text
+    assert "Title: '1'" in click(played, "inner").text
+    assert "Title: '2'" in click(played, "shadow").text
+
+
+def test_a_frame_of_another_site_is_named_but_not_read(base: str) -> None:
+    world = at(base, "/frames", allowed=("localhost",))
+    assert re.search(r"iframe 'foreign' unread$", world.scene(), re.MULTILINE)
+    world.close()
+
+
+def test_back_and_forward_also_within_a_page(played: Web) -> None:
+    on(played, "/hash")
+    assert "'#/one'" in click(played, "one").text
+    assert "#" not in act(played, "go_back").text.split("\n")[0]
+    assert act(played, "go_forward").text.split("\n")[0].endswith("/hash#/one")
+    assert "no page to go forward to" in act(played, "go_forward").text
+
+
+def test_requests_that_may_change_a_server_are_marked(played: Web) -> None:
+    on(played, "/links")
+    assert not click(played, "fetch").lasting
+    assert "fetched" in played._last.text
+    assert click(played, "post").lasting
+    assert not act(played, "go_back").lasting
+    assert "POST /post" in Pages.seen
+
+
+def test_tabs_are_opened_switched_and_closed(played: Web, base: str) -> None:
+    on(played, "/links")
+    opened = click(played, "new")
+    assert "The page opened a new tab, which is the current one now." in opened.text
+    assert "Tabs: 1, 2 (current)" in opened.text
+    back = act(played, "switch_tab", 1)
+    assert "Tabs: 1 (current), 2" in back.text
+    assert f"Address: {base}/links" in back.text
+    assert "there is no tab 3" in act(played, "switch_tab", 3).text
+    assert "Tabs: 1, 2, 3 (current)" in act(played, "new_tab").text
+    assert "Tabs: 1, 2 (current)" in act(played, "close_tab").text
+    assert "Tabs" not in act(played, "close_tab").text
+    assert "the only tab" in act(played, "close_tab").text
+
+
+def test_feedback_tells_only_what_changed(played: Web, base: str) -> None:
+    before = on(played, "/")
+    after = click(played, "press")
+    assert re.fullmatch(r"new: \[\d+\] paragraph 'pressed'", played.brief(after, before))
+    assert played.brief(on(played, "/two"), after) == f"now at {base}/two, 'Second'"
+
+
+def test_the_actions_that_a_page_offers(played: Web) -> None:
+    on(played, "/")
+    offered = [str(each) for each in played.possible_actions()]
+    assert f"click({number(played, 'press')})" in offered
+    assert f"select({number(played, 'size')}, 'Small')" in offered
+    assert f"click({number(played, 'off')})" not in offered
+    assert "go_back()" in offered
+    assert "scroll('down', 0)" not in offered
+
+
+def test_a_page_of_ten_megabytes(base: str) -> None:
+    world = at(base, "/two", patience=60)
+    seen = act(world, "goto", "/big")
+    assert "link 'Link 3'" in seen.text
+    assert "find sees only what is in view" in seen.text
+    assert len(seen.text) < 12_500
+    assert "link 'Link 3'" not in act(world, "scroll", "down").text
+    assert "Title: 'Missing'" in act(world, "click", number(world, "link", "link")).text
+    world.close()
+
+
+def test_the_limit_of_a_page_is_told(base: str) -> None:
+    world = at(base, "/", characters=200)
+    assert re.search(r"\(\d+ more lines in view are left out: the limit is 200 characters\)", world.scene())
+    world.close()

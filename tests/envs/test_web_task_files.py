@@ -1,0 +1,177 @@
+"""Task files: ours, the user's, and WebArena's."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from envs.errors import BadSelection
+from envs.web.checks import AnswerCheck, PageCheck, UnachievableCheck, UrlCheck
+from envs.web.tasks import WebTask, load_tasks, offered, placed
+
+SITES = {"shopping": "http://shop.example:7770/", "reddit": "http://forum.example"}
+
+
+def entry(evaluation: dict[str, JsonValue], **more: JsonValue) -> dict[str, JsonValue]:
+    """A task in WebArena's format."""
+    plain: dict[str, JsonValue] = {"sites": ["shopping"], "task_id": 1, "require_login": True, "storage_state": None}
+    plain |= {"start_url": "__SHOPPING__", "geolocation": None, "intent": "Find the lamp", "require_reset": False}
+    return plain | more | {"eval": evaluation}
+
+
+def answer(**reference: JsonValue) -> dict[str, JsonValue]:
+    return {"eval_types": ["string_match"], "reference_answers": reference, "reference_url": "", "program_html": []}
+
+
+def page(locator: str, url: str = "last", **required: JsonValue) -> dict[str, JsonValue]:
+    target: JsonValue = {"url": url, "locator": locator, "required_contents": required}
+    return {"eval_types": ["program_html"], "reference_answers": None, "reference_url": "", "program_html": [target]}
+
+
+def read(folder: Path, *entries: JsonValue, **options: bool) -> list[WebTask]:
+    file = folder / "tasks.json"
+    file.write_text(json.dumps(list(entries)), encoding="utf-8")
+    return load_tasks(file, SITES, **options)
+
+
+def test_string_match(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, entry(answer(exact_match="Lamp", must_include=["9.50", "6"])))
+    assert found.id == "webarena/1"
+    assert (found.kind, found.start, found.goal) == ("look_up", "http://shop.example:7770", "Find the lamp")
+    assert found.checks == (
+        AnswerCheck(how="exact", values=("Lamp",)),
+        AnswerCheck(how="must_include", values=("9.50", "6")),
+    )
+
+
+def test_an_expected_na_is_an_unachievable_task(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, entry(answer(fuzzy_match="N/A")))
+    assert (found.kind, found.checks) == ("unachievable", (UnachievableCheck(),))
+
+
+def test_fuzzy_match_is_not_offered_unless_approximated(tmp_path: Path) -> None:
+    both = [entry(answer(fuzzy_match=["by car 2 min"]), task_id=7), entry(answer(exact_match="x"), task_id=8)]
+    found = read(tmp_path, *both)
+    assert [each.id for each in offered(found)] == ["webarena/8"]
+    with pytest.raises(BadSelection, match=r"webarena/7.*language model.*approximate=true"):
+        offered(found, ["webarena/7"])
+    approximated = read(tmp_path, *both, approximate=True)
+    assert approximated[0].checks == (AnswerCheck(how="fuzzy", values=("by car 2 min",)),)
+    assert len(offered(approximated)) == 2
+
+
+def test_url_match(tmp_path: Path) -> None:
+    reference = "__SHOPPING__/a?x=1 |OR| __REDDIT__/b"
+    evaluation: dict[str, JsonValue] = {"eval_types": ["url_match"], "reference_url": reference}
+    (gold,) = read(tmp_path, entry(evaluation | {"url_note": "GOLD in PRED"}))
+    addresses = ("http://shop.example:7770/a?x=1", "http://forum.example/b")
+    assert gold.checks == (UrlCheck(how="within", any_of=addresses),)
+    (exact,) = read(tmp_path, entry(evaluation | {"url_note": "EXACT"}))
+    assert exact.checks == (UrlCheck(how="equal", any_of=addresses),)
+    (other,) = read(tmp_path, entry(evaluation | {"url_note": "SIMILAR"}))
+    assert "SIMILAR" in other.unjudged
+
+
+def test_program_html(tmp_path: Path) -> None:
+    js = 'document.querySelector("#qty").value'
+    (found,) = read(tmp_path, entry(page(js, "__SHOPPING__/cart", must_include=["2 |OR| two"])))
+    (check,) = found.checks
+    assert isinstance(check, PageCheck)
+    assert (check.url, check.must_include) == ("http://shop.example:7770/cart", ("2 |OR| two",))
+    assert js in check.script
+    assert found.kind == "edit"
+    (whole,) = read(tmp_path, entry(page("", exact_match="x")))
+    assert isinstance(whole.checks[0], PageCheck)
+    assert whole.checks[0].url == "last"
+    assert "outerHTML" in whole.checks[0].script
+
+
+def test_combined_checks_are_all_there(tmp_path: Path) -> None:
+    evaluation = answer(exact_match="x") | {
+        "eval_types": ["string_match", "url_match", "program_html"],
+        "reference_url": "__SHOPPING__/a",
+        "program_html": page("", must_include=["y"])["program_html"],
+    }
+    (found,) = read(tmp_path, entry(evaluation))
+    assert [check.kind for check in found.checks] == ["answer", "url", "page"]
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "reason"),
+    [
+        (page("func:get_rating(__page__)", must_include=["5"]), "Python function"),
+        (page("", "func:latest_order_url()", must_include=["5"]), "Python function"),
+        (page("alert(1)", must_include=["5"]), "neither JavaScript on the document"),
+        (page("", looks_like="x"), "looks_like"),
+        ({"eval_types": ["page_image_query"]}, "page_image_query"),
+        ({"eval_types": ["url_match"], "reference_url": ""}, "nothing that could be checked"),
+        (answer(ua_match="x"), "ua_match"),
+        (answer(fuzzy_match=["x"]) | {"eval_types": ["url_match", "string_match"], "reference_url": "u"}, "model"),
+    ],
+)
+def test_what_cannot_be_judged_says_why_and_keeps_no_check(
+    evaluation: dict[str, JsonValue], reason: str, tmp_path: Path
+) -> None:
+    (found,) = read(tmp_path, entry(evaluation))
+    assert reason in found.unjudged
+    assert found.checks == ()
+    assert offered([found]) == []
+
+
+def test_a_task_that_begins_logged_in_needs_the_users_word(tmp_path: Path) -> None:
+    logged_in = entry(answer(exact_match="x"), storage_state="./.auth/shopping_state.json")
+    (found,) = read(tmp_path, logged_in)
+    assert "logged_in=true" in found.unjudged
+    (taken,) = read(tmp_path, logged_in, logged_in=True)
+    assert not taken.unjudged
+
+
+def test_several_tabs(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, entry(answer(exact_match="x"), start_url="__SHOPPING__ |AND| __REDDIT__/f"))
+    assert (found.start, found.more_tabs) == ("http://shop.example:7770", ("http://forum.example/f",))
+
+
+def test_a_site_nobody_runs_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(BadSelection, match=r"'gitlab', which you have to run yourself.*-o sites="):
+        read(tmp_path, entry(answer(exact_match="x"), start_url="__GITLAB__/x"))
+
+
+OURS: dict[str, JsonValue] = {"id": "a", "type": "t", "kind": "look_up", "goal": "?", "start": "{shop}/a"}
+
+
+def test_our_own_format_with_sites_of_the_user(tmp_path: Path) -> None:
+    checks: JsonValue = [{"kind": "url", "any_of": ["{shop}/b"]}, {"kind": "page", "url": "{shop}/c", "exact": ["{x}"]}]
+    (found,) = read(tmp_path, OURS | {"checks": checks})
+    there = placed(found, {"shop": "http://shop.example/"})
+    assert there.start == "http://shop.example/a"
+    assert there.checks == (
+        UrlCheck(any_of=("http://shop.example/b",)),
+        PageCheck(url="http://shop.example/c", exact=("{x}",)),
+    )
+    with pytest.raises(BadSelection, match=r"'a' needs the site 'shop'.*known: trac"):
+        placed(found, {"trac": "http://127.0.0.1"})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "at least one task"),
+        ("[1]", "each an object"),
+        (json.dumps([OURS | {"kind": "odd"}]), "task 0 is no task: kind"),
+        (json.dumps([OURS, OURS]), "ids a more than once"),
+        (json.dumps([OURS | {"checks": [{"kind": "page"}]}]), "needs exact, must_include or must_exclude"),
+        (json.dumps([{"intent": "x", "eval": {}}]), "not in WebArena's format"),
+    ],
+)
+def test_bad_files_say_what_is_wrong(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "tasks.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(BadSelection, match=said):
+        load_tasks(file)
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(BadSelection, match="cannot be read"):
+        load_tasks(tmp_path / "none.json")

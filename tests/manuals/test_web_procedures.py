@@ -1,0 +1,40 @@
+"""The shipped procedures solve every task on Trac, through the page as an agent sees it."""
+
+from pathlib import Path
+
+import pytest
+
+from envs import Selection, load_world
+from envs.web.tasks import load_tasks, types
+from manuals import ProcedureLibrary
+from manuals.library import SHIPPED
+from planner import read_procedure
+from tests.browser import need_browser
+from tests.manuals.test_procedures import unsolved
+from tests.trac import need_trac
+
+FIRST = tuple(f"{kind}/1" for kind in types())
+"""One task of each type."""
+OTHERS = tuple(task.id for task in load_tasks() if task.id not in FIRST)
+
+
+def test_every_type_has_a_procedure_that_passes_the_check() -> None:
+    library = ProcedureLibrary(load_world("web"))
+    assert {path.stem: read_procedure(path).world for path in library.files.values()} == dict.fromkeys(types(), "web")
+    assert all(library.procedure(kind) for kind in library.files)
+
+
+def test_no_procedure_knows_an_answer() -> None:
+    """An answer that stood in a procedure would make its success worth nothing."""
+    told = "".join(path.read_text(encoding="utf-8") for path in (SHIPPED / "web").rglob("*.py"))
+    answers = [check.values for task in load_tasks() for check in task.checks if check.kind == "answer"]
+    words = {value for values in answers for value in values if not value.isdecimal() or len(value) > 2}
+    assert [word for word in sorted(words) if word in told] == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("ids", [FIRST, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["first", "others"])
+def test_the_tasks_are_solved(ids: tuple[str, ...], tmp_path: Path) -> None:
+    need_browser()
+    need_trac()
+    assert unsolved("web", Selection(ids=ids), tmp_path) == []
