@@ -7,6 +7,8 @@ if TYPE_CHECKING:
 
 SHARED = ("world", "random", "player")
 """What every object refers to of the game around it."""
+KEPT_APART = ("inventory", "achievements")
+"""The attributes that the game changes in place; all others it replaces."""
 
 
 class Saved(NamedTuple):
@@ -29,6 +31,7 @@ class Saved(NamedTuple):
 def save(game: "Game") -> Saved:
     """A copy of a game."""
     land = game.land
+    numbers = {each: land.number(each) for each in land.objects}
     return Saved(
         game.steps,
         game.tenths,
@@ -37,8 +40,8 @@ def save(game: "Game") -> Saved:
         land.daylight,
         land.materials.copy(),
         land.latest,
-        tuple((land.number(each), type(each), _own(vars(each))) for each in land.objects),
-        tuple((key, tuple(sorted(map(land.number, there)))) for key, there in land.chunks.items()),
+        tuple((number, type(each), _own(vars(each))) for each, number in numbers.items()),
+        tuple((key, tuple(sorted(map(numbers.__getitem__, there)))) for key, there in land.chunks.items()),
         land.random.get_state(legacy=False),
     )
 
@@ -52,7 +55,8 @@ def load(game: "Game", saved: Saved) -> None:
     player = next(iter(made.values()))[0]
     around = {"world": land, "random": land.random, "player": player}
     for each, own in made.values():
-        vars(each).update(_own(own), **{name: around[name] for name in SHARED if name in own})
+        vars(each).update(_own(own))
+        vars(each).update((name, around[name]) for name in SHARED if name in own)
     land.put({number: each for number, (each, _) in made.items()}, saved.latest)
     land.regroup((key, [made[number][0] for number in numbers]) for key, numbers in saved.chunks)
     land.daylight = saved.daylight
@@ -61,7 +65,11 @@ def load(game: "Game", saved: Saved) -> None:
 
 def _own(attributes: dict[str, Any]) -> dict[str, Any]:
     """A copy in which nothing that the game changes in place is shared; what is around is marked, not kept."""
-    return {
-        name: None if name in SHARED else dict(value) if isinstance(value, dict) else value
-        for name, value in attributes.items()
-    }
+    own = attributes.copy()
+    for name in KEPT_APART:
+        if name in own:
+            own[name] = own[name].copy()
+    for name in SHARED:
+        if name in own:
+            own[name] = None
+    return own

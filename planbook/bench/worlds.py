@@ -13,10 +13,14 @@ from planbook.bench import Row
 from planner import Episode, MemoryJournal, Terms, method, play
 from sandbox import Sandbox
 
-WORLDS = ("textcraft", "minecraft", "tabletop", "shopping")
+WORLDS = ("textcraft", "minecraft", "tabletop", "shopping", "crafter")
 TASKS, REPEATS, SNAPSHOTS = 12, 20, 200
+LONG = {"crafter": (1, 1)}
+"""Worlds whose games take a thousand actions, and whose beginning takes a while: fewer tasks and repeats."""
 STEPS_GOAL, SNAPSHOT_GOAL = 10_000.0, 1_000.0
 """At least so many actions a second; at most so many microseconds for a snapshot and coming back to it."""
+STEPS_GOALS = {"crafter": 1_000.0}
+"""Where a step is the genuine package's own, with all its creatures."""
 Walk = tuple[Task, Sequence[Action]]
 
 
@@ -26,26 +30,27 @@ def rows() -> list[Row]:
 
 
 def _rows_of(world: type[Environment]) -> list[Row]:
-    begun = world()
-    walks = _walks(world)
-    steps = REPEATS * sum(len(actions) for _, actions in walks)
-    speed = steps / _cpu_seconds(lambda: _walk_all(begun, walks))
+    begun, goal = world(), STEPS_GOALS.get(world.name, STEPS_GOAL)
+    tasks, repeats = LONG.get(world.name, (TASKS, REPEATS))
+    walks = _walks(world, tasks)
+    steps = repeats * sum(len(actions) for _, actions in walks)
+    speed = steps / _cpu_seconds(lambda: _walk_all(begun, walks, repeats))
     spans = [_cpu_seconds(lambda: [begun.restore(begun.snapshot()) for _ in range(SNAPSHOTS)]) for _ in range(5)]
     micros = 1e6 * median(spans) / SNAPSHOTS
-    source = f"{len(walks)} tasks by procedures, {REPEATS} times"
-    at_least, at_most = f"at least {STEPS_GOAL:,.0f}", f"at most {SNAPSHOT_GOAL:,.0f} us"
+    source = f"{len(walks)} tasks by procedures, {repeats} times"
+    at_least, at_most = f"at least {goal:,.0f}", f"at most {SNAPSHOT_GOAL:,.0f} us"
     return [
-        Row(f"{world.name}: actions", speed, "/s", None, source, at_least, speed >= STEPS_GOAL),
+        Row(f"{world.name}: actions", speed, "/s", None, source, at_least, speed >= goal),
         Row(f"{world.name}: snapshot and restore", micros, "us", None, "", at_most, micros <= SNAPSHOT_GOAL),
     ]
 
 
-def _walks(world: type[Environment]) -> list[Walk]:
+def _walks(world: type[Environment], tasks: int) -> list[Walk]:
     """What the shipped procedures do, on the first tasks of each type."""
     library, procedures = ProcedureLibrary(world), method("procedures")
     walks: list[Walk] = []
     with Sandbox() as sandbox:
-        for task in world.select(Selection(limit=TASKS)):
+        for task in world.select(Selection(limit=tasks)):
             terms = Terms(actions=world.action_limit)
             episode = Episode(task, world(), sandbox, MemoryJournal(), terms=terms, memory=library)
             play(episode, procedures.play, procedures.options())
@@ -53,8 +58,8 @@ def _walks(world: type[Environment]) -> list[Walk]:
     return walks
 
 
-def _walk_all(world: Environment, walks: Sequence[Walk]) -> None:
-    for task, actions in [*walks] * REPEATS:
+def _walk_all(world: Environment, walks: Sequence[Walk], repeats: int) -> None:
+    for task, actions in [*walks] * repeats:
         world.reset(task)
         for action in actions:
             world.act(action)

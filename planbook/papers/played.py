@@ -10,6 +10,7 @@ from planbook.config import Config
 from planbook.learning.state import learnt_in, with_manual
 from planbook.run import CONFIG_FILE, Run
 from planbook.summary import Summary
+from planner import method
 from rules import Knowledge
 
 IN_TESTING = frozenset({"formulation"})
@@ -35,7 +36,7 @@ class Played:
     @property
     def uses_a_model(self) -> bool:
         """Whether a planner planned, and not stored code alone."""
-        return self.config.planner not in ("procedures", "code")
+        return bool(method(self.config.planner).roles)
 
     @property
     def without(self) -> tuple[str, ...]:

@@ -69,9 +69,8 @@ def _world(config: Config, setting: Setting) -> Facts:
 
 def _planning(config: Config, models: tuple[str, ...], paper: Publication, setting: Setting) -> Facts:
     if config.planner in WITHOUT_A_MODEL:
-        if config.planner in paper.planners:
-            return
-        yield "planner", f"no model: {config.title}", "a model plans"
+        if config.planner not in paper.planners:
+            yield "planner", f"no model: {config.title}", "a model plans"
         return
     if config.planner not in paper.planners:
         yield "planner", config.planner, "none of this paper's"

@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 from pydantic import ValidationError
 
 from envs import Action, BadSelection, Selection
 from envs.shopping import Shopping
 from envs.shopping.files import shop_of
 from envs.shopping.options import ShoppingOptions
+from envs.shopping.pages import line
 
 ITEMS: list[dict[str, Any]] = [
     {
@@ -69,6 +72,13 @@ def written(tmp_path: Path) -> dict[str, str]:
     for name, content in (("items", ITEMS), ("attributes", ATTRIBUTES), ("goals", GOALS)):
         (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     return {name: str(tmp_path / f"{name}.json") for name in ("items", "attributes", "goals")}
+
+
+@given(some.text())
+def test_no_text_of_a_product_breaks_out_of_its_line(text: str) -> None:
+    shown = line(text)
+    assert shown.isprintable()
+    assert not set("[]") & set(shown)
 
 
 def test_products_are_read_as_webshop_reads_them(written: dict[str, str]) -> None:

@@ -260,6 +260,7 @@ def test_the_naive_buyer_is_held_against_its_row(tmp_path: Path) -> None:
     tables = {each["table"]["table"]: each["ours"] for each in shown["table"]["tables"]}
     assert tables[9] == {"score": 62.7, "all": 10.0}
     assert tables[3] == {"all": 10.0}
+    assert {each["what"] for each in shown["table"]["differs"]} == {"world", "world option results_per_page"}
 
 
 def test_deps_own_games_are_a_split(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ TOOL_FOR = {
 WALK, DIG, BRIDGE = 1, 2, 4
 PERIL = 3
 # The most steps that a way may take.
-FAR = 120
+FAR = 80
 
 
 class Explorer:
@@ -104,27 +104,34 @@ class Explorer:
 
         The goal itself may be in the way: then the last direction faces it.
         """
-        ground, perils = self.ground, self.perils()
-        begun, came, queue = {self.place: 0}, {}, [(0, self.place)]
+        ground, perils, start = self.ground, self.perils(), self.place
+        begun, came, queue = {start: 0}, {}, [(0, start)]
+        pop, push = heapq.heappop, heapq.heappush
         while queue:
-            spent, place = heapq.heappop(queue)
+            spent, place = pop(queue)
             if spent > begun[place]:
                 continue
-            if place != self.place and is_goal(place):
-                return self.traced(came, place)
-            cost = costs.get(ground[place])
-            if place != self.place and cost is None:
-                continue
-            for direction, (dx, dy) in DIRECTIONS.items():
-                there = (place[0] + dx, place[1] + dy)
-                kind = ground.get(there)
-                if kind is None:
+            if place != start:
+                if is_goal(place):
+                    return self.traced(came, place)
+                if ground[place] not in costs:
                     continue
-                more = spent + costs.get(kind, WALK) + perils.get(there, 0)
-                if more <= most and more < begun.get(there, 9999) and (kind in costs or is_goal(there)):
+            x, y = place
+            for direction, there in (
+                ("north", (x, y - 1)),
+                ("south", (x, y + 1)),
+                ("east", (x + 1, y)),
+                ("west", (x - 1, y)),
+            ):
+                kind = ground.get(there)
+                cost = costs.get(kind)
+                if cost is None and (kind is None or not is_goal(there)):
+                    continue
+                more = spent + (cost or WALK) + perils.get(there, 0)
+                if more <= most and more < begun.get(there, 9999):
                     begun[there] = more
                     came[there] = (place, direction)
-                    heapq.heappush(queue, (more, there))
+                    push(queue, (more, there))
         return None
 
     def perils(self):
@@ -158,6 +165,12 @@ class Explorer:
         x, y = place
         ground = self.ground
         return (x, y - 1) not in ground or (x, y + 1) not in ground or (x - 1, y) not in ground or (x + 1, y) not in ground
+
+    def way_to(self, kinds):
+        """The way to the nearest of these kinds, as far as is known."""
+        goals = {place for place, kind in self.ground.items() if kind in kinds}
+        goals = goals.union(place for place, kind in self.creatures.items() if kind in kinds)
+        return self.way(lambda place: place in goals, self.costs()) if goals else None
 
     def way_out(self):
         """The way to the nearest border of what was seen, where one can go there."""

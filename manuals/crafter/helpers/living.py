@@ -72,7 +72,7 @@ class Survivor(Explorer):
         until = min(self.last_step, self.agent.step + steps)
         while self.agent.step < until:
             self.tend()
-            found = self.way(lambda place: self.what(place) in kinds, self.costs())
+            found = self.way_to(kinds)
             if found and len(found) == 1 and self.agent.facing == found[0]:
                 return True
             path = found or self.way_out()
