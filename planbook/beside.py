@@ -54,11 +54,12 @@ def _parts(compared: Comparison | Beside) -> Iterator[Table | str]:
 
 
 def _nowhere(config: Config) -> str:
-    """Which worlds there are figures for: AutoManual's, and then those of the others."""
-    others = (f"{paper.paper} has them for {_listed(paper.worlds)}." for paper in publications())
-    known = _listed(sorted(automanual().settings))
-    return f"The paper has no figures for {config.world.name}; it has them for {known}. {' '.join(others)}"
+    """That no paper has the world, and which ones each has."""
+    known = {automanual().paper: sorted(automanual().settings)}
+    known |= {paper.paper: list(paper.worlds) for paper in publications()}
+    told = (f"{paper} has them for {_listed(worlds)}." for paper, worlds in known.items())
+    return f"No paper has figures for {config.world.name}. {' '.join(told)}"
 
 
-def _listed(names: tuple[str, ...] | list[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -23,6 +23,7 @@ from planbook.learning.covering import coverage_lines
 from planbook.learning.knowing import memory_of, remembering
 from planbook.learning.stages import build, building_tasks, export, playing_memory
 from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
+from planbook.milestones import known_milestones
 from planbook.printing import (
     ERRORS,
     Live,
@@ -111,7 +112,8 @@ def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None =
         run.stand_up()
     seconds = time.monotonic() - begun
     spent, deeds = run.meter.spent, deeds_in(run.store)
-    summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), spent, deeds)
+    known = known_milestones(run.config)
+    summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), spent, deeds, known)
     out = console(as_json)
     out.print(summary_table(summary, title))
     for part in (*method_parts(summary), *failure_lines(summary), *spending_lines(summary)):

@@ -9,7 +9,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from planbook.goals import pursuit_lines
-from planbook.milestones import milestone_lines
+from planbook.measures import measure_lines
+from planbook.milestones import milestone_parts
+from planbook.passes import pass_lines
+from planbook.rounds import search_lines
 from planbook.run import Entry
 from planbook.statistics import wilson
 from planbook.subtasks import audit_table, decomposition_lines
@@ -84,13 +87,18 @@ def spending(spent: Spent, budget: Budget) -> str:
 
 
 def method_parts(summary: Summary) -> Iterator[Table | str]:
-    """What there is to say of a method that gives sub-tasks or pursues goals, and of milestones."""
+    """What there is to say of a method that gives sub-tasks, has goals, searches or asks a graph; and of the world."""
     if summary.subtasks is not None:
         yield audit_table(summary.subtasks)
         yield from decomposition_lines(summary.subtasks)
     if summary.goals is not None:
         yield from pursuit_lines(summary.goals)
-    yield from milestone_lines(summary.milestones)
+    if summary.search is not None:
+        yield from search_lines(summary.search)
+    if summary.graph is not None:
+        yield from pass_lines(summary.graph, summary.tasks)
+    yield from measure_lines(summary.measures)
+    yield from milestone_parts(summary.milestones, summary.unlock_score)
 
 
 def spending_lines(summary: Summary) -> Iterable[str]:
@@ -161,9 +169,9 @@ class Live:
             self._out.print(f"  printed: {harmless(text[:SHOWN_CHARS].rstrip())}{cut}", soft_wrap=True)
 
 
-def counted(number: int, thing: str) -> str:
-    """A count of things: 1 action, 2 actions."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+def counted(number: int, thing: str, things: str = "") -> str:
+    """A count of things: 1 action, 2 actions; ``things`` where an s is not enough."""
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 
 def harmless(text: str) -> str:

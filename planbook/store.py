@@ -110,6 +110,8 @@ class Store:
 
     def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
         """Add events in one transaction: all of them or none."""
+        if not rows:
+            return
         at = time.time()
         with self._lock:
             new: set[str] = set()
@@ -131,14 +133,16 @@ class Store:
             except DatabaseError as error:
                 raise BadRun(f"{self.path} cannot be written: {error.orig}; nothing recorded so far is lost") from error
 
-    def events(self, scope: str | None = None, kind: EventKind | None = None) -> Iterator[Event]:
-        """Events in the order in which they were written: of a scope and those below it, of one kind, or all."""
+    def events(
+        self, scope: str | None = None, kind: EventKind | tuple[EventKind, ...] | None = None
+    ) -> Iterator[Event]:
+        """Events in the order in which they were written: of a scope and those below it, of some kinds, or all."""
         query = select(EVENT).order_by(EVENT.c.id)
         if scope is not None:
             below = and_(EVENT.c.scope >= f"{scope}/", EVENT.c.scope < f"{scope}{AFTER_SLASH}")
             query = query.where(or_(EVENT.c.scope == scope, below))
         if kind is not None:
-            query = query.where(EVENT.c.kind == kind)
+            query = query.where(EVENT.c.kind.in_([kind] if isinstance(kind, str) else kind))
         with self._engine.connect() as connection:
             texts: dict[str, str] = {}
             for row in connection.execute(query):

@@ -2,13 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import mean, stdev
+from statistics import fmean, mean, stdev
 
 from pydantic import BaseModel, Field
 
 from planbook.deeds import Deeds
 from planbook.goals import Pursuit, pursuit
-from planbook.milestones import milestones
+from planbook.measures import Measure, measures
+from planbook.milestones import milestones, unlocked
+from planbook.passes import Passes, passes
+from planbook.rounds import Search, search
 from planbook.run import Entry
 from planbook.subtasks import Decomposition, decomposition
 from planner import Ending, Outcome, Spent
@@ -24,6 +27,8 @@ class Summary(BaseModel):
     tasks: int
     solved: int
     by_type: dict[str, tuple[int, int]]
+    mean_score: float = 0.0
+    """The world's score, from 0 to 1, over all tasks; of one that was not played it is 0."""
     failures: dict[str, int]
     left_out: int = 0
     """Building tasks that were left out, since their type had been solved often enough."""
@@ -46,8 +51,16 @@ class Summary(BaseModel):
     """Of a method that gives sub-tasks to executors (ADaPT)."""
     goals: Pursuit | None = None
     """Of a method that pursues goals (DEPS)."""
+    search: Search | None = None
+    """Of a method that tries in rounds and branches (Devil's Advocate)."""
+    graph: Passes | None = None
+    """Of a method that asks a graph of prompts (AgentKit)."""
     milestones: dict[str, dict[str, tuple[int, int]]] = Field(default_factory=dict)
     """By a task type whose tasks all ask for the same: each thing reached on the way, with [episodes, of how many]."""
+    unlock_score: float | None = None
+    """Crafter's score, in percent, of a world that says all that can be reached."""
+    measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
+    """By task type (``all``, where there are several): what the world measures beside success."""
     seconds: float
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
@@ -72,18 +85,24 @@ def summarise(
     run: str,
     spent: Spent | None = None,
     deeds: Deeds | None = None,
+    known: Sequence[str] = (),
 ) -> Summary:
-    """Count the endings of a run; an episode without one counts as NOT_RUN. Those left out on purpose do not count."""
+    """Count the endings of a run; an episode without one counts as NOT_RUN. Those left out on purpose do not count.
+
+    ``known`` are all the milestones that the world can tell, where they are the same for every task.
+    """
     spent, deeds = spent or Spent(), deeds or Deeds()
     all_entries = [(entry, endings.get(entry.index, NOT_PLAYED)) for entry in entries]
     ended = [(entry, ending) for entry, ending in all_entries if ending.cause != TYPE_SOLVED]
     types = sorted({entry.task.type for entry in entries})
     of_type = {kind: [ending for entry, ending in ended if entry.task.type == kind] for kind in types}
+    reached = milestones(ended, known)
     repeats = 1 + max((entry.repeat for entry in entries), default=0)
     return Summary(
         tasks=len(ended),
         solved=_solved(ending for _, ending in ended),
         by_type={kind: (_solved(endings), len(endings)) for kind, endings in of_type.items()},
+        mean_score=round(fmean([ending.verdict.score for _, ending in ended] or [0.0]), 4),
         failures=dict(Counter(ending.cause for _, ending in ended if not ending.outcome.solved).most_common()),
         mean_actions=_mean_actions(ending for _, ending in ended),
         mean_actions_by_type={kind: _mean_actions(endings) for kind, endings in of_type.items()},
@@ -101,7 +120,11 @@ def summarise(
         solved_by_repeat=tuple(_solved(e for entry, e in ended if entry.repeat == number) for number in range(repeats)),
         subtasks=decomposition(deeds, ended),
         goals=pursuit(deeds, ended),
-        milestones=milestones(ended),
+        search=search(deeds, ended),
+        graph=passes(deeds, ended),
+        milestones=reached,
+        unlock_score=unlocked(reached, known),
+        measures=measures(ended),
         seconds=round(seconds, 3),
         run=run,
         broken_messages={entry.task.id: e.message for entry, e in ended if e.outcome is Outcome.BROKEN},

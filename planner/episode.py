@@ -74,7 +74,7 @@ class Episode:
         self.actions = 0
         self.cells: list[Cell] = []
         self._used_up = False
-        self._best = Standing()
+        self._best: Standing | None = None
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
         self._round = self._scope.child("round")
@@ -215,7 +215,7 @@ class Episode:
         with _blaming_the_world():
             world = self.world
             now = Standing(world.verdict(), tuple(world.milestones()), dict(world.measures()))
-        return max(self._best, now, key=lambda standing: standing.rank)
+        return now if self._best is None else max(self._best, now, key=lambda standing: standing.rank)
 
     def ending(self) -> Ending:
         """How the episode stands, judged by the world."""

@@ -81,6 +81,9 @@ class Pages(BaseHTTPRequestHandler):
                 f"""<title>To</title><button onclick="fetch('{other}/two').catch(()=>out.textContent='refused')">Load</button>
                 <button onclick="window.open('{other}/two')">Open</button><p id=out></p>"""
             )
+        elif path == "/once":
+            again = self.seen.count("GET /once") > 1
+            self._send(PAGES["/loops"] if again else PAGES["/two"])
         elif path == "/search":
             self._send(f"<title>Found</title><p>{self.path.partition('?')[2]}</p>")
         elif path in PAGES:

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from envs.browser import chromium
+from envs.browser import chromium, keys
 from envs.browser.devtools import Answer, Command
 from envs.errors import WorldBroken
-from envs.browser import keys
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 CORNER = (639.0, 479.0)

@@ -9,9 +9,8 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from envs.base import Environment, action, query
-from envs.browser import chromium
-from envs.errors import BadSelection, EpisodeEnded, WorldBroken
 from envs.browser import chromium, keys
+from envs.errors import BadSelection, EpisodeEnded, WorldBroken
 from envs.miniwob import task_types
 from envs.miniwob.tab import Picture, Tab
 from envs.selection import chosen_split, chosen_types, in_turn

@@ -1,6 +1,7 @@
 """One episode's browsing: the tabs, what they show, and what is told of it."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +58,7 @@ class Visit:
     def do(self, move: Move) -> Observation:
         """Do something in the current tab, wait for what comes of it, and look."""
         tab, document = self.tab, self.tab.target.traffic.document
+        tab.target.traffic.forget()  # what was waited for in vain before is not waited for again
         try:
             refusal = move(tab) or self.context.rest(tab.target, document)
         except TabGone as gone:
@@ -86,7 +88,8 @@ class Visit:
     def switch(self, number: int) -> None:
         """Make another tab the current one."""
         self.current = number
-        self.context.call(self.tab.target, "Page.bringToFront")
+        with suppress(TabGone):  # whoever looks at it next is told
+            self.context.call(self.tab.target, "Page.bringToFront")
 
     def close_tab(self) -> None:
         """Close the current tab; the one before it becomes the current one."""
@@ -134,7 +137,14 @@ class Visit:
 
     def save(self) -> Saved:
         """Where the tabs are."""
-        return Saved([(tab.trail(), tab.scrolled()) for tab in self.tabs], self.current)
+        return Saved([self._where(tab) for tab in self.tabs], self.current)
+
+    @staticmethod
+    def _where(tab: Tab) -> tuple[Trail, tuple[float, float]]:
+        try:
+            return tab.trail(), tab.scrolled()
+        except TabGone:
+            return Trail([BLANK], 0), (0, 0)
 
     def load(self, saved: Saved) -> Observation:
         """Load the pages of a moment again, as they are now."""
@@ -144,21 +154,27 @@ class Visit:
         while len(self.tabs) < len(saved.tabs):
             self.tabs.append(Tab(self.context, self.context.open()))
         for tab, (trail, scroll) in zip(self.tabs, saved.tabs, strict=True):
-            self._reopen(tab, trail)
-            if scroll != (0, 0):
-                tab.scroll_to(*scroll)
+            self._reopen(tab, trail, scroll)
         self.current = saved.current
         if len(self.tabs) > 1:
             self.switch(saved.current)
         return self.do(lambda _: "")
 
-    def _reopen(self, tab: Tab, trail: Trail) -> None:
+    def _reopen(self, tab: Tab, trail: Trail, scroll: tuple[float, float] = (0, 0)) -> None:
         """Show a page of a history in a new tab of the browser in the place of this one."""
         old, tab.target = tab.target, self.context.open()
         after = [url for url in trail.urls[trail.at + 1 :] if url != BLANK]
         tab.before, tab.after = trail.urls[: trail.at], after
         self.context.drop(old)
-        if why := tab.fetch(trail.urls[trail.at]):
+        try:
+            why = tab.fetch(trail.urls[trail.at])
+            if not why and scroll != (0, 0):
+                tab.scroll_to(*scroll)
+        except TabGone as gone:
+            why = str(gone)
+            self.context.drop(tab.target)
+            tab.target = self.context.open()
+        if why:
             self.context.news.tell(f"{quoted(trail.urls[trail.at])} could not be loaded again: {why}.")
 
     # What happens without us.

@@ -13,6 +13,8 @@ def plain(text: str) -> str:
 
 def seen(text: str) -> str:
     """With its lines and blanks, but without those characters: what a field of several lines holds."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(
         each for each in text if each.isspace() or unicodedata.category(each) not in ("Cf", "Cc", "Co", "Cs")
     )

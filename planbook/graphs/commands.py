@@ -1,5 +1,6 @@
 """The commands of `planbook graph`: they parse, call and print."""
 
+import inspect
 import json
 import sys
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from planbook.graphs.running import Given, run_graph
 from planbook.options import ASKING, JSON, SPENDING, options
 from planbook.printing import console, counted
 from planbook.voices import opened
+from planner import graph as written
 from planner.asking import DEFAULT
 from planner.graph import GraphFile, file_faults, graph_of, graph_path, read_graph
 from planner.graph.drawing import FORMATS
@@ -30,6 +32,13 @@ OUT = click.Path(path_type=Path, dir_okay=False)
 @click.group()
 def graph() -> None:
     """Prompt graphs: files of questions to a model that build on each other; no coding."""
+
+
+@graph.command(name="format")
+def tell_format() -> int:
+    """How a graph file is written: every key, shape and condition."""
+    click.echo(inspect.getdoc(written))
+    return errors.OK
 
 
 @graph.command()

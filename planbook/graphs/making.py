@@ -27,7 +27,7 @@ HELP = {
     "database under that name: what you give the graph when you run it, or what another node has stored.",
     "after": "The answers of these nodes stand above the prompt. Write their names or numbers, with commas; none: -",
     "expect": "The model is told what is expected, and an answer that does not fit goes back to it.",
-    "store": "A name to keep the answer under, in the database: other prompts find it as $db.NAME$, in later passes too.",
+    "store": "A name to keep the answer under, in the database: other prompts find it as $db.NAME$, also later.",
     "only if": "The node is asked only if another node has answered so; else its last answer stands.",
 }
 
@@ -53,7 +53,9 @@ def make_graph(path: Path) -> int:
     if not sheet.nodes:
         click.echo("No node was made, so that no file was written.")
         return errors.OK
-    click.echo(f"\n{sheet.text}\nCheck it, draw it, run it:")
+    click.echo(
+        f"\n{sheet.text}\nCheck it, draw it, run it; `planbook graph format` tells all that such a file can say:"
+    )
     drawn = path.with_suffix(".svg")
     click.echo(f"  planbook graph check {path}\n  planbook graph draw {path} --out {drawn}")
     click.echo(f"  planbook graph run {path} --model openai:NAME")
@@ -106,10 +108,10 @@ def _prompt(sheet: Sheet) -> str:
             click.echo("A prompt needs words.")
     text = "\n".join(lines)
     for path in dict.fromkeys(each.path for each in look_ups(text, [DATABASE]) if each.otherwise is None):
-        missing = any(f"nothing sets {path}" in each for each in sheet.problems("new", {"prompt": text}))
-        if missing and click.confirm(
-            f"Nothing has set {path} so far. Will you give it when you run the graph?", default=True
-        ):
+        problems = [each for each in sheet.problems("new", {"prompt": text}) if f"nothing sets {path}" in each]
+        if problems:
+            click.echo(problems[0].partition(" Store it")[0])
+        if problems and click.confirm("Will you give it when you run the graph?", default=True):
             sheet.add_input(path, _ask(f"What is {path}, in a few words?", "It is asked for with these words.", _text))
     return text
 
@@ -161,6 +163,7 @@ def _ask(question: str, hint: str, read: Callable[[str], Any], *, otherwise: str
                 return read(text)
             except ValueError as error:
                 click.echo(f"{error}")
+        question = question.splitlines()[-1]
 
 
 def _text(text: str) -> str:
@@ -173,8 +176,8 @@ def _name(text: str, known: list[str]) -> str:
     name = re.sub(r"\s+", "-", text)
     if not NAME.fullmatch(name) or name in RESERVED:
         raise ValueError(f"{text!r} cannot be a name: write letters, digits, _ and -, a letter first.")
-    if name in known:
-        raise ValueError(f"There is a node {name} already; write another name.")
+    if alike := [each for each in known if each.casefold() == name.casefold()]:
+        raise ValueError(f"There is a node {alike[0]} already; write another name.")
     return name
 
 
@@ -218,6 +221,6 @@ def _fields(text: str) -> dict[str, str]:
 def _path(text: str) -> str:
     if text.casefold() in ("n", "no", "-"):
         return ""
-    if not PATH.fullmatch(text):
+    if not PATH.fullmatch(text) or not text[0].isalpha():
         raise ValueError(f"{text!r} cannot be kept under: write a word, or words with dots between them.")
     return text

@@ -24,6 +24,7 @@ from planner import (
     EventKind,
     JournalFailed,
     JournalMismatch,
+    ModelError,
     Scope,
     Spent,
     UnusableReply,
@@ -144,6 +145,9 @@ class _Traversing:
         if isinstance(error, JournalMismatch):
             what = f"what {self.run.folder} holds does not fit any more: {error.scope} came out otherwise"
             raise BadRun(f"{what}; a hook has changed, or is not the same every time. Name another folder") from error
+        if isinstance(error, ModelError):
+            again = f"{error}. Then go on with the same command and --out {self.run.folder}"
+            raise type(error)(again) from error
         raise (error.__cause__ if isinstance(error, JournalFailed) else None) or error
 
     def _work(self) -> None:

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from statistics import fmean
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import Config
+from planbook.papers.columns import COLUMNS, measured, spreads
 from planbook.papers.differences import Difference
 from planbook.papers.ours import OurFigures
 from planbook.papers.played import models_asked
-from planbook.papers.published import ALL, SCORE, Publication, Published, publication_of
+from planbook.papers.published import ALL, Publication, Published, publication_of
 from planbook.papers.unlike import WITHOUT_A_MODEL, options_told, split_of, unlike
 from planbook.run import Run
 from planbook.runner import recorded_endings
@@ -31,14 +31,15 @@ class OurRow(OurFigures):
 class BesideTable(BaseModel):
     """A table, and our figures for its columns; of what the run did not play there are none.
 
-    ``partly`` says that the tasks are not all that the column ``all`` is over; ``otherwise`` has those of our planner's
-    options that the table's row of the same method has otherwise.
+    ``spread`` has the standard deviations of those that are means. ``partly`` says that the tasks are not all that the
+    column ``all`` is over; ``otherwise`` has the options of our planner that rows of the same method have otherwise.
     """
 
     model_config = ConfigDict(frozen=True)
 
     table: Published
     ours: dict[str, float]
+    spread: dict[str, float]
     partly: bool
     otherwise: dict[str, JsonValue]
 
@@ -64,9 +65,8 @@ def beside(config: Config, summary: Summary) -> Beside | None:
         return None
     with closing(Run.open(Path(summary.run))) as run:
         models = () if config.planner in WITHOUT_A_MODEL else models_asked(run)
-        by_object, score = _by_object(run), _score(run)
+        by_object = _by_object(run)
     fitting = [table for table in paper.tables if _fits(table, config, paper)]
-    overall = {ALL: percent(summary.by_type.values()) or 0.0, SCORE: score}
     by_type = {kind: share for kind, counts in summary.by_type.items() if (share := percent([counts])) is not None}
     quoted = {row.method: None for table in fitting for row in table.rows if row.planner is None}
     return Beside(
@@ -78,14 +78,14 @@ def beside(config: Config, summary: Summary) -> Beside | None:
             split=split_of(config),
             tasks=summary.tasks // summary.repeats,
             repeats=summary.repeats,
-            overall=overall[ALL],
+            overall=percent(summary.by_type.values()) or 0.0,
             spread=None if summary.spread is None else round(100 * summary.spread, 1),
             by_type=by_type,
             k_max=summary.subtasks.k_max_by_type if summary.subtasks else {},
         ),
         differs=unlike(config, summary, models, paper),
         only_quoted=tuple(quoted),
-        tables=tuple(_held(table, config, overall, by_type, by_object) for table in fitting),
+        tables=tuple(_held(table, config, summary, by_type, by_object) for table in fitting),
     )
 
 
@@ -99,32 +99,24 @@ def _fits(table: Published, config: Config, paper: Publication) -> bool:
 
 
 def _held(
-    table: Published,
-    config: Config,
-    overall: Mapping[str, float],
-    by_type: Mapping[str, float],
-    by_object: Mapping[str, float],
+    table: Published, config: Config, summary: Summary, by_type: Mapping[str, float], by_object: Mapping[str, float]
 ) -> BesideTable:
-    ours = {**(by_type if table.by == "type" else by_object), **overall}
+    ours = by_type if table.by == "type" else by_object
     figures = {name: ours[name] for name in table.columns if name in ours}
-    partly = any(name not in figures for name in table.columns)
-    return BesideTable(table=table, ours=figures, partly=partly, otherwise=_otherwise(table, config))
+    if ALL in table.columns:
+        figures[ALL] = percent(summary.by_type.values()) or 0.0
+    partly = any(name not in figures for name in table.columns if name not in COLUMNS)
+    figures |= measured(table.columns, summary)
+    spread = spreads(table.columns, summary)
+    return BesideTable(table=table, ours=figures, spread=spread, partly=partly, otherwise=_otherwise(table, config))
 
 
 def _otherwise(table: Published, config: Config) -> dict[str, JsonValue]:
-    """What the only row of our method has otherwise; a table of several is about what differs between them."""
+    """What no row of our method has as we do; of a table of several, what differs between them, too."""
     rows = [row for row in table.rows if row.planner == config.planner]
-    if len(rows) != 1:
-        return {}
     ours = options_told(config)
-    return {name: ours.get(name) for name, theirs in rows[0].options.items() if ours.get(name) != theirs}
-
-
-def _score(run: Run) -> float:
-    """The mean score of the tasks, from 0 to 100; one that was not played has none."""
-    endings = recorded_endings(run)
-    scores = [endings[entry.index].verdict.score if entry.index in endings else 0.0 for entry in run.entries()]
-    return round(100 * fmean(scores), 1) if scores else 0.0
+    theirs = {name: [row.options.get(name) for row in rows] for row in rows for name in row.options}
+    return {name: ours.get(name) for name, each in theirs.items() if any(value != ours.get(name) for value in each)}
 
 
 def _by_object(run: Run) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The tables of ADaPT and of DEPS as data, with their units (``adapt.json``, ``deps.json``)."""
+"""The tables of papers as data, with their units (``adapt.json`` and so on)."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -9,11 +9,9 @@ from pydantic import Field, JsonValue
 
 from planbook.papers.figures import Told
 
-FILES = ("adapt.json", "deps.json")
+FILES = ("adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
 ALL = "all"
 """The column of all tasks together."""
-SCORE = "score"
-"""The column of the mean score of all tasks, from 0 to 100."""
 
 
 class Line(Told):
@@ -35,12 +33,14 @@ class Line(Told):
 
 
 class Published(Told):
-    """A table of a paper; ``by`` says what its columns are, ``note`` how it was read.
+    """A table of a paper; ``by`` says what its columns are, those apart that ``columns.py`` knows; ``note`` how it was
+    read.
 
     A ``main`` table is shown beside any run on its world, another one only beside a method that is in it.
     """
 
     table: int
+    kind: Literal["table", "figure"] = "table"
     env: str
     split: str
     title: str
@@ -70,9 +70,11 @@ class Setting(Told):
     models: tuple[str, ...]
     options: dict[str, JsonValue]
     world: str = ""
-    """Where theirs is not what ours is."""
+    """Where theirs is not what ours is,"""
     our_world: str = "in text"
-    """What ours is there."""
+    """which is this,"""
+    same_with: str = ""
+    """unless an option of our world is given, which names what it is then."""
     world_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
     """The values that theirs had of our world's options, where these are not our usual ones."""
     prompts: str

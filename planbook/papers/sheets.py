@@ -1,10 +1,11 @@
 """A run beside a paper's tables, as people read it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich.table import Table
 
 from planbook.papers.beside import Beside, BesideTable, OurRow
+from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, Line
 
 NOTHING, OURS = "-", "ours"
@@ -38,7 +39,7 @@ def _who(ours: OurRow) -> str:
 def _title(compared: Beside, each: BesideTable) -> str:
     """As a line of its own: a table would break it at its width."""
     published = each.table
-    return f"{compared.paper}, table {published.table}: {published.title} ({published.unit})"
+    return f"{compared.paper}, {published.kind} {published.table}: {published.title} ({published.unit})"
 
 
 def _upright(compared: Beside, each: BesideTable) -> Table:
@@ -52,9 +53,10 @@ def _upright(compared: Beside, each: BesideTable) -> Table:
         table.add_column(f"k_max {name}", justify="right")
     for row in each.table.rows:
         k_max = [_told(row.k_max.get(name)) for name in deepest]
-        table.add_row(_method(row, each), *(_told(row.values.get(name)) for name in columns), *k_max)
+        table.add_row(_method(row, each), *(_figure(name, row.values, row.spread) for name in columns), *k_max)
     table.add_section()
-    ours = [_told(each.ours.get(name)) + ("*" if name == ALL and each.partly else "") for name in columns]
+    stars = {ALL: "*" if each.partly else ""}
+    ours = [_figure(name, each.ours, each.spread) + stars.get(name, "") for name in columns]
     k_max = [_told(compared.ours.k_max.get(name)) for name in deepest]
     options = (f"{name} {value}" for name, value in each.otherwise.items())
     table.add_row(", ".join((f"{OURS}: {compared.ours.planner}", *options)), *ours, *k_max, style="bold")
@@ -82,5 +84,13 @@ def _method(row: Line, each: BesideTable) -> str:
     return f"{row.method}, {varied}" if varied else row.method
 
 
-def _told(figure: float | None) -> str:
-    return NOTHING if figure is None else f"{figure:.1f}"
+def _figure(name: str, values: Mapping[str, float], spread: Mapping[str, float]) -> str:
+    """A figure; with its standard deviation in a column that is a measure of the run."""
+    if name not in COLUMNS:
+        return _told(values.get(name))
+    beside = f" ± {spread[name]:.1f}" if name in spread else ""
+    return f"{_told(values.get(name), COLUMNS[name].digits)}{beside}"
+
+
+def _told(figure: float | None, digits: int = 1) -> str:
+    return NOTHING if figure is None else f"{figure:.{digits}f}"

@@ -16,7 +16,7 @@ Facts = Iterator[tuple[str, object, object]]
 NO_LIMIT = "no limit"
 SELECTOR = "selector"
 """An option whose None is the method's own choice, and no limit."""
-WITHOUT_A_MODEL = ("procedures", "code", "naive")
+WITHOUT_A_MODEL = ("procedures", "code", "naive", "random")
 
 
 def unlike(config: Config, summary: Summary, models: tuple[str, ...], paper: Publication) -> tuple[Difference, ...]:
@@ -60,10 +60,11 @@ def _world(config: Config, setting: Setting) -> Facts:
     usual = config.world.Options().model_dump(mode="json")
     for name, value in config.world_options.model_dump(mode="json").items():
         theirs = setting.world_options.get(name, (usual[name],))
-        if name not in SAME_EITHER_WAY and value not in theirs:
+        if name not in (*SAME_EITHER_WAY, setting.same_with) and value not in theirs:
             yield f"world option {name}", value, theirs[0]
+    given = setting.same_with and getattr(config.world_options, setting.same_with)
     if setting.world:
-        yield "world", setting.our_world, setting.world
+        yield "world", f"{setting.same_with} {given}" if given else setting.our_world, setting.world
 
 
 def _planning(config: Config, models: tuple[str, ...], paper: Publication, setting: Setting) -> Facts:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from envs import Task
-from planbook.deeds import Goal, Subtask
+from planbook.deeds import Goal
 from planner import Cell, Ending, Step
 from planner.surface import AGENT
 
@@ -48,6 +48,7 @@ class Ran:
 
     kind: ClassVar[str] = "ran"
     number: int
+    anchor: str
     steps: list[Took] = field(default_factory=list)
     cell: Cell | None = None
 
@@ -98,44 +99,8 @@ class Noted:
 
 
 @dataclass
-class Place:
-    """A scope, with what happened in it in order; a scope below it stands where it began."""
-
-    kind: ClassVar[str] = "place"
-    path: str
-    items: list["Item"] = field(default_factory=list)
-    subtask: Subtask | None = None
-    """What somebody was given to do there, where that was recorded."""
-
-    @property
-    def below(self) -> str:
-        """The last two parts of the path: the scope's name and number."""
-        return "/".join(self.path.split("/")[-2:])
-
-
-@dataclass
-class Branch:
-    """A sub-task: what the executor did with it, and, where that was not enough, how the planner took it apart."""
-
-    kind: ClassVar[str] = "branch"
-    executor: Place | None
-    planner: Place | None
-
-    @property
-    def subtask(self) -> Subtask:
-        """As it was left: the planner has the last word."""
-        last = self.planner or self.executor
-        assert last is not None
-        assert last.subtask is not None
-        return last.subtask
-
-
-@dataclass
 class Tried:
     """A goal of a plan that was tried."""
 
     kind: ClassVar[str] = "tried"
     goal: Goal
-
-
-Item = Took | Asked | Ran | Began | Rewound | Ended | Noted | Place | Branch | Tried

@@ -17,8 +17,8 @@ from markupsafe import Markup
 from planbook.printing import counted, harmless
 from planbook.report import tables
 from planbook.report.curves import HEIGHT, WIDTH, charts
-from planbook.report.items import Place
 from planbook.report.learnt import learnt_texts
+from planbook.report.places import Place
 from planbook.report.reading import Played, RunRead
 from planbook.report.scopes import told
 from planbook.report.subtask_tree import grown
@@ -41,6 +41,7 @@ def write_page(runs: Sequence[RunRead], out: Path, which: str | None) -> None:
             runs=views,
             charts=charts(runs) if len(runs) > 1 else [],
             types=tables.types(runs),
+            measured=tables.measured(runs),
             style=Markup((TEMPLATES / STYLE).read_text(encoding="utf-8").strip()),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -76,7 +77,11 @@ def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
         "subtasks": summary.subtasks,
         "otherwise": tables.claimed_otherwise(run),
         "goals": summary.goals,
+        "search": summary.search,
+        "graph": summary.graph,
+        "measures": summary.measures,
         "milestones": summary.milestones,
+        "unlock_score": summary.unlock_score,
         "read": read,
         "learnt": learnt_texts(run.run),
         "outside": grown(told("", run.outside, f"{anchor}-outside")),
@@ -121,6 +126,16 @@ def decimal(number: float | None) -> str:
     return NOTHING if number is None else f"{number:.1f}"
 
 
+def hundredths(number: float | None) -> str:
+    """A mean whose second digit counts."""
+    return NOTHING if number is None else f"{number:.2f}"
+
+
+def figure(number: float | None) -> str:
+    """A figure of any size."""
+    return NOTHING if number is None else f"{number:.4g}"
+
+
 def whole(number: float) -> str:
     """A count, with its thousands set apart."""
     return f"{number:,.0f}"
@@ -143,6 +158,8 @@ FILTERS: dict[str, Callable[..., str]] = {
     "percent": percent,
     "interval": interval,
     "decimal": decimal,
+    "hundredths": hundredths,
+    "figure": figure,
     "whole": whole,
     "counted": counted,
     "duration": duration,

@@ -12,6 +12,7 @@ from typing import Any
 
 from envs import Task
 from planbook.deeds import Deeds
+from planbook.milestones import known_milestones
 from planbook.run import Entry, Run
 from planbook.runner import DIVERGED
 from planbook.spending import prices_from, spent_so_far
@@ -143,7 +144,8 @@ class RunRead:
         endings = {index: self.episodes[index].ending for index in self.order}
         entries = [played.entry for played in self.episodes.values()]
         spent = spent_so_far(self.run.store.events(), prices_from(None))
-        return summarise(entries, endings, self.seconds, str(self.run.folder), spent, self.deeds)
+        known = known_milestones(self.run.config)
+        return summarise(entries, endings, self.seconds, str(self.run.folder), spent, self.deeds, known)
 
     def events(self, played: Played) -> Iterator[Event]:
         """An episode's events, as many as there were when the run was read."""

@@ -3,15 +3,18 @@
 Nothing here knows a planning method: whatever scope asks or acts stands where its path puts it.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from envs import Task
 from planbook.deeds import Goal, Subtask
-from planbook.report.items import Asked, Began, Ended, Item, Noted, Place, Ran, Rewound, Said, Took, Tried
+from planbook.report.evaluated import Graphs, Passed, as_text, shorten
+from planbook.report.items import Asked, Began, Ended, Noted, Ran, Rewound, Said, Took, Tried
 from planbook.report.learnt import step_text
+from planbook.report.places import Item, Place
+from planbook.report.searched import Limb, Searched, link
 from planbook.store import Event
+from planbook.tried import Branch, Node, Planned
 from planner import Cell, Ending, Step
 
 REPLY = "assistant"
@@ -22,6 +25,8 @@ def told(root: str, events: Iterable[Event], anchor: str) -> Place:
     teller = _Teller(root, anchor)
     for event in events:
         TELL.get(event.kind, _Teller.note)(teller, event)
+    link(list(teller.searched.values()), teller.flow)
+    shorten(list(teller.passes.values()))
     return teller.root
 
 
@@ -33,6 +38,11 @@ class _Teller:
         self._steps: dict[str, list[Took]] = {}
         self._before: dict[str, dict[tuple[str, str], str]] = {}
         self._asked = 0
+        self._graphs = Graphs(anchor)
+        self.passes: dict[tuple[str, int], Passed] = {}
+        self.searched: dict[tuple[str, int], Searched] = {}
+        self.flow: list[Asked | Ran] = []
+        """Prompts and cells in the order in which they came, whatever their scopes."""
 
     def ask(self, event: Event) -> None:
         """A message that stood in the scope's previous prompt, or was its reply, is named by where it stands."""
@@ -48,7 +58,9 @@ class _Teller:
             now[key] = before.get(key, own)
         now[REPLY, row["reply"]["text"]] = f"{anchor}-reply"
         self._before[event.scope] = now
-        self._at(event.scope).append(Asked(anchor, row, messages))
+        asked = Asked(anchor, row, messages)
+        self.flow.append(asked)
+        self._at(event.scope).append(asked)
 
     def act(self, event: Event) -> None:
         step = Step.model_validate(event.body)
@@ -77,7 +89,7 @@ class _Teller:
 
     def recall(self, event: Event) -> None:
         """What was known stands before what was done with it, though the world was reset before it was asked for."""
-        parts = {name: _as_text(value) for name, value in event.body.items() if value}
+        parts = {name: as_text(value) for name, value in event.body.items() if value}
         self._at(event.scope).insert(0, Noted(event.kind, event.n, parts))
 
     def subtask(self, event: Event) -> None:
@@ -87,13 +99,33 @@ class _Teller:
     def goal(self, event: Event) -> None:
         self._at(event.scope).append(Tried(Goal.model_validate(event.body)))
 
+    def plan(self, event: Event) -> None:
+        planned = Planned.model_validate(event.body)
+        self._search(event.scope, planned.round).plans.append(planned)
+
+    def branch(self, event: Event) -> None:
+        """It is written when its fate is known, long after its cell ran."""
+        branch = Branch.model_validate(event.body)
+        limb = Limb(branch, None if branch.cell is None else self._ran_in(event.scope, branch.cell))
+        self._search(event.scope, branch.round).limbs.append(limb)
+
+    def node(self, event: Event) -> None:
+        node = Node.model_validate(event.body)
+        items, key = self._at(event.scope), (event.scope, node.number)
+        asked = _taken(items, f"{event.scope}/{node.node}/")
+        evaluated = self._graphs.evaluated(_play(event.scope), node, asked)
+        if key not in self.passes:
+            self.passes[key] = Passed(node.number)
+            items.append(self.passes[key])
+        self.passes[key].nodes.append(evaluated)
+
     def learnt(self, event: Event) -> None:
         """What a step of learning changed; all that was known then stands in the store."""
         text = step_text(event.scope, event.body)
-        self._at(event.scope).append(Noted(event.kind, event.n, {"": _as_text(event.body) if text is None else text}))
+        self._at(event.scope).append(Noted(event.kind, event.n, {"": as_text(event.body) if text is None else text}))
 
     def note(self, event: Event) -> None:
-        self._at(event.scope).append(Noted(event.kind, event.n, {"": _as_text(event.body)}))
+        self._at(event.scope).append(Noted(event.kind, event.n, {"": as_text(event.body)}))
 
     def _at(self, path: str) -> list[Item]:
         """What happened in a scope so far; the scope is put into the one above it when it first appears."""
@@ -105,9 +137,35 @@ class _Teller:
 
     def _cell(self, scope: str, number: int) -> Ran:
         if (scope, number) not in self._cells:
-            self._cells[scope, number] = Ran(number)
+            self._cells[scope, number] = Ran(number, f"{self._anchor}-cell-{len(self._cells)}")
             self._at(scope).append(self._cells[scope, number])
+            self.flow.append(self._cells[scope, number])
         return self._cells[scope, number]
+
+    def _ran_in(self, scope: str, number: int) -> Ran | None:
+        """The cell of that number in the frame of a scope, or in one below it."""
+        below = (ran for (path, n), ran in self._cells.items() if n == number and path.startswith(f"{scope}/"))
+        return self._cells.get((scope, number)) or next(below, None)
+
+    def _search(self, scope: str, number: int) -> Searched:
+        """What was tried in a round of planning; it stands where that began."""
+        key = (_play(scope), number)
+        if key not in self.searched:
+            self.searched[key] = Searched(number)
+            self._at(scope).append(self.searched[key])
+        return self.searched[key]
+
+
+def _taken(items: list[Item], begin: str) -> tuple[Asked, ...]:
+    """The prompts in the scopes whose paths begin so, which are taken out: they stand with their node instead."""
+    own = [item for item in items if isinstance(item, Place) and item.path.startswith(begin)]
+    items[:] = [item for item in items if not any(item is each for each in own)]
+    return tuple(item for each in own for item in each.items if isinstance(item, Asked))
+
+
+def _play(scope: str) -> str:
+    """The part of a scope that says which play of an episode it is in."""
+    return scope.partition("/round/")[0]
 
 
 TELL: Mapping[str, Callable[[_Teller, Event], None]] = {
@@ -121,8 +179,7 @@ TELL: Mapping[str, Callable[[_Teller, Event], None]] = {
     "learnt": _Teller.learnt,
     "subtask": _Teller.subtask,
     "goal": _Teller.goal,
+    "plan": _Teller.plan,
+    "branch": _Teller.branch,
+    "node": _Teller.node,
 }
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from planbook.report.items import Branch, Item, Place
+from planbook.report.places import Branch, Item, Place
 from planbook.subtasks import PLANNER
 
 

@@ -6,6 +6,7 @@ from statistics import mean
 from typing import Any
 
 from planbook.errors import BadArgument
+from planbook.measures import Measure, overall
 from planbook.report.reading import Cost, Played, RunRead, total
 from planbook.statistics import wilson
 from planbook.subtasks import top_claim
@@ -63,6 +64,17 @@ def types(runs: Sequence[RunRead]) -> list[tuple[str, list[Row | None]]]:
     tables = [{row.name: row for row in rows(run)} for run in runs]
     names = sorted({name for table in tables for name in table} - {"all"})
     return [(name, [table.get(name) for table in tables]) for name in (*names, "all")]
+
+
+def measured(runs: Sequence[RunRead]) -> list[tuple[str, list[Measure | str | None]]]:
+    """What the worlds of several runs measure, side by side, and the score of what was reached on the way."""
+    summaries = [run.summary() for run in runs]
+    names = dict.fromkeys(name for each in summaries for figures in each.measures.values() for name in figures)
+    found: list[tuple[str, list[Measure | str | None]]] = [
+        (name, [overall(each.measures, name) for each in summaries]) for name in names
+    ]
+    scores = [None if each.unlock_score is None else f"{each.unlock_score:.2f} %" for each in summaries]
+    return [*found, ("unlock score", list(scores))] if any(scores) else found
 
 
 def failures(run: RunRead) -> list[tuple[str, list[Played]]]:

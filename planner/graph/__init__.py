@@ -34,6 +34,10 @@ for have answered; what nodes store is kept in a database for the next pass.
           store: needs                      # the list of their answers
           before: [act]
           most: 20                          # more items are refused
+      act:
+        prompt: Write the next lines of the program. What the steps need is $db.needs$
+        after: [plan]
+        expect: code
 
 A skipped node stores nothing and branches nowhere. A look-up, ``$db.path$``, must find something, unless it says what
 stands else: ``$db.path|nothing yet$``. Only prompts of the file are searched for look-ups, never what is put into them.

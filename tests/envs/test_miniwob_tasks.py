@@ -6,9 +6,8 @@ from typing import NoReturn
 
 import pytest
 
-from envs.browser import chromium
+from envs.browser import chromium, keys
 from envs.errors import BadSelection, MissingRequirement
-from envs.browser import keys
 from envs.miniwob import Miniwob, task_types
 from envs.miniwob.world import PAPER_ACTIONS, Options
 from envs.types import Selection

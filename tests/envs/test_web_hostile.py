@@ -152,3 +152,20 @@ def test_a_server_that_hangs_up(played: Web) -> None:
     assert not seen.accepted
     assert "Title: 'Links'" in seen.text
     assert "Posted" in click(played, "post").text
+
+
+def test_a_lost_tab_in_the_background_and_a_page_that_fails_to_come_back(base: str) -> None:
+    world = at(base, "/two", patience=2)
+    moment = world.snapshot()
+    act(world, "new_tab")
+    act(world, "goto", "/once")
+    looping = world.snapshot()
+    assert world._visit is not None
+    world._visit.context.connection.post("Page.crash", world._visit.tabs[0].target.session)
+    assert "The tab was lost and replaced by an empty one" in act(world, "switch_tab", 1).text
+    assert "Title: 'Second'" in world.restore(moment).text
+    back = world.restore(looping)
+    assert back.accepted
+    assert "The tab was lost and replaced by an empty one: the page did not answer for 2 seconds." in back.text
+    assert "Title: 'Second'" in act(world, "switch_tab", 1).text
+    world.close()

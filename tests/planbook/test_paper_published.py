@@ -14,7 +14,8 @@ from planbook.chosen import chosen_options
 from planbook.config import Config
 from planbook.deeds import deeds_in
 from planbook.papers import Beside, beside, publications, sheets
-from planbook.papers.published import ALL, SCORE, Publication, Published, publication_of
+from planbook.papers.columns import COLUMNS
+from planbook.papers.published import ALL, Publication, Published, publication_of
 from planbook.run import Run
 from planbook.runner import recorded_endings
 from planbook.summary import Summary, summarise
@@ -24,7 +25,7 @@ from planner.strategies.deps import ROUNDS
 from tests.command import planbook, result
 from tests.planbook.test_paper_table import TASKS
 
-ADAPT, DEPS = publications()
+ADAPT, DEPS, *_ = publications()
 DAVINCI, INSTRUCT = "text-davinci-003", "gpt-3.5-turbo-instruct"
 WORLDS = """
 from envs.toy import Toy
@@ -181,7 +182,7 @@ def test_the_data_speaks_in_our_words() -> None:
             assert each.unit.startswith(("%", "score"))
             if each.by == "type" and each.env in known_worlds():
                 world = load_world(each.env)
-                assert set(each.columns) <= {*world.types, ALL, SCORE}
+                assert set(each.columns) <= {*world.types, ALL, *COLUMNS}
                 assert each.split in world.splits
 
 

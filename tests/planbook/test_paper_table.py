@@ -285,7 +285,7 @@ def test_a_world_that_is_in_no_paper_is_told_in_a_line(tmp_path: Path) -> None:
     finished = planbook("test", "--env", "toy", "--library", "shipped", "--table", "--out", tmp_path / "run", "--json")
     assert finished.returncode == 0, finished.stderr
     assert result(finished)["table"] is None
-    assert "The paper has no figures for toy; it has them for alfworld and miniwob." in finished.stderr
+    assert "No paper has figures for toy. AutoManual has them for alfworld and miniwob. ADaPT has" in finished.stderr
 
 
 def test_the_command_again_adds_the_table_and_plays_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from envs import Task
 from planbook.config import Config
 from planbook.deeds import Goal
 from planbook.report import report_runs
-from planbook.report.items import Branch, Item, Place, Tried
+from planbook.report.items import Tried
+from planbook.report.places import Branch, Item, Place
 from planbook.report.scopes import told
 from planbook.report.subtask_tree import grown
 from planbook.run import Run

@@ -104,7 +104,7 @@ def played(nodes: list[Node], journal: MemoryJournal, replies: Replies, side_by_
     before = graph.edges()
     answers: list[Any] = []
     for number in range(3):
-        told = {"number": number, "journal": journal, "hooks": HOOKS, "side_by_side": side_by_side}
+        told: dict[str, Any] = {"number": number, "journal": journal, "hooks": HOOKS, "side_by_side": side_by_side}
         try:
             done = passed(graph, replies, database, **told)
             answers.append((done.layers, done.answers, done.skipped))

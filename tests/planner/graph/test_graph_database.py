@@ -80,7 +80,8 @@ def test_look_ups_are_replaced_once_and_only_in_the_text_of_the_author() -> None
     ],
 )
 def test_conditions(written: Any, holds: bool) -> None:
-    assert condition_of(written).holds({"a": "yes", "n": True, "k": 3}.__getitem__) is holds
+    there: dict[str, Any] = {"a": "yes", "n": True, "k": 3}
+    assert condition_of(written).holds(there.__getitem__) is holds
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-import networkx
+import networkx  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

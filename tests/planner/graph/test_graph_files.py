@@ -233,7 +233,7 @@ def test_whatever_stands_in_a_file_has_faults_or_can_be_run(whole: object, nodes
         whole,
         {"nodes": nodes},
         {"nodes": {"a": {"prompt": "x", **nodes}}} if isinstance(nodes, dict) else 1,
-    ):  # type: ignore[dict-item]
+    ):
         text = json.dumps(value)
         if not file_faults(text, FILE):
             assert graph_of(text, FILE).graph().layers()

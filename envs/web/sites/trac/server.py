@@ -35,8 +35,12 @@ from trac.env import open_environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
 
+STATIC = "/chrome/"
+"""Below it lie style sheets, scripts and icons, which never change while the server runs."""
 KEEP = ("Cache-Control", "max-age=86400")
-"""Style sheets, scripts and icons never change while the server runs."""
+CONDITIONS = ("HTTP_IF_MODIFIED_SINCE", "HTTP_IF_NONE_MATCH")
+File = tuple[str, list[tuple[str, str]], bytes]
+"""Status, headers and content."""
 
 
 class Application:
@@ -44,19 +48,34 @@ class Application:
 
     def __init__(self, environment: Path) -> None:
         self.environment = str(environment)
+        self.files: dict[str, File] = {}
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         """Answer one request, as the one user; Trac gives the pieces of the body."""
         environ["REMOTE_USER"] = USER
         environ["trac.env_path"] = self.environment
-        if not environ.get("PATH_INFO", "").startswith("/chrome/"):
+        path = environ.get("PATH_INFO", "")
+        if not path.startswith(STATIC) or environ["REQUEST_METHOD"] != "GET":
             return dispatch_request(environ, start_response)
+        if path not in self.files:  # each costs Trac as much as half a page, and every episode loads them anew
+            self.files[path] = _file({name: environ[name] for name in environ if name not in CONDITIONS})
+        status, headers, content = self.files[path]
+        start_response(status, headers)
+        return [content]
 
-        def start_kept(status: str, headers: list[tuple[str, str]], problem: Any = None) -> Any:
-            kept = [*(each for each in headers if each[0].lower() != "cache-control"), KEEP]
-            return start_response(status, kept, problem)
 
-        return dispatch_request(environ, start_kept)
+def _file(environ: dict[str, Any]) -> File:
+    """What Trac answers, whole."""
+    pieces: list[bytes] = []
+    told: list[Any] = []
+
+    def start(status: str, headers: list[tuple[str, str]], problem: Any = None) -> Callable[[bytes], None]:
+        told[:] = [status, [*(each for each in headers if each[0].lower() != "cache-control"), KEEP]]
+        return pieces.append
+
+    pieces.extend(dispatch_request(environ, start))
+    status, headers = told
+    return status, headers, b"".join(pieces)
 
 
 def reset(seeded: Path, database: Path) -> None:

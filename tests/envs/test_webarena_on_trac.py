@@ -1,0 +1,93 @@
+"""Tasks in WebArena's format, judged in the real browser; Trac stands in for one of the sites that the user runs."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from pydantic import JsonValue
+
+from envs.errors import BadSelection
+from envs.types import Action, Selection
+from envs.web import Web
+from envs.web.options import Options
+from envs.web.sites import Site, site_of
+from tests.browser import need_browser
+from tests.trac import need_trac
+
+pytestmark = pytest.mark.browser
+
+
+def target(url: str, locator: str, **required: JsonValue) -> JsonValue:
+    return {"url": url, "locator": locator, "required_contents": required}
+
+
+def evaluation(*kinds: str, url: str = "", answers: JsonValue = None, pages: tuple[JsonValue, ...] = ()) -> JsonValue:
+    parts: dict[str, JsonValue] = {"reference_url": url, "reference_answers": answers, "program_html": list(pages)}
+    return parts | {"eval_types": list(kinds)}
+
+
+TITLE = "document.querySelector('#trac-ticket-title').outerText"
+NOWHERE = "document.querySelector('#none').outerText"
+SUMMARY = "Receipt printer prints an empty page first"
+EVALS: dict[str, JsonValue] = {
+    "answer": evaluation("string_match", answers={"must_include": ["9"]}),
+    "url": evaluation("url_match", url="__GITLAB__/ticket/84 |OR| __GITLAB__/ticket/39"),
+    "here": evaluation("program_html", pages=(target("last", TITLE, exact_match=SUMMARY),)),
+    "there": evaluation("program_html", pages=(target("__GITLAB__/wiki/Glossary", "", must_include=["Neap |OR| x"]),)),
+    "absent": evaluation("program_html", pages=(target("last", NOWHERE, must_include=["x"]),)),
+    "both": evaluation("string_match", "url_match", url="__GITLAB__/ticket/84", answers={"exact_match": "9"}),
+    "model": evaluation("string_match", answers={"fuzzy_match": ["nine"]}),
+}
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    need_browser()
+    need_trac()
+    found = site_of("trac")
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def world(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    file = tmp_path_factory.mktemp("theirs") / "test.json"
+    common: dict[str, JsonValue] = {"intent": "Look at the ticket", "start_url": "__GITLAB__/wiki"}
+    file.write_text(json.dumps([common | {"task_id": name, "eval": each} for name, each in EVALS.items()]))
+    played = Web(Options(tasks=file, sites={"gitlab": site.url}))
+    yield played
+    played.close()
+
+
+def solved(world: Web, name: str, path: str, answer: str) -> bool:
+    """Play a task by going to a path and stopping there with an answer."""
+    (task,) = Web.select(Selection(ids=(f"webarena/{name}",)), world.options)
+    world.reset(task)
+    world.act(Action("goto", (path,)))
+    world.act(Action("stop", (answer,)))
+    return world.verdict().solved
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("answer", ("/ticket/84", "there are 9"), ("/ticket/84", "there are 19")),
+        ("url", ("/ticket/39", ""), ("/wiki", "")),
+        ("here", ("/ticket/84", ""), ("/ticket/85", "")),
+        ("there", ("/wiki", ""), None),
+        ("absent", None, ("/ticket/84", "")),
+        ("both", ("/ticket/84", "9"), ("/ticket/85", "9")),
+    ],
+)
+def test_each_kind_of_check(
+    world: Web, name: str, right: tuple[str, str] | None, wrong: tuple[str, str] | None
+) -> None:
+    assert right is None or solved(world, name, *right)
+    assert wrong is None or not solved(world, name, *wrong)
+
+
+def test_what_needs_a_judging_model_is_left_out_and_refused_by_name(world: Web) -> None:
+    listed = {task.id for task in Web.select(Selection(), world.options)}
+    assert listed == {f"webarena/{name}" for name in EVALS if name != "model"}
+    with pytest.raises(BadSelection, match="language model"):
+        Web.select(Selection(ids=("webarena/model",)), world.options)

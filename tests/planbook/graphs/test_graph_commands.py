@@ -1,0 +1,310 @@
+"""`planbook graph check`, `draw` and `run`, and what other commands say of the run of a graph."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from planbook.cli import planbook
+from planbook.graphs.running import GraphRun
+from tests.command import ROOT, result
+from tests.command import planbook as command
+
+DRIVE = ROOT / "tests" / "planner" / "graph" / "drive.yaml"
+SCRIPT = '''
+"""Answers by what the last line of the question asks for."""
+import os, time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def answer(messages, sampling):
+    prompt = messages[-1].content
+    with open(HERE / "asked", "a") as file:
+        file.write(prompt.replace("\\n", " ")[-60:] + "\\n")
+    slow = HERE / "slow"
+    if slow.exists():
+        time.sleep(float(slow.read_text()))
+    if "users" in prompt and "JSON" in prompt:
+        return '{"users": ["a bus", "a dog"], "crowded": "no"}'
+    if "yes or no" in prompt:
+        return (HERE / "risk").read_text() if (HERE / "risk").exists() else "Yes."
+    if "one of" in prompt:
+        return "brake"
+    return "So it is."
+'''
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    return f"scripted:{tmp_path / 'script.py'}:answer"
+
+
+def invoked(*arguments: object) -> Result:
+    return CliRunner().invoke(planbook, ["graph", *map(str, arguments)], standalone_mode=False)
+
+
+def told(done: Result) -> Any:
+    assert done.exception is None, done.output
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def run(script: str, out: Path, *more: object) -> Result:
+    return invoked("run", DRIVE, "--model", script, "--set", "road=A bridge.", "--out", out, *more)
+
+
+def asked(tmp_path: Path) -> list[str]:
+    return (tmp_path / "asked").read_text().splitlines()
+
+
+def test_check_tells_a_sound_graph_by_its_layers() -> None:
+    done = invoked("check", DRIVE)
+    assert done.return_value == 0
+    assert "no faults; 7 nodes in 4 layers" in done.output
+    assert "1. users, signs" in done.output
+
+
+def test_check_tells_every_fault_with_its_line(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("nodes:\n  a:\n    promt: x\n    after: [b]\n")
+    done = command("graph", "check", bad, "--json")
+    assert done.returncode == 2
+    assert [(fault["line"], fault["where"]) for fault in result(done)["faults"]] == [
+        (2, "nodes.a.prompt"),
+        (3, "nodes.a.promt"),
+        (4, "nodes.a.after"),
+    ]
+    assert f"{bad}:3: nodes.a.promt: there is no such key" in done.stderr
+    assert "3 faults" in done.stderr
+
+
+def test_the_format_is_told_and_its_example_is_sound(tmp_path: Path) -> None:
+    """What it shows is a graph that can be run as it stands."""
+    text = invoked("format").stdout
+    example = "".join(line.removeprefix("    ") for line in text.splitlines(True) if line.startswith("    "))
+    (tmp_path / "example.yaml").write_text(example)
+    told = CliRunner().invoke(planbook, ["graph", "check", str(tmp_path / "example.yaml")], standalone_mode=False)
+    assert told.return_value == 0, told.output
+    for key in ("compose", "at_least", "one of: a, b", "$db.path|nothing yet$"):
+        assert key in text
+
+
+def test_a_graph_that_is_not_there_is_told(tmp_path: Path) -> None:
+    for name in ("check", "draw", "run"):
+        assert "there is no graph nothing; name a YAML file, or one that ships" in str(
+            invoked(name, "nothing").exception
+        )
+
+
+def test_draw_writes_svg_and_mermaid(tmp_path: Path) -> None:
+    out = tmp_path / "drive.svg"
+    assert invoked("draw", DRIVE, "--out", out).return_value == 0
+    assert ElementTree.parse(out).getroot().tag.endswith("svg")
+    done = invoked("draw", DRIVE)
+    assert done.stdout.startswith("flowchart TD\n")
+    assert invoked("draw", DRIVE, "--format", "mermaid", "--out", tmp_path / "d.txt").return_value == 0
+    assert (tmp_path / "d.txt").read_text() == done.stdout
+    assert "cannot be written" in str(invoked("draw", DRIVE, "--out", tmp_path / "none" / "x.svg").exception)
+
+
+def test_run_prints_each_answer_and_the_last_one_at_the_end(tmp_path: Path, script: str) -> None:
+    done = run(script, tmp_path / "run")
+    assert (done.exception, done.return_value) == (None, 0)
+    assert done.stdout == "So it is.\n"
+    for said in (
+        "[layer 1] users",
+        "[layer 2] users:1",
+        "[layer 4] reroute",
+        "[layer 5] act\n    brake",
+        "[layer 6] log",
+    ):
+        assert said in done.stderr, done.stderr
+    assert f"Everything is in {tmp_path / 'run'}" in done.stderr
+
+
+def test_run_ends_with_one_json_object_and_a_second_time_asks_nothing(tmp_path: Path, script: str) -> None:
+    (tmp_path / "risk").write_text("No.")
+    first = told(run(script, tmp_path / "run", "--passes", 2, "--side-by-side", 3, "--json"))
+    assert (first["graph"], first["passes"], first["answer"], first["problem"]) == ("drive", 2, "", "")
+    assert first["skipped"] == ["signs", "log"]
+    assert first["database"]["intentions"] == ["no", "no"]
+    assert first["model_calls"] == len(asked(tmp_path)) == 11
+    again = run(script, tmp_path / "run", "--passes", 2, "--json")
+    assert told(again) | {"seconds": 0} == first | {"seconds": 0}
+    assert "14 nodes had been answered already" in again.stderr
+    assert len(asked(tmp_path)) == 11
+    assert told(run(script, tmp_path / "run", "--passes", 3, "--json"))["passes"] == 3
+    assert len(asked(tmp_path)) > 11
+
+
+def test_a_run_killed_again_and_again_asks_nothing_twice(tmp_path: Path, script: str) -> None:
+    """kill -9 while nodes are asked side by side: whatever had been answered is not asked again."""
+    (tmp_path / "slow").write_text("0.15")
+    arguments: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "planbook",
+        "graph",
+        "run",
+        DRIVE,
+        "--model",
+        script,
+        "--set",
+        "road=A bridge.",
+    ]
+    arguments += ["--side-by-side", "2", "--out", tmp_path / "run"]
+    for _ in range(2):
+        before = len(asked(tmp_path)) if (tmp_path / "asked").exists() else 0
+        child = subprocess.Popen(
+            arguments, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
+        )
+        until = time.monotonic() + 30
+        while time.monotonic() < until and not ((tmp_path / "asked").exists() and len(asked(tmp_path)) > before + 1):
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+        assert child.wait() == -signal.SIGKILL
+    (tmp_path / "slow").unlink()
+    lost = len(asked(tmp_path)) - answered(tmp_path / "run")
+    assert told(run(script, tmp_path / "run", "--side-by-side", 2, "--json"))["model_calls"] == 8
+    assert len(asked(tmp_path)) == 8 + lost, "only what was under way when it was killed is asked again"
+
+
+def answered(folder: Path) -> int:
+    opened = GraphRun.open(folder)
+    try:
+        return sum(1 for _ in opened.store.events("pass", "ask"))
+    finally:
+        opened.close()
+
+
+def test_ctrl_c_stops_what_is_waited_for_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    """Nobody answers the exchange: the run would wait for ever."""
+    arguments: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "planbook",
+        "graph",
+        "run",
+        DRIVE,
+        "--set",
+        "road=A bridge.",
+        "--side-by-side",
+        "2",
+    ]
+    arguments += ["--model", f"exchange:{tmp_path / 'box'}", "--out", tmp_path / "run"]
+    child = subprocess.Popen(
+        arguments, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 30
+    while time.monotonic() < until and len(list(tmp_path.glob("box/*.prompt.md"))) < 2:
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=20)
+    assert child.returncode == 130
+    assert f"Stopped. Go on with the same command and --out {tmp_path / 'run'}" in said
+
+
+def test_an_answer_that_stays_unusable_is_a_failure(tmp_path: Path, script: str) -> None:
+    (tmp_path / "risk").write_text("N/A")
+    done = run(script, tmp_path / "run", "--json")
+    assert done.return_value == 1
+    assert "the graph gave no usable reply to users:1" in told(done)["problem"]
+    assert told(done)["answer"] is None
+
+
+def test_a_budget_ends_a_run_that_another_sitting_finishes(tmp_path: Path, script: str) -> None:
+    done = run(script, tmp_path / "run", "--budget", "calls=3", "--json")
+    assert (done.return_value, told(done)["model_calls"]) == (4, 3)
+    assert "the budget of 3 calls is used up" in done.stderr
+    assert run(script, tmp_path / "run", "--budget", "calls=30").return_value == 0
+    assert len(asked(tmp_path)) == 8
+
+
+def test_what_a_graph_needs_is_asked_for_by_name(tmp_path: Path, script: str) -> None:
+    (tmp_path / "road.txt").write_text("A ferry.")
+    assert "needs road (What is seen, in a sentence or two.): give it with --set road=" in str(
+        invoked("run", DRIVE, "--model", script).exception
+    )
+    given = ("run", DRIVE, "--model", script, "--out", tmp_path / "run")
+    assert invoked(*given, "--input", f"road=@{tmp_path / 'road.txt'}").return_value == 0
+    assert "A ferry." in GraphRun.open(tmp_path / "run").config.model_dump_json()
+    for wrong, message in (
+        (("--input", "road=x"), "write PATH=@FILE"),
+        (("--input", "road=@none"), "cannot be read"),
+        (("--set", "a b=1"), "is no path"),
+        (("--model", "carefull=x"), 'no node of drive asks carefull; did you mean "careful"?'),
+    ):
+        assert message in str(invoked(*given, "--set", "road=x", *wrong).exception), wrong
+    assert "drive asks a model (graph, careful)" in str(invoked("run", DRIVE, "--set", "road=x").exception)
+
+
+def test_what_a_graph_needs_is_asked_for_at_a_terminal(tmp_path: Path, script: str) -> None:
+    controller, terminal = pty.openpty()
+    arguments = [sys.executable, "-m", "planbook", "graph", "run", DRIVE, "--model", script, "--out", tmp_path / "run"]
+    os.write(controller, b"A tunnel.\n")
+    done = subprocess.run(
+        [*map(str, arguments)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=terminal,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    os.close(controller)
+    os.close(terminal)
+    assert done.returncode == 0, done.stderr
+    assert "What is seen, in a sentence or two. (road):" in done.stderr
+    assert done.stdout == "So it is.\n"
+    assert "A tunnel." in GraphRun.open(tmp_path / "run").config.model_dump_json()
+
+
+def test_a_model_that_does_not_answer_stops_the_run_which_can_be_resumed(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text('replies = [\'{"users": [], "crowded": "no"}\']\n')
+    done = run(f"scripted:{tmp_path / 'script.py'}:replies", tmp_path / "run")
+    assert f"Then go on with the same command and --out {tmp_path / 'run'}" in str(done.exception)
+    assert answered(tmp_path / "run") == 1
+
+
+def test_another_graph_or_another_input_is_another_run(tmp_path: Path, script: str) -> None:
+    copy = tmp_path / "drive.yaml"
+    copy.write_text(DRIVE.read_text())
+    given = ("run", copy, "--model", script, "--out", tmp_path / "run")
+    assert invoked(*given, "--set", "road=A bridge.").return_value == 0
+    assert "other planner_options.given.road" in str(invoked(*given, "--set", "road=A ferry.").exception)
+    copy.write_text(f"# changed\n{DRIVE.read_text()}")
+    assert "other planner_options.graph" in str(invoked(*given, "--set", "road=A bridge.").exception)
+
+
+def test_a_hook_that_has_changed_is_told(tmp_path: Path, script: str) -> None:
+    path, hooks = tmp_path / "graph.yaml", tmp_path / "mine.py"
+    path.write_text("nodes:\n  a: {prompt: x, compose: mine.py:f}\n")
+    hooks.write_text("def f(composing):\n    return 'once'\n")
+    given = ("run", path, "--model", script, "--out", tmp_path / "run")
+    assert invoked(*given).return_value == 0
+    hooks.write_text("def f(composing):\n    return 'twice'\n")
+    assert re.search("a hook has changed", str(invoked(*given).exception))
+
+
+@pytest.mark.parametrize("arguments", [("cost",), ("report",), ("rules",), ("replay",), ("run", "--resume")])
+def test_other_commands_say_what_the_folder_holds(tmp_path: Path, script: str, arguments: tuple[str, ...]) -> None:
+    run(script, tmp_path / "run")
+    done = CliRunner().invoke(planbook, [*arguments, str(tmp_path / "run")], standalone_mode=False)
+    assert "holds passes of a prompt graph, and no episodes" in str(done.exception)
+
+
+def test_a_run_of_episodes_is_no_run_of_a_graph(tmp_path: Path, script: str) -> None:
+    CliRunner().invoke(planbook, ["run", "--env", "toy", "--seeds", "0", "--out", str(tmp_path / "run")])
+    assert "holds episodes, and no passes of a prompt graph" in str(run(script, tmp_path / "run").exception)

@@ -1,0 +1,199 @@
+"""Runs beside the tables of AgentKit, Devil's Advocate and ADaPT's shop: columns that are measures of the whole run."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs import Selection, Task, Verdict
+from planbook.config import Config
+from planbook.deeds import deeds_in
+from planbook.papers import publications
+from planbook.papers.columns import COLUMNS
+from planbook.papers.published import ALL, publication_of
+from planbook.run import Run
+from planbook.runner import recorded_endings
+from planbook.summary import Summary, summarise
+from planner import METHODS, Ending, Outcome
+from planner.models import Reply
+from tests.planbook.test_paper_published import differs, held, printed, row, values
+from tests.planbook.test_rounds import Book
+
+ADAPT, _, AGENTKIT, ADVOCATE = publications()
+WORLDS = '''
+from pydantic import BaseModel
+from envs.toy import Toy
+
+
+class Choices(BaseModel):
+    """Whose things there are."""
+
+    items: str = ""
+    tasks: str | None = None
+
+
+class Crafter(Toy):
+    name = "crafter"
+    types = ("survive",)
+    splits = ("open",)
+    all_milestones = ("wood", "stone")
+
+
+class Shopping(Toy):
+    name = "shopping"
+    types = ("shoes",)
+    splits = ("test", "dev")
+    Options = Choices
+
+
+class Web(Toy):
+    name = "web"
+    types = ("look_up",)
+    splits = ("all",)
+    Options = Choices
+
+
+class Moon(Toy):
+    name = "moon"
+'''
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file with worlds of the papers' names, as far as a comparison asks what they are."""
+    path = tmp_path_factory.mktemp("worlds") / "worlds.py"
+    path.write_text(WORLDS)
+    return str(path)
+
+
+def of(worlds: str, world: str, planner: str, *, model: str = "", split: str = "", **more: Any) -> Config:
+    models = {"default": f"openai:{model}"} if model else {}
+    update: dict[str, Any] = {"selection": Selection(split=split or None), "models": models, **more}
+    return Config(planner=planner, env=f"{worlds}:{world}", actions=30).model_copy(update=update)
+
+
+def played(folder: Path, config: Config, endings: list[Ending], revisions: int = 0) -> tuple[Config, Summary]:
+    """A run with one episode for each ending; each planned anew so often, with an action in each round."""
+    kind = config.world.types[0]
+    tasks = [Task(id=f"{kind}/{n}", env="x", split="s", type=kind, goal="g") for n in range(len(endings))]
+    with closing(Run.create(folder, config, tasks)) as run:
+        for entry, ending in zip(run.entries(), endings, strict=True):
+            if config.models:
+                reply = Reply(text="x", model=config.models["default"].removeprefix("openai:")).model_dump()
+                run.store.put(entry.path, "ask", 0, {"role": "r", "model": "m", "reply": reply})
+            book = Book(run, entry.path)
+            for number in range(revisions + 1 if revisions else 0):
+                book.plan(number, revision=number > 0)
+                book.act()
+            book.put(entry.path, "outcome", ending.model_dump(mode="json"))
+        summary = summarise(
+            run.entries(),
+            recorded_endings(run),
+            1.0,
+            str(folder),
+            deeds=deeds_in(run.store),
+            known=config.world.all_milestones,
+        )
+    return config, summary
+
+
+def ended(reward: float | None, *milestones: str, solved: bool = False) -> Ending:
+    measures = {} if reward is None else {"reward": reward}
+    outcome = Outcome.DIRECT_SUCCESS if solved else Outcome.FAILURE
+    verdict = Verdict(solved, min(reward or 0.0, 1.0))
+    return Ending(
+        outcome=outcome, cause="" if solved else "x", verdict=verdict, milestones=milestones, measures=measures
+    )
+
+
+# The data.
+
+
+def test_the_data_speaks_in_our_words() -> None:
+    for paper in (ADAPT, AGENTKIT, ADVOCATE):
+        assert paper.planners <= set(METHODS), paper.paper
+        for each in (line for table in paper.tables for line in table.rows if line.planner):
+            assert set(each.options) <= set(METHODS[str(each.planner)].options.model_fields), each.method
+    for paper in (AGENTKIT, ADVOCATE):
+        assert {name for each in paper.tables for name in each.columns} <= {*COLUMNS, ALL}
+
+
+def test_what_the_text_says_follows_from_the_figures() -> None:
+    agentkit, turbo, gpt4 = (
+        next(each for each in AGENTKIT.tables[0].rows if (each.method, each.model[:11]) == key)
+        for key in (("AgentKit", "GPT-4-0613,"), ("SPRING", "GPT-4-turbo"), ("SPRING", "GPT-4"))
+    )
+    assert agentkit.values["reward"] / turbo.values["reward"] == pytest.approx(1.8, abs=0.01)
+    assert 1 - agentkit.values["cost"] / gpt4.values["cost"] == pytest.approx(0.45, abs=0.02)
+    fewer = 1 - values(ADVOCATE, 1, "AR")["plan revisions"] / values(ADVOCATE, 1, "LATS")["plan revisions"]
+    assert fewer == pytest.approx(0.45, abs=0.01)
+    scores = [each.values["score"] for each in AGENTKIT.tables[1].rows]
+    assert max(scores) / values(AGENTKIT, 2, "ReAct")["score"] == pytest.approx(1.05, abs=0.01)
+
+
+# Runs beside them.
+
+
+def test_a_game_stands_beside_table_1_with_score_reward_and_cost(tmp_path: Path, worlds: str) -> None:
+    config = of(worlds, "Crafter", "agentkit", model="gpt-4-0613", planner_options={"graph": "crafter"})
+    compared = held(*played(tmp_path / "run", config, [ended(3.0, "wood"), ended(4.0, "wood", "stone"), ended(5.0)]))
+    text = printed(compared)
+    assert row(text, "AgentKit, table 1:", "AgentKit")[1:] == ["20.64", "12.8 ± 2.1", "138.00"]
+    assert row(text, "AgentKit, table 1:", "SPRING, GPT-4-turbo")[1:] == ["7.74", "7.1 ± 3.4", "85.00"]
+    ours = row(text, "AgentKit, table 1:", "ours: agentkit, graph crafter")
+    assert ours[1:] == ["47.20", "4.0 ± 1.0", "0.00"]
+    assert set(differs(compared)) == {"prompts"}
+
+
+def test_what_plays_without_a_model_in_the_paper_too_differs_in_nothing(tmp_path: Path, worlds: str) -> None:
+    compared = held(*played(tmp_path / "run", of(worlds, "Crafter", "random"), [ended(2.0)] * 3))
+    assert differs(compared) == {}
+    assert row(printed(compared), "AgentKit, table 1:", "ours: random")[1:] == ["0.00", "2.0 ± 0.0", "0.00"]
+
+
+def test_a_shop_s_score_is_a_hundred_times_the_reward_in_either_paper(tmp_path: Path, worlds: str) -> None:
+    endings = [ended(0.5), ended(1.0, solved=True)]
+    config = of(worlds, "Shopping", "agentkit", model="gpt-4-turbo", planner_options={"graph": "shopping"})
+    compared = held(*played(tmp_path / "kit", config, endings))
+    assert row(printed(compared), "AgentKit, table 2:", "ours: agentkit") == ["ours: agentkit", "75.0"]
+    assert differs(compared)["world"] == ("a made catalogue of 1,200 products", AGENTKIT.settings[1].world)
+    config = of(worlds, "Shopping", "adapt", model="gpt-3.5-turbo", split="test")
+    compared = held(*played(tmp_path / "adapt", config, endings))
+    assert [each.table.table for each in compared.tables] == [3, 9]
+    assert row(printed(compared), "ADaPT, table 9:", "ours: adapt") == ["ours: adapt", "75.0", "50.0"]
+    assert not any(each.partly for each in compared.tables)
+    same: dict[str, Any] = {"env_options": {"items": "theirs.json"}}
+    found = differs(held(*played(tmp_path / "items", config.model_copy(update=same), endings)))
+    assert found["world"] == ("items theirs.json", ADAPT.settings[-1].world)
+    assert "world option items" not in found
+
+
+def test_web_tasks_stand_beside_table_1_and_figure_6(tmp_path: Path, worlds: str) -> None:
+    config = of(worlds, "Web", "devils-advocate", model="gpt-4-0613", planner_options={"whole_subtasks": False})
+    compared = held(*played(tmp_path / "run", config, [ended(None, solved=True), ended(None)], revisions=2))
+    text = printed(compared)
+    assert row(text, "Devil's Advocate, figure 6:", "AR")[1] == "23.5"
+    assert row(text, "Devil's Advocate, figure 6:", "ours: devils-advocate")[1] == "50.0"
+    assert row(text, "Devil's Advocate, table 1:", "AR")[1:] == ["6.39", "7.07", "0.64"]
+    assert row(text, "Devil's Advocate, table 1:", "ours: devils-advocate")[1:] == ["1.00", "1.00", "2.00"]
+    assert set(differs(compared)) == {"tasks", "world", "prompts"}
+    other = of(worlds, "Web", "plan-act", model="gpt-4-0613", planner_options={"reflects": False, "rounds": 3})
+    compared = held(*played(tmp_path / "other", other, [ended(None)], revisions=1))
+    assert row(printed(compared), "table 1:", "ours: plan-act, reflects False")[-1] == "1.00"
+    assert differs(compared)["rounds"] == ("3", "7")
+
+
+def test_a_column_of_which_the_run_has_nothing_is_empty(tmp_path: Path, worlds: str) -> None:
+    compared = held(*played(tmp_path / "run", of(worlds, "Web", "react", model="gpt-4-0613"), [ended(None)]))
+    assert [each.ours for each in compared.tables] == [{ALL: 0.0}, {}]
+    assert "table 1" not in printed(compared)
+    assert differs(compared)["planner"] == ("react", "none of this paper's")
+
+
+def test_each_method_finds_its_own_paper() -> None:
+    assert publication_of("agentkit", "shopping") is AGENTKIT
+    assert publication_of("lats", "shopping") is ADAPT
+    assert publication_of("lats", "web") is ADVOCATE
+    assert publication_of("random", "crafter") is AGENTKIT
+    assert publication_of("agentkit", "moon") is None

@@ -1,0 +1,170 @@
+"""Two methods for tests of what is reported of them: one that tries branches, one that evaluates a graph of prompts.
+
+Their cells, prompts and rewinds are real; what they try and what they say is written down here, hostile texts included.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from envs import Observation, Selection
+from envs.base import action
+from envs.toy import Toy
+from planbook.config import Config
+from planbook.run import Run
+from planner import Ending, Episode, Roles, Terms, play
+from planner.asking import as_text
+from planner.episode import Mark
+from planner.frames import Frame
+from planner.models import Message, OnText, Reply, Sampling, Usage
+from planner.scope import PROMPTS, Scope
+from planner.strategies import Options
+from sandbox import Sandbox
+from tests.reported import HIDDEN, HOSTILE
+
+WHY = f"The table is still bare. {HOSTILE} {HIDDEN}"
+FIND, PUT = "Find the thing in one of the boxes", f"Put it on the table {HOSTILE}"
+LOOK_EVERYWHERE = """for number in range(1, 9):
+    seen = agent.open(f'box_{number}')
+    if any(thing in seen for thing in task.params['things']):
+        print(seen)"""
+FETCH_ALL = """for number in range(1, 9):
+    for thing in task.params['things']:
+        if thing in agent.open(f'box_{number}'):
+            agent.take(thing, f'box_{number}')
+            agent.put(thing)"""
+TAKE_ANY = """seen = agent.open('box_1')
+thing = seen.rstrip('.').split('see ')[1].split(', ')[0]
+agent.take(thing, 'box_1')
+agent.put(thing)"""
+
+
+class Ledger(Toy):
+    """A toy world in which whatever is put on the table is written down for good."""
+
+    @action("agent.put('key') -> 'You put key on the table.'")
+    def put(self, thing: str) -> Observation:
+        """Put the thing in hand on the table. No other thing can be put there."""
+        seen = super().put(thing)
+        return replace(seen, lasting=seen.accepted)
+
+
+class Says:
+    """Answers every question with the same words."""
+
+    name = "scripted:searching"
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        return Reply(text=f"I cannot say. {HOSTILE}", usage=Usage(prompt=9, completion=7))
+
+
+def ask(scope: Scope, about: str) -> str:
+    return scope.ask("advocate", PROMPTS["repair"], read=as_text, problem=about).value
+
+
+class Trying:
+    """Runs branches and keeps what is to be written of them at the end of the round."""
+
+    def __init__(self, episode: Episode, frame: Frame) -> None:
+        self._episode, self._frame, self._round = episode, frame, -1
+        self.branches: list[dict[str, Any]] = []
+
+    def plan(self, *parts: str, why: str = "") -> None:
+        self._round += 1
+        ask(self._frame.scope, "plan")
+        self._frame.scope.record("plan", round=self._round, parts=list(parts), revision=bool(why), why=why)
+
+    def mark(self) -> Mark:
+        return self._episode.mark()
+
+    def branch(self, parent: int | None, idea: int, subtask: str, code: str, fate: str, **more: Any) -> None:
+        told: dict[str, Any] = {"round": self._round, "number": len(self.branches), "parent": parent, "idea": idea}
+        told |= {"subtask": subtask, "code": code, "cell": None, "mapped": "", "fate": fate, "why": "", "history": ""}
+        told |= {"actions": 0, "lasting": False, "value": None, "visits": None, **more}
+        self.branches.append(told)
+        if fate != "not tried":
+            ask(self._frame.scope, f"remedies of {code}")
+            told["cell"], begun = self._frame.cells, self._episode.actions
+            try:
+                self._episode.run(told["mapped"] or code, source="advocate")
+            finally:
+                told["actions"] = self._episode.actions - begun
+            ask(self._frame.scope, "align")
+
+    def write(self) -> None:
+        for each in self.branches:
+            self._frame.scope.record("branch", **each)
+        self.branches = []
+
+
+def search(episode: Episode, options: BaseModel) -> None:
+    """Two rounds: the first is left altogether, in the second the world's episode ends."""
+    with episode.frame("advocate") as frame:
+        trying = Trying(episode, frame)
+        trying.plan(FIND, PUT)
+        start = trying.mark()
+        first: dict[str, Any] = {"history": "I looked into the first box. There were some things.", "value": 0.25}
+        trying.branch(None, 0, FIND, "agent.open('box_1')", "abandoned", visits=3, **first)
+        opened = trying.mark()
+        trying.branch(0, 0, FIND, "agent.put('moon')", "turned back", why=WHY, history=f"Nothing was put {HOSTILE}")
+        episode.rewind(opened)
+        trying.branch(0, 1, PUT, TAKE_ANY, "abandoned", lasting=True, history="I put the first thing that I saw there.")
+        trying.branch(2, 0, PUT, "assert agent.holding == 'moon', 'no moon'", "failed", why="AssertionError: no moon")
+        trying.branch(2, 1, PUT, "agent.open('box_2')", "turned back", mapped="agent.open('box_3')")
+        episode.rewind(start)
+        trying.branch(None, 1, FIND, "agent.open('box_9')", "turned back", why="There is no such box.")
+        trying.branch(None, 2, FIND, f"agent.open({HOSTILE!r})", "not tried")
+        trying.write()
+        trying.plan("Look into every box", PUT, why="One box after the other takes too long; a loop sees all of them.")
+        trying.branch(None, 0, "Look into every box", LOOK_EVERYWHERE, "kept", history="I looked into every box.")
+        trying.branch(0, 1, PUT, "agent.open('box_1')", "not tried")
+        try:
+            trying.branch(0, 0, PUT, FETCH_ALL, "over", lasting=True, history="I put everything there.")
+        finally:
+            trying.write()
+
+
+def graph(episode: Episode, options: BaseModel) -> None:
+    """Three passes of four nodes, of which the second is skipped where nothing is new."""
+    with episode.frame("agentkit") as frame:
+        for number in range(3):
+            steps = frame.scope.child("pass")
+            for body in _nodes(number):
+                if not body["skipped"]:
+                    ask(steps.child(body["node"]), body["node"])
+                steps.record("node", number=number, **body)
+            episode.run(("agent.open('box_1')", "agent.open('box_2')", FETCH_ALL)[number], source="actor")
+
+
+def _nodes(number: int) -> list[dict[str, Any]]:
+    goal = {"subgoal": f"Open a box {HOSTILE}", "done when": ["it is open", "its things are known"]}
+    told: list[dict[str, Any]] = [
+        {"node": "observe", "layer": 0, "answer": f"Box {number} is closed. {HIDDEN} " + "It is a box. " * 30},
+        {"node": "plan", "layer": 1, "answer": goal, "of": ["observe"], "skipped": number == 1},
+        {"node": "doubt", "layer": 1, "answer": "no", "of": ["observe"], "temporary": True},
+        {"node": "act", "layer": 2, "answer": f"agent.open('box_{number + 1}')", "of": ["plan", "doubt"]},
+    ]
+    stored: dict[str, Any] = {
+        "observe": {"summary.observation": told[0]["answer"], "summary.kind": "box"},
+        "plan": {"subgoals": goal} if number != 1 else {},
+        "act": {f"knowledge.box_{number}": HOSTILE},
+    }
+    usual: dict[str, Any] = {"skipped": False, "temporary": False, "of": []}
+    return [{**usual, **each, "stored": stored.get(each["node"], {})} for each in told]
+
+
+def played(folder: Path, planner: str, strategy: Any) -> Run:
+    """A run of one episode on that world."""
+    config = Config(planner=planner, env="toy", selection=Selection(ids=("fetch_two/0",)), actions=60)
+    run, model = Run.create(folder, config, Toy.tasks(config.selection)), Says()
+    (entry,) = run.entries()
+    with Sandbox() as sandbox:
+        journal, roles = run.store.journal(entry.path), Roles(lambda role: model, {})
+        terms = Terms(actions=config.actions)
+        episode = Episode(entry.task, Ledger(), sandbox, journal, terms=terms, path=entry.path, roles=roles)
+        ending: Ending = play(episode, strategy, Options())
+        assert ending.outcome.solved, ending
+    return run
