@@ -23,7 +23,7 @@ class Achiever(Survivor):
     """Unlocks achievements by name."""
 
     def __init__(self, agent, steps):
-        self.garden, self.planted = None, 0
+        self.garden = None
         super().__init__(agent, steps)
 
     def unlock(self, achievement):
@@ -181,7 +181,7 @@ class Achiever(Survivor):
     def plant(self):
         """Put a sapling into the ground, and remember where."""
         if self.build("plant"):
-            self.garden, self.planted = self.ahead(self.agent.facing), self.agent.step
+            self.garden = self.ahead(self.agent.facing)
         return self.garden is not None
 
     def guard(self):
