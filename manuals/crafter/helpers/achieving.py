@@ -167,7 +167,8 @@ class Achiever(Survivor):
         while self.has_time() and self.agent.vitals["energy"] == 9:
             self.tend()
             self.done(self.agent.noop())
-        self.rest(1)
+        if self.shelter() or not self.in_view(THREATS):
+            self.doze()
 
     def hunt(self, kind):
         """Find a creature, and hit it until it is gone."""
