@@ -1,17 +1,19 @@
 """AutoManual's planner (section 3.2): free-form code, cell after cell, with what is known in its prompt."""
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, Field
 
+from planner.asking import PLANNER
 from planner.episode import Episode
 from planner.memory import Recall
 from planner.models.types import Message
 from planner.scope import PROMPTS
-from planner.strategies.base import Options, ask_and_run, countdown
+from planner.strategies.base import Method, Options, ask_and_run, countdown
 from planner.strategies.code import code_of, given_code
 from planner.surface import surface
 from sandbox.reading import definitions
 
-PLANNER = "planner"
 REPLANS, REPLANS_WITH_PAUSES = 3, 6
 """How often a planner may reply again (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""
 
@@ -85,3 +87,8 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
     if options.replans is not None:
         return options.replans
     return REPLANS_WITH_PAUSES if episode.world.pauses else REPLANS
+
+
+METHODS: Mapping[str, Method] = {
+    "automanual": Method(automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,))
+}

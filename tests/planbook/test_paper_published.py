@@ -21,7 +21,7 @@ from planbook.runner import recorded_endings
 from planbook.summary import Summary, summarise
 from planner import METHODS, Ending, Outcome
 from planner.models import Reply
-from planner.strategies.deps import ROUNDS
+from planner.strategies.deps.replanning import ROUNDS
 from tests.command import planbook, result
 from tests.planbook.test_paper_table import TASKS
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import METHODS, MemoryJournal, Outcome
-from planner.strategies.lats import Node
+from planner.strategies.advocate.lats import Node
 from sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, code, played, recorded, valued
 from tests.planner.players import SOLVE, TASK

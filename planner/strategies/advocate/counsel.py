@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from planner.asking import Draw, as_text
+from planner.asking import PLANNER, Draw, as_text
 from planner.episode import Episode
 from planner.errors import NoPlan, UnusableReply
 from planner.frames import Frame
 from planner.models.types import Message
 from planner.scope import PROMPTS
-from planner.strategies.advocate.options import EVALUATOR, PLANNER, SUMMARIZER, AdvocateOptions
+from planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
 from planner.strategies.advocate.replies import (
     Judgement,
     Outline,

@@ -7,7 +7,7 @@ from planner.errors import EpisodeOver
 from planner.strategies.advocate.counsel import Past
 from planner.strategies.advocate.notes import Notes
 from planner.strategies.advocate.options import AdvocateOptions
-from planner.strategies.advocate.round import HELD_COMPLETE, Round
+from planner.strategies.advocate.playing import HELD_COMPLETE, Round
 from planner.strategies.base import in_rounds
 
 NOTHING_LEFT = "Of all that was thought of, nothing is left to try."

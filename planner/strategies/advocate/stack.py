@@ -4,7 +4,7 @@ from pydantic import BaseModel, Field
 
 from planner.episode import Episode
 from planner.strategies.advocate.options import AdvocateOptions
-from planner.strategies.advocate.round import Round
+from planner.strategies.advocate.playing import Round
 from planner.strategies.advocate.rounds import play_rounds
 from planner.strategies.advocate.tree import Branch, State
 

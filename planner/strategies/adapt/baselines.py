@@ -8,10 +8,10 @@ from planner.asking import FIRST, Draw, as_text
 from planner.episode import Episode
 from planner.errors import UnusableReply
 from planner.scope import PROMPTS
-from planner.strategies.adapt import Controller, PlannedOptions
+from planner.strategies.adapt.depth import DepthOptions
+from planner.strategies.adapt.executor import execute, whole_task
+from planner.strategies.adapt.recursion import Controller, PlannedOptions
 from planner.strategies.base import in_rounds
-from planner.strategies.depth import DepthOptions
-from planner.strategies.executor import execute, whole_task
 
 REFLECTOR = "reflector"
 REPLIES_IN = {"textcraft": 60}

@@ -4,18 +4,18 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from planner.asking import PLANNER
 from planner.episode import Episode
 from planner.errors import CellOver, EpisodeOver, UnusableReply
 from planner.frames import Functions
 from planner.models.types import Message
 from planner.order import Decomposition, read_decomposition
 from planner.scope import PROMPTS, Scope
-from planner.strategies.depth import DepthOptions
-from planner.strategies.executor import Claim, ExecutorOptions, Subtask, execute, handed_on
+from planner.strategies.adapt.depth import DepthOptions
+from planner.strategies.adapt.executor import Claim, ExecutorOptions, Subtask, execute, handed_on
 from planner.surface import surface
 from planner.types import Thought
 
-PLANNER = "planner"
 PLANNING, PLANNING_DETAILED = "planning", "planning_detailed"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from envs import Observation
-from planner.asking import Draw
+from planner.asking import PLANNER, Draw
 from planner.episode import Episode
 from planner.errors import EpisodeOver, RoundOver, UnusableReply
 from planner.feedback import Ran
@@ -11,7 +11,7 @@ from planner.frames import Frame
 from planner.models.types import Message
 from planner.strategies.advocate.counsel import Counsel, Past
 from planner.strategies.advocate.notes import Notes
-from planner.strategies.advocate.options import PLANNER, AdvocateOptions
+from planner.strategies.advocate.options import AdvocateOptions
 from planner.strategies.advocate.tree import Branch, State, Tree
 from planner.types import Feedback, FeedbackKind, Plan, Step
 

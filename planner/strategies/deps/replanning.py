@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from planner.asking import as_text
+from planner.asking import PLANNER, as_text
 from planner.episode import Episode
 from planner.errors import NoPlan, UnusableReply
 from planner.goals import Goal, collect, goal_surface
@@ -14,8 +14,7 @@ from planner.models.types import Message
 from planner.prompts import Prompt
 from planner.scope import PROMPTS, Scope
 from planner.selectors import Selector, SelectorName, selector_of
-from planner.strategies.automanual import PLANNER
-from planner.strategies.pursuit import Pursued, Pursuit, PursuitOptions
+from planner.strategies.deps.pursuit import Pursued, Pursuit, PursuitOptions
 from planner.surface import Surface
 
 EXPLAINER = "explainer"

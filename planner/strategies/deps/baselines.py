@@ -9,12 +9,13 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
+from planner.asking import PLANNER
 from planner.episode import Episode
 from planner.goals import Goal, collect
 from planner.models.types import Message
 from planner.scope import PROMPTS
-from planner.strategies.automanual import PLANNER
-from planner.strategies.deps import (
+from planner.strategies.deps.pursuit import Pursuit, PursuitOptions
+from planner.strategies.deps.replanning import (
     ASSERTIONS,
     LISTS,
     POLICIES,
@@ -26,7 +27,6 @@ from planner.strategies.deps import (
     situation,
     system,
 )
-from planner.strategies.pursuit import Pursuit, PursuitOptions
 from planner.surface import surface
 
 ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought", THOUGHTS)
