@@ -18,7 +18,7 @@ from planner.graph.database import Database
 from planner.graph.graph import Graph
 from planner.graph.hooking import Finishing, Hooks, call
 from planner.graph.lookups import DATABASE, at
-from planner.graph.node import Branch, Loop, Node
+from planner.graph.node import IfBranch, Loop, Node
 from planner.scope import Scope
 
 
@@ -148,7 +148,7 @@ class _Passing:
                 raise GraphError(f"node {node.name}: {node.finish} refused an accepted answer: {error}") from error
         return stored
 
-    def _add_branch(self, branch: Branch) -> None:
+    def _add_branch(self, branch: IfBranch) -> None:
         for node in branch.nodes:
             self.graph.add_temporary_node(node)
         awaited = {name for node in branch.nodes for name in (*node.after, *node.needs)}

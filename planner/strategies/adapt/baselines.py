@@ -10,11 +10,11 @@ from planner.errors import UnusableReply
 from planner.scope import PROMPTS
 from planner.strategies.adapt.depth import DepthOptions
 from planner.strategies.adapt.executor import execute, whole_task
-from planner.strategies.adapt.recursion import Controller, PlannedOptions
+from planner.strategies.adapt.recursion import PlannedOptions, Recursion
 from planner.strategies.base import in_rounds
 
 REFLECTOR = "reflector"
-REPLIES_IN = {"textcraft": 60}
+REACT_REPLIES_IN = {"textcraft": 60}
 """Where the paper gives ReAct another number of replies than those of a sub-task times d_max (appendix A)."""
 TEMPERATURE = 0.7
 """Of the rounds after the first of Try Again (appendix A)."""
@@ -25,14 +25,14 @@ def react(episode: Episode, options: BaseModel) -> None:
     chosen, world = DepthOptions.model_validate(options), episode.world.name
     replies = chosen.replies(world) * chosen.deepest(world)
     if chosen.iterations is None and chosen.d_max is None:
-        replies = REPLIES_IN.get(world, replies)
+        replies = REACT_REPLIES_IN.get(world, replies)
     execute(episode, whole_task(episode), chosen, replies)
 
 
 def plan_and_execute(episode: Episode, options: BaseModel) -> None:
     """Plan once, in more steps, and execute each of them; what fails is not taken apart."""
-    controller = Controller(episode, PlannedOptions.model_validate(options), 2, detailed=True)
-    controller.decompose(episode.task.goal, 1)
+    recursion = Recursion(episode, PlannedOptions.model_validate(options), 2, detailed=True)
+    recursion.decompose(episode.task.goal, 1)
 
 
 def try_again(episode: Episode, options: BaseModel) -> None:

@@ -36,10 +36,10 @@ class AdaptOptions(PlannedOptions, DepthOptions):
 def adapt(episode: Episode, options: BaseModel) -> None:
     """Achieve the task: execute, and decompose as needed."""
     chosen = AdaptOptions.model_validate(options)
-    Controller(episode, chosen, chosen.deepest(episode.world.name)).achieve(episode.task.goal, 1)
+    Recursion(episode, chosen, chosen.deepest(episode.world.name)).achieve(episode.task.goal, 1)
 
 
-class Controller:
+class Recursion:
     """Carries what one executor hands on to the next (section 3.3, appendix A), and knows when to stop."""
 
     def __init__(self, episode: Episode, options: PlannedOptions, deepest: int, *, detailed: bool = False) -> None:

@@ -7,14 +7,14 @@ from planner.errors import EpisodeOver
 from planner.strategies.advocate.counsel import Past
 from planner.strategies.advocate.notes import Notes
 from planner.strategies.advocate.options import AdvocateOptions
-from planner.strategies.advocate.playing import HELD_COMPLETE, Round
+from planner.strategies.advocate.playing import HELD_COMPLETE, Playing
 from planner.strategies.base import in_rounds
 
 NOTHING_LEFT = "Of all that was thought of, nothing is left to try."
 
 
 def play_rounds(
-    episode: Episode, options: AdvocateOptions, play: Callable[[Round], None], *, reflects: bool = True
+    episode: Episode, options: AdvocateOptions, play: Callable[[Playing], None], *, reflects: bool = True
 ) -> None:
     """Plan and play, up to so many rounds; each plan but the first is made from what was learnt in those before.
 
@@ -28,7 +28,7 @@ def play_rounds(
         kept = notes if reflects else Notes()
         params = {"params": dict(episode.world.told_params(episode.task))}
         with episode.frame("act", kept.functions(episode), episode.recall().helpers, task=params) as frame:
-            playing = Round(episode, frame, options, kept, number)
+            playing = Playing(episode, frame, options, kept, number)
             if not playing.plan(earlier if reflects else (), revision=bool(earlier)):
                 return
             try:

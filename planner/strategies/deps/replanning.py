@@ -21,7 +21,7 @@ EXPLAINER = "explainer"
 DEMONSTRATION, LISTS, THOUGHTS, ASSERTIONS, POLICIES = "deps", "goals", "thoughts", "assertions", "policies"
 """What is shown of the world: to DEPS; to the baselines that list goals, bare or thought through; to those whose code
 acts, step by step under assertions or as it sees fit."""
-ROUNDS = 20
+REPLANS = 20
 """How often it is planned anew where no number is given: the paper goes on until the context ends (table 4)."""
 
 
@@ -31,13 +31,13 @@ class ReplanningOptions(PursuitOptions):
     rounds: int | None = Field(
         default=None,
         ge=0,
-        description=f"How often it is planned anew; null is until the task is done, {ROUNDS} times at most.",
+        description=f"How often it is planned anew; null is until the task is done, {REPLANS} times at most.",
     )
 
     @property
     def replans(self) -> int:
         """How often it is planned anew at most."""
-        return ROUNDS if self.rounds is None else self.rounds
+        return REPLANS if self.rounds is None else self.rounds
 
 
 class DepsOptions(ReplanningOptions):
