@@ -48,8 +48,7 @@ def standalone(code: str, helpers: str) -> str:
 
 def about_the_world(world: type[Environment], options: BaseModel) -> Message:
     """The system message of questions about episodes: what the world is, and what plans can use there."""
-    text = PROMPTS["automanual/concluding"].render(about=world.about, surface=surface(world, options))
-    return Message(role="system", content=text)
+    return PROMPTS["automanual/concluding"].system(about=world.about, surface=surface(world, options))
 
 
 def _prompt(trajectory: Trajectory) -> Prompt:

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from planner.episode import Episode
 from planner.procedure import Procedure
-from planner.strategies.base import Method, Options
+from planner.strategies.base import Method, Options, told_task
 
 
 class GivenCode(Options):
@@ -23,7 +23,7 @@ class GivenCode(Options):
 def given_code(episode: Episode, options: BaseModel) -> None:
     """Run the given plan once, as one cell."""
     given = GivenCode.model_validate(options)
-    told = {"params": dict(episode.world.told_params(episode.task))} if given.told_params else {}
+    told = told_task(episode) if given.told_params else {}
     with episode.frame("plan", helpers=given.helpers, task=told):
         episode.run(given.code, source=given.source)
 

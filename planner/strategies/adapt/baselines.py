@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from planner.asking import FIRST, Draw, as_text
+from planner.asking import FIRST, Draw
 from planner.episode import Episode
-from planner.errors import UnusableReply
 from planner.scope import PROMPTS
 from planner.strategies.adapt.depth import DepthOptions
 from planner.strategies.adapt.executor import execute, whole_task
 from planner.strategies.adapt.recursion import PlannedOptions, Recursion
-from planner.strategies.base import in_rounds
+from planner.strategies.base import in_rounds, said_or_nothing
 
 REFLECTOR = "reflector"
 REACT_REPLIES_IN = {"textcraft": 60}
@@ -65,18 +64,15 @@ def reflexion(episode: Episode, options: BaseModel) -> None:
 def _lesson(episode: Episode, options: DepthOptions, begun: int, lessons: Sequence[str]) -> str:
     """What a reflector makes of the cells of a failed round; empty if it has nothing to say."""
     with episode.frame("reflect") as frame:
-        try:
-            return frame.scope.ask(
-                REFLECTOR,
-                PROMPTS["reflexion/reflect"],
-                read=as_text,
-                about=type(episode.world).about,
-                scene=episode.world.scene(),
-                goal=episode.task.goal,
-                cells=episode.cells[begun:],
-                lessons=lessons,
-                replies=options.replies(episode.world.name),
-                actions_per_reply=options.actions_per_reply,
-            ).value
-        except UnusableReply:
-            return ""
+        return said_or_nothing(
+            frame.scope,
+            REFLECTOR,
+            PROMPTS["reflexion/reflect"],
+            about=episode.world.about,
+            scene=episode.world.scene(),
+            goal=episode.task.goal,
+            cells=episode.cells[begun:],
+            lessons=lessons,
+            replies=options.replies(episode.world.name),
+            actions_per_reply=options.actions_per_reply,
+        )

@@ -1,4 +1,4 @@
-"""The questions of Devil's Advocate and of what it is compared with: the methods share every one of them."""
+"""The questions of Devil's Advocate and of what it is compared with, which share them all (section 4.1)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -21,13 +21,14 @@ from planner.strategies.advocate.replies import (
     read_verdict,
 )
 from planner.strategies.advocate.tree import Moment, Tree
-from planner.surface import TASK, surface
+from planner.surface import TASK, surface_of
 from planner.types import Plan
 
 UNJUDGED = Judgement("", "The evaluator gave no usable verdict.", 0.0)
 WORDS = 200
 """The longest summary: about so many fit the tokens of a reply."""
 Read = TypeVar("Read")
+Otherwise = TypeVar("Otherwise")
 
 
 class Past(NamedTuple):
@@ -105,28 +106,18 @@ class Counsel:
 
     def answer(self, moment: Moment) -> str | None:
         """What the task asks for, from the notes and what there is to be seen; None where nothing usable came."""
-        try:
-            return self._ask(PLANNER, "answer", read_answer, **self._situation(moment), seen=moment.seen)
-        except UnusableReply:
-            return None
+        return self._ask_or(None, PLANNER, "answer", read_answer, **self._situation(moment), seen=moment.seen)
 
     def _judged(
         self, question: str, read: Callable[[str], Judgement], before: Moment, code: str, after: Moment
     ) -> Judgement:
         shown = {"before": self._short(before), "code": code, "after": self._short(after)}
-        subtask = self.parts[before.subtask]
-        try:
-            return self._ask(EVALUATOR, question, read, **self._situation(before), **shown, subtask=subtask)
-        except UnusableReply:
-            return UNJUDGED
+        told = {**self._situation(before), **shown, "subtask": self.parts[before.subtask]}
+        return self._ask_or(UNJUDGED, EVALUATOR, question, read, **told)
 
     def _holds(self, question: str, moment: Moment, **told: object) -> bool:
-        try:
-            return self._ask(
-                EVALUATOR, question, read_verdict, **self._situation(moment), seen=self._short(moment), **told
-            )
-        except UnusableReply:
-            return False
+        told |= {**self._situation(moment), "seen": self._short(moment)}
+        return self._ask_or(False, EVALUATOR, question, read_verdict, **told)
 
     def _short(self, moment: Moment) -> str:
         """What there is to be seen, or its summary. Where none came, its beginning."""
@@ -135,11 +126,8 @@ class Counsel:
             return moment.seen
         if moment.seen not in self._summaries:
             told = {"goal": self._episode.task.goal, "seen": moment.seen, "words": WORDS}
-            try:
-                summary = self._ask(SUMMARIZER, "summary", as_text, **told)
-            except UnusableReply:
-                summary = f"{moment.seen[:most]} ... (there is more)"
-            self._summaries[moment.seen] = summary
+            beginning = f"{moment.seen[:most]} ... (there is more)"
+            self._summaries[moment.seen] = self._ask_or(beginning, SUMMARIZER, "summary", as_text, **told)
         return self._summaries[moment.seen]
 
     def _situation(self, moment: Moment) -> dict[str, Any]:
@@ -154,6 +142,15 @@ class Counsel:
             "scene": "" if scene in self._short(moment) else scene,
         }
 
+    def _ask_or(
+        self, otherwise: Otherwise, role: str, question: str, read: Callable[[str], Read], **told: object
+    ) -> Read | Otherwise:
+        """The answer; what stands for it where none came that can be used."""
+        try:
+            return self._ask(role, question, read, **told)
+        except UnusableReply:
+            return otherwise
+
     def _ask(self, role: str, question: str, read: Callable[[str], Read], **told: object) -> Read:
         scope, history = self._frame.scope, [self._system(role)]
         return scope.ask(
@@ -161,14 +158,13 @@ class Counsel:
         ).value
 
     def _system(self, role: str) -> Message:
-        world = type(self._episode.world)
+        world = self._episode.world
         if role != PLANNER:
-            return Message(role="system", content=PROMPTS["advocate/judge"].render(about=world.about))
-        text = PROMPTS["advocate/system"].render(
+            return PROMPTS["advocate/judge"].system(about=world.about)
+        return PROMPTS["advocate/system"].system(
             about=world.about,
-            surface=surface(world, self._episode.world.options),
+            surface=surface_of(world),
             noting="note_down" in self._frame.functions,
             answering=world.answering,
             knowledge=self._episode.recall().text,
         )
-        return Message(role="system", content=text)

@@ -1,4 +1,4 @@
-"""Tree search over sampled actions, as in LATS, which Devil's Advocate is compared with: the same questions.
+"""Tree search over sampled actions, as in LATS, which Devil's Advocate is compared with (section 4.1): its questions.
 
 Only a moment that still lies behind the present one can be gone back to (``Episode.rewind``). To reach another one, the
 search goes back to the last moment on the way there that it can, and runs the code of the rest of the way again: the

@@ -1,4 +1,4 @@
-"""One round of Devil's Advocate and of what it is compared with: code is carried out, moments are come back to."""
+"""One round of Devil's Advocate and of what it is compared with: code is run (section 3.2), moments come back to."""
 
 from collections.abc import Sequence
 

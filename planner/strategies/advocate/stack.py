@@ -1,4 +1,4 @@
-"""Devil's Advocate (algorithm 1): before each action, what to do instead if it is not right; the rest is a stack."""
+"""Devil's Advocate (section 3.3, algorithm 1): before each action, what to do instead of it; the rest is a stack."""
 
 from pydantic import BaseModel, Field
 

@@ -1,4 +1,4 @@
-"""DEPS: describe, explain, plan and select (section 3). And what its baselines have of that: a table says which."""
+"""DEPS: describe, explain, plan and select (section 3). And what its baselines have of that: their ``Manner``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from planner.asking import PLANNER, as_text
+from planner.asking import PLANNER
 from planner.episode import Episode
 from planner.errors import NoPlan, UnusableReply
 from planner.goals import Goal, collect, goal_surface
@@ -14,6 +14,7 @@ from planner.models.types import Message
 from planner.prompts import Prompt
 from planner.scope import PROMPTS, Scope
 from planner.selectors import Selector, SelectorName, selector_of
+from planner.strategies.base import said_or_nothing
 from planner.strategies.deps.pursuit import Pursued, Pursuit, PursuitOptions
 from planner.surface import Surface
 
@@ -118,23 +119,20 @@ def describe(episode: Episode, prompt: Prompt, pursued: Pursued) -> str:
 def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
     """What an explainer makes of a plan that failed; empty if it has nothing to say."""
     about = {"plan": plan, "description": description, "goal": episode.task.goal}
-    told = {**about, **world_told(episode, goal_surface(episode.world))}
-    try:
-        return scope.ask(EXPLAINER, PROMPTS["deps/explain"], read=as_text, **told).value
-    except UnusableReply:
-        return ""
+    told = world_told(episode, goal_surface(episode.world))
+    return said_or_nothing(scope, EXPLAINER, PROMPTS["deps/explain"], **about, **told)
 
 
 def system(episode: Episode, template: str, demonstration: str, usable: Surface | None = None) -> Message:
     """What a planner is told of its role and of the world, in which the goals are usable or something else."""
     shown = episode.recall().demonstrations.get(demonstration, "")
     told = world_told(episode, usable or goal_surface(episode.world))
-    return Message(role="system", content=PROMPTS[template].render(**told, demonstrations=shown))
+    return PROMPTS[template].system(**told, demonstrations=shown)
 
 
 def world_told(episode: Episode, usable: Surface) -> dict[str, Any]:
     """What the world is, what can be named in it, and what is known of it."""
-    return {"about": type(episode.world).about, "surface": usable, "knowledge": episode.recall().text}
+    return {"about": episode.world.about, "surface": usable, "knowledge": episode.recall().text}
 
 
 def situation(episode: Episode) -> dict[str, Any]:
