@@ -9,9 +9,8 @@ from planbook.config import Config, Learning
 from planbook.papers.figures import Paper, Setting
 from planbook.papers.played import Played
 from planner import Outcome
-from planner.asking import DEFAULT
+from planner.asking import DEFAULT, PLANNER
 from planner.models import Sampling
-from planner.strategies.automanual import PLANNER
 
 PAPER_ACTIONS = "paper_actions"
 SAME_EITHER_WAY = ("engine",)

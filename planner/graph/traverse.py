@@ -18,7 +18,7 @@ from planner.graph.database import Database
 from planner.graph.graph import Graph
 from planner.graph.hooking import Finishing, Hooks, call
 from planner.graph.lookups import DATABASE, at, told
-from planner.graph.node import Branch, Loop, Node
+from planner.graph.node import IfBranch, Loop, Node
 from planner.scope import Scope
 
 LONGEST_RECORDED = 2_000
@@ -157,7 +157,7 @@ class _Passing:
         now = {path: self.database.get(path) if self.database.has(path) else None for path in self.database.written}
         return {path: value if len(told(value)) <= LONGEST_RECORDED else LEFT_OUT for path, value in now.items()}
 
-    def _add_branch(self, branch: Branch) -> None:
+    def _add_branch(self, branch: IfBranch) -> None:
         for node in branch.nodes:
             self.graph.add_temporary_node(node)
         awaited = {name for node in branch.nodes for name in (*node.after, *node.needs)}

@@ -9,7 +9,7 @@ import pytest
 from planner import Body, FeedbackKind, MemoryJournal, Outcome
 from planner.errors import BadGraphFile, ModelUnavailable
 from planner.graph import SHIPPED_GRAPHS
-from planner.strategies.agentkit import IDLE, AgentKitOptions, graph_named, roles_of
+from planner.strategies.agentkit.passes import IDLE, AgentKitOptions, graph_named, roles_of
 from sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, code, played
 from tests.planner.players import SOLVE, TASK

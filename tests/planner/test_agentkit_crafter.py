@@ -12,7 +12,7 @@ from planner import Body, MemoryJournal, Outcome
 from planner.graph import Composing, Database, Node
 from planner.graph.hooks import crafter_context
 from planner.graph.hooks.crafter import ACTIONS, LEARNT, WANTED
-from planner.strategies.agentkit import graph_named
+from planner.strategies.agentkit.passes import graph_named
 from sandbox import Sandbox
 from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, action_row, discovery, missing
 from tests.planner.nodes import Nodes, Reply, code, played

@@ -6,7 +6,7 @@ import pytest
 
 from envs import load_world
 from planner import Outcome
-from planner.strategies.agentkit import graph_named
+from planner.strategies.agentkit.passes import graph_named
 from sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, code, played, task_of
 

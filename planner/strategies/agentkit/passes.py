@@ -1,4 +1,4 @@
-"""AgentKit: a graph of prompts, gone through once a step; the answer of one of its nodes is the step's plan code.
+"""AgentKit (section 2): a graph of prompts, gone through once a step; the answer of one node is the step's plan code.
 
 The database of the graph holds, for its prompts, ``world`` (goal, about, surface, manual, scene, observation, previous,
 state, knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, nth, from 1,
@@ -14,8 +14,8 @@ from planner.episode import Episode
 from planner.errors import BadGraphFile, UnusableReply
 from planner.graph import ROLE, SHIPPED_GRAPHS, Database, GraphFile, graph_path, read_graph, run_pass
 from planner.scope import PROMPTS
-from planner.strategies.base import Options
-from planner.surface import surface
+from planner.strategies.base import Options, told_task
+from planner.surface import surface_of
 from planner.types import Feedback
 
 GENERAL = "general"
@@ -82,7 +82,7 @@ def agentkit(episode: Episode, options: BaseModel) -> None:
     for number in range(steps):
         database.set("step", {"number": number, "nth": number + 1, "most": steps})
         _look(episode, database, manual)
-        with episode.frame("step", helpers=episode.recall().helpers, task=_told_task(episode)) as frame:
+        with episode.frame("step", helpers=episode.recall().helpers, task=told_task(episode)) as frame:
             try:
                 passed = run_pass(
                     graph, database, frame.scope, number=number, hooks=file.hooks, side_by_side=chosen.side_by_side
@@ -103,7 +103,7 @@ def _look(episode: Episode, database: Database, manual: JsonValue) -> None:
     told: dict[str, JsonValue] = {
         "goal": episode.task.goal,
         "about": world.about,
-        "surface": PROMPTS["surface"].render(surface=surface(type(world), world.options)),
+        "surface": PROMPTS["surface"].render(surface=surface_of(world)),
         "scene": SAME if (scene := world.scene()) in seen.text else scene,
         "observation": seen.text,
         "state": world.state(),
@@ -120,7 +120,3 @@ def _look(episode: Episode, database: Database, manual: JsonValue) -> None:
 
 def _keep(database: Database, code: str, feedback: Feedback) -> None:
     database.set("last", {"code": code, "feedback": feedback.text})
-
-
-def _told_task(episode: Episode) -> dict[str, JsonValue]:
-    return {"params": dict(episode.world.told_params(episode.task))}
