@@ -101,10 +101,10 @@ def composing(database: Database) -> Composing:
 def test_a_reflection_looks_back_on_25_steps_and_the_skills_own_history_on_all() -> None:
     history = [{"step": step, "observation": f"seen {step}", "action": "did", "skill": "Walk"} for step in range(40)]
     database = Database({"history": history, "skill": {"name": "Walk", "feedback": ""}, "step": {"number": 40}})  # type: ignore[dict-item]
-    assert re.findall(r"^Step (\d+)\.", crafter_context.recent(composing(database)), re.MULTILINE) == [
-        str(step) for step in range(15, 40)
+    assert re.findall(r"^Turn (\d+)\.", crafter_context.recent(composing(database)), re.MULTILINE) == [
+        str(turn) for turn in range(16, 41)
     ]
-    assert len(re.findall(r"^Step \d+\.", crafter_context.under_the_skill(composing(database)), re.MULTILINE)) == 40
+    assert len(re.findall(r"^Turn \d+\.", crafter_context.under_the_skill(composing(database)), re.MULTILINE)) == 40
 
 
 def test_each_step_is_summed_up_and_its_action_judged_in_the_next(sandbox: Sandbox) -> None:
@@ -141,9 +141,9 @@ def test_feedback_comes_every_third_step_under_a_skill_on_all_its_steps(sandbox:
         feed=lambda number: f"ADVICE {number}",
     )
     assert [step for step, each in enumerate(asked) if each["feed"]] == [3, 8]
-    first, second = (re.findall(r"^Step (\d+)\.", question, re.MULTILINE) for question in nodes.questions("feed"))
-    assert first == ["0", "1", "2"]
-    assert second == ["0", "1", "2", "3", "6", "7"]
+    first, second = (re.findall(r"^Turn (\d+)\.", question, re.MULTILINE) for question in nodes.questions("feed"))
+    assert first == ["1", "2", "3"]
+    assert second == ["1", "2", "3", "4", "7", "8"]
     actor, planner = nodes.questions("actor_reflect"), nodes.questions("challenge")
     assert "ADVICE 0" in actor[3]
     assert "ADVICE 0" in planner[3]
@@ -214,7 +214,7 @@ def test_a_plan_that_is_kept_grows_old_and_ends(sandbox: Sandbox) -> None:
     ]
     assert "There is none: write a new one." in told[0]
     assert [re.findall(r"made (\d+) turns ago", each) for each in told[1:4]] == [["1"], ["2"], ["3"]]
-    assert "was to end after 4 steps, and has" in told[4]
+    assert "was to end after 4 turns, and has" in told[4]
     assert "walk north" not in told[4]
     assert "made 1 turns ago" in told[5], "the plan that stood in its place is a new one"
 
@@ -290,7 +290,7 @@ def test_a_repeat_ends_when_the_action_is_refused(sandbox: Sandbox) -> None:
 
 def test_the_loop_that_the_prompt_shows_runs_and_ends_at_a_danger(sandbox: Sandbox) -> None:
     prompt = next(node.prompt for node in graph_named("crafter").nodes if node.name == "actor_final")
-    shown = prompt[prompt.index("for _ in") : prompt.index("Beside the actions")].replace('"zombie"', '"tree"')
+    shown = prompt[prompt.index("for _ in") : prompt.index("Where do() repeats")].replace('"zombie"', '"tree"')
     nodes = Nodes({**REPLIES, "actor_final": f"```python\n{shown}```"})
     _, episode = played(sandbox, nodes, "crafter", TASK, options={"steps": 1}, actions=1000)
     assert len(episode.steps) == 1, "a tree, put there for the zombie, is in view from the beginning"

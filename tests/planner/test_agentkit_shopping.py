@@ -73,7 +73,7 @@ def test_the_history_is_what_the_summaries_said(sandbox: Sandbox) -> None:
     assert "There are no earlier turns." in first
     assert "Turn 1. Page: PAGE 0 Plan: PLAN 0 Done: agent.search('lamp')" in second
     assert "Turn 2. Page: PAGE 1 Plan: PLAN 1 Done: agent.click('Back to Search')" in third
-    assert "This is step 3 of 3." in third
+    assert "This is turn 3 of 3." in third
 
 
 def test_it_stops_after_25_steps(sandbox: Sandbox) -> None:
