@@ -7,10 +7,10 @@ from pathlib import Path
 from rich.table import Table
 
 from planbook.config import Config
+from planbook.figures.summary import Summary
 from planbook.papers import Beside, Comparison, automanual, beside, compare, lines, publications, sheets, tables
 from planbook.printing import console
 from planbook.run import Run
-from planbook.summary import Summary
 
 
 class Tested(Summary):

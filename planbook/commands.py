@@ -14,8 +14,10 @@ from planbook import errors
 from planbook.arguments import Asked
 from planbook.beforehand import check_procedures, tell_missing_demonstrations
 from planbook.config import Config
-from planbook.deeds import deeds_in
 from planbook.divergence import Comparison, Sameness, replay_run
+from planbook.figures.deeds import deeds_in
+from planbook.figures.milestones import known_milestones
+from planbook.figures.summary import Summary, summarise
 from planbook.lanes import Hosting
 from planbook.learning.ablations import check_ablations
 from planbook.learning.cost import building_cost, cost_line
@@ -23,7 +25,6 @@ from planbook.learning.covering import coverage_lines
 from planbook.learning.knowing import memory_of, remembering
 from planbook.learning.stages import build, building_tasks, export, playing_memory
 from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
-from planbook.milestones import known_milestones
 from planbook.printing import (
     ERRORS,
     Live,
@@ -41,7 +42,6 @@ from planbook.run import Entry, Run, new_folder
 from planbook.runner import recorded_endings, run_tasks
 from planbook.spending import check_money
 from planbook.store import Watch
-from planbook.summary import Summary, summarise
 from planbook.voices import check_voices
 from planner import (
     Body,

@@ -7,10 +7,10 @@ from planbook import building, errors
 from planbook.arguments import Asked
 from planbook.commands import RUNS, play
 from planbook.config import Learning
+from planbook.figures.summary import Summary
 from planbook.lanes import Hosting
 from planbook.printing import console
 from planbook.run import new_folder
-from planbook.summary import Summary
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 ALFWORLD_TASKS = Asked(env="alfworld", split="generated:60", seeds="0-9")

@@ -13,6 +13,7 @@ from manuals.knowledge import MANUAL
 from manuals.writing import replace_files
 from planbook.config import Config
 from planbook.errors import BadArgument
+from planbook.figures.summary import TYPE_SOLVED
 from planbook.lanes import Hosting, Lane, side_by_side
 from planbook.learning.knowing import PROCEDURES, demonstrating, memory_of
 from planbook.learning.learner import Learner
@@ -21,7 +22,6 @@ from planbook.learning.state import EVERYTHING, formulating_path, learnt_in, wit
 from planbook.run import Entry, Run
 from planbook.runner import play_out, run_tasks
 from planbook.store import Watch
-from planbook.summary import TYPE_SOLVED
 from planbook.voices import voices
 from planner import Ending, Memory, Outcome, Scope
 from rules import Rule, tell_world

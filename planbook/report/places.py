@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from planbook.deeds import Subtask
+from planbook.figures.deeds import Subtask
 from planbook.report.evaluated import Passed
 from planbook.report.items import Asked, Began, Ended, Noted, Ran, Rewound, Took, Tried
 from planbook.report.searched import Searched

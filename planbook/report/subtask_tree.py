@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from planbook.figures.subtasks import PLANNER
 from planbook.report.places import Branch, Item, Place
-from planbook.subtasks import PLANNER
 
 
 def grown(place: Place) -> Place:

@@ -6,10 +6,10 @@ from statistics import mean
 from typing import Any
 
 from planbook.errors import BadArgument
-from planbook.measures import Measure, overall
+from planbook.figures.measures import Measure, overall
+from planbook.figures.statistics import wilson
+from planbook.figures.subtasks import top_claim
 from planbook.report.reading import Cost, Played, RunRead, total
-from planbook.statistics import wilson
-from planbook.subtasks import top_claim
 from planner import Outcome
 
 MANY, FIRST_SOLVED = 200, 50

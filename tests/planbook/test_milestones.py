@@ -5,7 +5,7 @@ from pathlib import Path
 
 from envs import Task
 from planbook.config import Config
-from planbook.milestones import milestone_lines, milestones
+from planbook.figures.milestones import milestone_lines, milestones
 from planbook.report import report_runs
 from planbook.run import Run
 from planbook.runner import recorded_endings

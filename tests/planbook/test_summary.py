@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs import Task, Verdict
+from planbook.figures.statistics import wilson
+from planbook.figures.summary import summarise
 from planbook.run import Entry
-from planbook.statistics import wilson
-from planbook.summary import summarise
 from planner import Ending, Outcome
 
 

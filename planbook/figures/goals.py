@@ -6,7 +6,7 @@ from statistics import mean
 
 from pydantic import BaseModel
 
-from planbook.deeds import Deeds, Goal
+from planbook.figures.deeds import Deeds, Goal
 from planbook.run import Entry
 from planner import Ending
 

@@ -6,14 +6,14 @@ from statistics import fmean, mean, stdev
 
 from pydantic import BaseModel, Field
 
-from planbook.deeds import Deeds
-from planbook.goals import Pursuit, pursuit
-from planbook.measures import Measure, measures
-from planbook.milestones import milestones, unlocked
-from planbook.passes import Passes, passes
-from planbook.rounds import Search, search
+from planbook.figures.deeds import Deeds
+from planbook.figures.goals import Pursuit, pursuit
+from planbook.figures.measures import Measure, measures
+from planbook.figures.milestones import milestones, unlocked
+from planbook.figures.passes import Passes, passes
+from planbook.figures.rounds import Search, search
+from planbook.figures.subtasks import Decomposition, decomposition
 from planbook.run import Entry
-from planbook.subtasks import Decomposition, decomposition
 from planner import Ending, Outcome, Spent
 
 TYPE_SOLVED = "type_solved"

@@ -7,7 +7,7 @@ from statistics import mean
 from pydantic import BaseModel
 from rich.table import Table
 
-from planbook.deeds import Deeds, Subtask
+from planbook.figures.deeds import Deeds, Subtask
 from planbook.run import Entry
 from planner import Ending, Outcome
 

@@ -7,10 +7,10 @@ from statistics import mean
 
 from pydantic import BaseModel
 
-from planbook.deeds import Deeds, Play
+from planbook.figures.deeds import Deeds, Play
+from planbook.figures.subtasks import UNPLAYED
+from planbook.figures.tried import NOT_TRIED, Fate
 from planbook.run import Entry
-from planbook.subtasks import UNPLAYED
-from planbook.tried import NOT_TRIED, Fate
 from planner import Ending
 
 Episodes = Sequence[tuple[Entry, Ending]]

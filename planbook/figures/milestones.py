@@ -8,7 +8,7 @@ from rich.table import Table
 
 from envs import EnvsError
 from planbook.config import Config
-from planbook.measures import unlock_score
+from planbook.figures.measures import unlock_score
 from planbook.run import Entry
 from planner import Ending
 

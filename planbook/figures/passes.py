@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel
 
-from planbook.deeds import Deeds
-from planbook.rounds import Episodes
+from planbook.figures.deeds import Deeds
+from planbook.figures.rounds import Episodes
 
 
 class Passes(BaseModel):

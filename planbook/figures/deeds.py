@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from planbook.figures.tried import Branch, Node, Planned
 from planbook.store import Event, Store
-from planbook.tried import Branch, Node, Planned
 from planner import EventKind
 from planner.horizon import probabilities
 
