@@ -10,8 +10,9 @@ from planbook.arguments import Asked, by_role
 from planbook.beside import Tested, show_beside
 from planbook.commands import RUNS, play
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
+from planbook.episodes.lanes import Hosting
+from planbook.episodes.voices import check_voices
 from planbook.figures.summary import Summary
-from planbook.lanes import Hosting
 from planbook.learning.covering import coverage_lines
 from planbook.learning.curve import Curve, play_curve
 from planbook.learning.stages import export_manuals
@@ -19,7 +20,6 @@ from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.state import learnt_in
 from planbook.printing import console, spending
 from planbook.run import Run, new_folder
-from planbook.voices import check_voices
 from planner import BudgetEnded, method
 
 BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)

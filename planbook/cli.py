@@ -13,8 +13,8 @@ from planbook import __version__, bench, building, commands, errors, inspection,
 from planbook import demo as demonstration
 from planbook.arguments import Asked, budget_of, counts_of, learning_of
 from planbook.beside import with_table
+from planbook.episodes.lanes import Hosting
 from planbook.graphs import graph
-from planbook.lanes import Hosting
 from planbook.learning.cost import show_cost
 from planbook.options import (
     AFTER,

@@ -14,11 +14,13 @@ from planbook import errors
 from planbook.arguments import Asked
 from planbook.beforehand import check_procedures, tell_missing_demonstrations
 from planbook.config import Config
-from planbook.divergence import Comparison, Sameness, replay_run
+from planbook.episodes.divergence import Comparison, Sameness, replay_run
+from planbook.episodes.lanes import Hosting
+from planbook.episodes.runner import recorded_endings, run_tasks
+from planbook.episodes.voices import check_voices
 from planbook.figures.deeds import deeds_in
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import Summary, summarise
-from planbook.lanes import Hosting
 from planbook.learning.ablations import check_ablations
 from planbook.learning.cost import building_cost, cost_line
 from planbook.learning.covering import coverage_lines
@@ -39,10 +41,8 @@ from planbook.printing import (
     summary_table,
 )
 from planbook.run import Entry, Run, new_folder
-from planbook.runner import recorded_endings, run_tasks
 from planbook.spending import check_money
 from planbook.store import Watch
-from planbook.voices import check_voices
 from planner import (
     Body,
     BudgetEnded,

@@ -7,8 +7,8 @@ from planbook import building, errors
 from planbook.arguments import Asked
 from planbook.commands import RUNS, play
 from planbook.config import Learning
+from planbook.episodes.lanes import Hosting
 from planbook.figures.summary import Summary
-from planbook.lanes import Hosting
 from planbook.printing import console
 from planbook.run import new_folder
 

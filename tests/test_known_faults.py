@@ -18,8 +18,8 @@ import pytest
 from envs import Selection
 from envs.toy import Toy
 from planbook.config import Config
+from planbook.episodes.runner import run_tasks
 from planbook.run import Run
-from planbook.runner import run_tasks
 from planner import METHODS, AutoManualOptions, Episode, FeedbackKind, MemoryJournal, NoMemory, Terms, play
 from planner.asking import Roles
 from planner.models import ScriptedModel

@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
 from planbook.config import Config
+from planbook.episodes.lanes import wait_for
+from planbook.episodes.voices import voices
 from planbook.errors import BadRun
 from planbook.graphs.telling import node_line
-from planbook.lanes import wait_for
 from planbook.printing import ERRORS, counted, spending
 from planbook.run import GRAPH_PLANNER, Run, new_folder
-from planbook.voices import voices
 from planner import (
     Body,
     Budget,

@@ -11,11 +11,11 @@ from itertools import islice
 from typing import Any
 
 from envs import Task
+from planbook.episodes.runner import DIVERGED
 from planbook.figures.deeds import Deeds
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import NOT_PLAYED, Summary, summarise
 from planbook.run import Entry, Run
-from planbook.runner import DIVERGED
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
 from planner import Ending, Outcome

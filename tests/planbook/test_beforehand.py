@@ -7,8 +7,8 @@ import pytest
 
 from planbook.beforehand import missing_demonstrations
 from planbook.config import Config
+from planbook.episodes.voices import check_voices
 from planbook.errors import BadArgument
-from planbook.voices import check_voices
 from tests.command import planbook
 
 MODEL = "recorded:deps-tabletop"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from envs.browser import chromium
+from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument, BadRun
 from planbook.figures.summary import Summary, summarise
 from planbook.printing import harmless
 from planbook.report import report_runs
 from planbook.report.page import SCRIPT, TEMPLATES
 from planbook.run import Run
-from planbook.runner import recorded_endings
 from planner import Ending, Outcome
 from tests.browser import need_browser
 from tests.command import planbook, result

@@ -9,11 +9,11 @@ import pytest
 
 from envs import Task
 from planbook.config import Config
+from planbook.episodes.runner import DIVERGED, recorded_endings
 from planbook.figures.deeds import deeds_in
 from planbook.figures.subtasks import Audit, Claims, Decomposition
 from planbook.figures.summary import Summary, summarise
 from planbook.run import Run
-from planbook.runner import DIVERGED, recorded_endings
 from planner import Ending, Outcome
 from tests.command import ROOT, planbook, result
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from envs import Environment, EnvsError, MissingRequirement
 from planbook.config import Config
-from planbook.lanes import Hosting, Lane, side_by_side
+from planbook.episodes.lanes import Hosting, Lane, side_by_side
+from planbook.episodes.voices import voices
 from planbook.run import Entry, Run
 from planbook.store import Watch
-from planbook.voices import voices
 from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
 
 DIVERGED = "diverged"

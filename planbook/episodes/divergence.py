@@ -7,10 +7,10 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from envs import EnvsError, MissingRequirement
-from planbook.lanes import Hosting, Lane, side_by_side
+from planbook.episodes.lanes import Hosting, Lane, side_by_side
+from planbook.episodes.runner import last_path, play_entry, recorded_endings
+from planbook.episodes.telling import tell
 from planbook.run import Entry, Run
-from planbook.runner import last_path, play_entry, recorded_endings
-from planbook.telling import tell
 from planner import Body, Ending, EventKind, JournalMismatch, Outcome, Roles
 from planner.asking import no_model
 
