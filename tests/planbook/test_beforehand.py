@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from planbook.beforehand import missing_demonstrations
+from planbook.commands.beforehand import missing_demonstrations
 from planbook.config import Config
 from planbook.episodes.voices import check_voices
 from planbook.errors import BadArgument

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
 from planbook.arguments import Asked, by_role
-from planbook.beside import Tested, show_beside
-from planbook.commands import RUNS, play
+from planbook.commands.beside import Tested, show_beside
+from planbook.commands.playing import RUNS, play
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.voices import check_voices

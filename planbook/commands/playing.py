@@ -12,7 +12,7 @@ from rich.console import Console
 from envs import Task
 from planbook import errors
 from planbook.arguments import Asked
-from planbook.beforehand import check_procedures, tell_missing_demonstrations
+from planbook.commands.beforehand import check_procedures, tell_missing_demonstrations
 from planbook.config import Config
 from planbook.episodes.divergence import Comparison, Sameness, replay_run
 from planbook.episodes.lanes import Hosting

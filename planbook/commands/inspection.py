@@ -11,7 +11,7 @@ from envs import ActionSpec, Environment, Selection, known_worlds, load_world
 from manuals import ProcedureLibrary
 from planbook import errors
 from planbook.arguments import Asked
-from planbook.commands import read_plan
+from planbook.commands.playing import read_plan
 from planbook.printing import console
 from planner import checked_functions, is_procedure, parse_procedure, plan_attributes
 from planner.surface import AGENT, TASK

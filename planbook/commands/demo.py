@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from planbook import building, errors
+from planbook import errors
 from planbook.arguments import Asked
-from planbook.commands import RUNS, play
+from planbook.commands import building
+from planbook.commands.playing import RUNS, play
 from planbook.config import Learning
 from planbook.episodes.lanes import Hosting
 from planbook.figures.summary import Summary
