@@ -23,7 +23,7 @@ from planbook.report.reading import Played, RunRead
 from planbook.report.scopes import told
 from planbook.report.subtask_tree import grown
 
-TEMPLATES = Path(__file__).parents[1] / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 PAGE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
 NOTHING = "–"
 BUFFERED = 500
