@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 from envs import Selection, Task, known_worlds, load_world
-from planbook.chosen import chosen_options
-from planbook.config import Config
+from planbook.config import Config, chosen_options
 from planbook.episodes.runner import recorded_endings
 from planbook.figures.deeds import deeds_in
 from planbook.figures.summary import Summary, summarise

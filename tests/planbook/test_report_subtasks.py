@@ -11,9 +11,8 @@ from planbook.config import Config
 from planbook.figures.deeds import Goal
 from planbook.report import report_runs
 from planbook.report.items import Tried
-from planbook.report.places import Branch, Item, Place
+from planbook.report.places import Branch, Item, Place, grown
 from planbook.report.scopes import told
-from planbook.report.subtask_tree import grown
 from planbook.run import Run
 from planbook.store import Event
 from planner import Ending, Outcome
