@@ -1,77 +1,17 @@
-"""What planning methods record of their own: sub-tasks that they gave, goals and branches that they tried, nodes."""
+"""What the methods of a run recorded of their own (``tried``), play by play, read from the store."""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from math import inf
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
-from planbook.figures.tried import Branch, Node, Planned
+from planbook.figures.tried import Branch, Goal, Node, Planned, Subtask
 from planbook.store import Event, Store
 from planner import EventKind
-from planner.horizon import probabilities
 
 OF_EPISODE = re.compile(r"(task/\d+)(?:/restart/(\d+))?/round/.+")
 """A scope inside the play of an episode, and how often it had been started over by then."""
 KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node", "act", "rewind")
 """What is read; a play has a method of the name of each."""
-
-
-class Prospect(NamedTuple):
-    """A goal that could be tried: its time steps as predicted, None for no end, and how likely it was (equation 2)."""
-
-    goal: str
-    steps: float | None
-    probability: float
-
-
-class Goal(BaseModel):
-    """The body of an event of that kind: a goal of a plan that was tried, as plan code calls it."""
-
-    model_config = ConfigDict(frozen=True)
-
-    goal: str
-    """As the plan has it."""
-    chosen: str = ""
-    """As it was tried, which may be another way to the same thing."""
-    done: bool
-    reason: str = ""
-    """What was said of it, why it failed above all."""
-    round: int | None = None
-    """How often the planner had planned anew by then, where that was recorded."""
-    selector: str = ""
-    """What chose it among the goals that could be tried then."""
-    candidates: tuple[str, ...] = ()
-    """What could be tried then."""
-    predicted: tuple[float | None, ...] = ()
-    """The time steps that the selector predicted for each of them; None for no end. Empty where it predicts none."""
-    said: str = ""
-    """What the plan says that was no valid call and was taken for this goal; empty for a valid one."""
-
-    @property
-    def prospects(self) -> Sequence["Prospect"]:
-        """The candidates of a selector that predicted, in its order."""
-        if not any(steps is not None for steps in self.predicted):
-            return ()
-        likely = probabilities([inf if steps is None else steps for steps in self.predicted])
-        return [Prospect(*each) for each in zip(self.candidates, self.predicted, likely, strict=True)]
-
-
-class Subtask(BaseModel):
-    """The body of an event of that kind: what somebody was given to do, and what was said of it in the end."""
-
-    model_config = ConfigDict(frozen=True)
-
-    by: str
-    text: str
-    depth: int
-    done: bool | None
-    """None where the episode ended first."""
-    note: str = ""
-    handed: str = ""
-    replies: int = 0
 
 
 class Nodes(NamedTuple):

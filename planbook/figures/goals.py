@@ -6,13 +6,12 @@ from statistics import mean
 
 from pydantic import BaseModel
 
-from planbook.figures.deeds import Deeds, Goal
-from planbook.run import Entry
-from planner import Ending
+from planbook.figures.deeds import Deeds
+from planbook.figures.statistics import Episodes
+from planbook.figures.tried import Goal
 
 MOST_REASONS, TOLD_REASONS, LONGEST_REASON = 20, 3, 200
 """How many reasons are counted, how many the terminal tells, and their characters."""
-Episodes = Sequence[tuple[Entry, Ending]]
 
 
 class Pursuit(BaseModel):

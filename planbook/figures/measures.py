@@ -6,8 +6,8 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.run import Entry
-from planner import Ending, Outcome
+from planbook.figures.statistics import UNPLAYED, Episodes
+from planner import Ending
 
 ALL = "all"
 """All task types together, where there are several."""
@@ -30,7 +30,7 @@ Measured = Mapping[str, Mapping[str, Measure]]
 """By task type and name."""
 
 
-def measures(episodes: Sequence[tuple[Entry, Ending]]) -> dict[str, dict[str, Measure]]:
+def measures(episodes: Episodes) -> dict[str, dict[str, Measure]]:
     """By task type, in the order in which the world names them; ``all`` has all types together."""
     kinds = sorted({entry.task.type for entry, _ in episodes})
     found = {kind: _measured(ending for entry, ending in episodes if entry.task.type == kind) for kind in kinds}
@@ -64,7 +64,7 @@ def measure_lines(measured: Measured) -> Iterable[str]:
 def _measured(endings: Iterable[Ending]) -> dict[str, Measure]:
     values: dict[str, list[float]] = {}
     for ending in endings:
-        if ending.outcome not in (Outcome.NOT_RUN, Outcome.BROKEN):
+        if ending.outcome not in UNPLAYED:
             for name, value in ending.measures.items():
                 values.setdefault(name, []).append(value)
     return {name: _measure(each) for name, each in values.items()}

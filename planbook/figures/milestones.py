@@ -9,17 +9,14 @@ from rich.table import Table
 from envs import EnvsError
 from planbook.config import Config
 from planbook.figures.measures import unlock_score
-from planbook.run import Entry
-from planner import Ending
+from planbook.figures.statistics import Episodes
 
 Reached = Mapping[str, Mapping[str, tuple[int, int]]]
 SIDE_BY_SIDE = 3
 """Milestones in a row of the terminal's table."""
 
 
-def milestones(
-    episodes: Sequence[tuple[Entry, Ending]], known: Sequence[str] = ()
-) -> dict[str, dict[str, tuple[int, int]]]:
+def milestones(episodes: Episodes, known: Sequence[str] = ()) -> dict[str, dict[str, tuple[int, int]]]:
     """By a task type whose tasks all ask for the same: each thing reached, with [episodes, of how many].
 
     Things that were reached by most come first: those that all others build on. Where all milestones of the world are

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pydantic import BaseModel
 
 from planbook.figures.deeds import Deeds
-from planbook.figures.rounds import Episodes
+from planbook.figures.statistics import Episodes
 
 
 class Passes(BaseModel):

@@ -1,19 +1,14 @@
 """What methods that search did, read from the store: rounds, plans that were revised, branches (Devil's Advocate)."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import accumulate
-from statistics import mean
 
 from pydantic import BaseModel
 
 from planbook.figures.deeds import Deeds, Play
-from planbook.figures.subtasks import UNPLAYED
+from planbook.figures.statistics import UNPLAYED, Episodes, mean_of
 from planbook.figures.tried import NOT_TRIED, Fate
-from planbook.run import Entry
-from planner import Ending
-
-Episodes = Sequence[tuple[Entry, Ending]]
 
 
 class Search(BaseModel):
@@ -54,9 +49,9 @@ def search(deeds: Deeds, episodes: Episodes) -> Search | None:
     tried = [branch for _, play in every for branch in play.branches]
     remedies = [branch for branch in tried if branch.idea and branch.fate != NOT_TRIED]
     return Search(
-        mean_actions_first=_mean(play.actions[0] for play in played),
-        mean_actions_last=_mean(play.actions[rounds(play) - 1] for play in played),
-        mean_revisions=_mean(sum(plan.revision for plan in play.plans) for play in played),
+        mean_actions_first=mean_of(play.actions[0] for play in played),
+        mean_actions_last=mean_of(play.actions[rounds(play) - 1] for play in played),
+        mean_revisions=mean_of(sum(plan.revision for plan in play.plans) for play in played),
         solved_by_round=solved,
         success_by_round=tuple(count / len(episodes) for count in solved),
         branches=dict(Counter(branch.fate for branch in tried).most_common()),
@@ -70,11 +65,6 @@ def search(deeds: Deeds, episodes: Episodes) -> Search | None:
 def rounds(play: Play) -> int:
     """How many there were, by what was recorded of them; at least one."""
     return 1 + max((*(plan.round for plan in play.plans), *(branch.round for branch in play.branches)), default=0)
-
-
-def _mean(counts: Iterable[int]) -> float | None:
-    listed = list(counts)
-    return round(mean(listed), 2) if listed else None
 
 
 def _told(figure: float | None) -> str:

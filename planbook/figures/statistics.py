@@ -1,10 +1,23 @@
-"""The few statistics that tables need."""
+"""The few statistics that tables need, and the episodes that they are taken over."""
 
 from collections.abc import Iterable, Sequence
 from math import comb, sqrt
-from statistics import fmean, stdev
+from statistics import fmean, mean, stdev
 
+from planbook.run import Entry
+from planner import Ending, Outcome
+
+Episodes = Sequence[tuple[Entry, Ending]]
+"""Those of a run, each with how it ended."""
+UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
+"""Outcomes of episodes that say nothing of what played."""
 Z_95 = 1.959963984540054
+
+
+def mean_of(counts: Iterable[int]) -> float | None:
+    """The mean, to two places; None of nothing."""
+    listed = list(counts)
+    return round(mean(listed), 2) if listed else None
 
 
 def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:

@@ -2,21 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from statistics import mean
 
 from pydantic import BaseModel
 from rich.table import Table
 
-from planbook.figures.deeds import Deeds, Subtask
-from planbook.run import Entry
-from planner import Ending, Outcome
+from planbook.figures.deeds import Deeds
+from planbook.figures.statistics import UNPLAYED, Episodes, mean_of
+from planbook.figures.tried import Subtask
+from planner import Ending
 
 EXECUTOR, PLANNER = "executor", "planner"
 TOP = 1
 """The depth of the whole task."""
-Episodes = Sequence[tuple[Entry, Ending]]
 Played = Sequence[tuple[Ending, Sequence[Subtask]]]
-UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
 
 
 class Claims(BaseModel):
@@ -109,7 +107,7 @@ def _deepest(played: Played) -> float | None:
         for ending, subtasks in played
         if ending.outcome.solved
     ]
-    return round(mean(depths), 2) if depths else None
+    return mean_of(depths)
 
 
 def _audit(played: Played) -> Audit:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean, mean, stdev
+from statistics import fmean, stdev
 
 from pydantic import BaseModel, Field
 
@@ -12,6 +12,7 @@ from planbook.figures.measures import Measure, measures
 from planbook.figures.milestones import milestones, unlocked
 from planbook.figures.passes import Passes, passes
 from planbook.figures.rounds import Search, search
+from planbook.figures.statistics import mean_of
 from planbook.figures.subtasks import Decomposition, decomposition
 from planbook.run import Entry
 from planner import Ending, Outcome, Spent
@@ -137,14 +138,9 @@ def _solved(endings: Iterable[Ending]) -> int:
 
 def _mean_actions(endings: Iterable[Ending]) -> float | None:
     """The mean over all episodes that were played, solved or not."""
-    return _mean(ending.actions for ending in endings if ending.outcome is not Outcome.NOT_RUN)
+    return mean_of(ending.actions for ending in endings if ending.outcome is not Outcome.NOT_RUN)
 
 
 def _mean_errors(endings: Iterable[Ending]) -> float | None:
     """The mean number of cells that ended in an error, over all episodes that were played (AutoManual, table 3)."""
-    return _mean(ending.error_steps for ending in endings if ending.outcome is not Outcome.NOT_RUN)
-
-
-def _mean(counts: Iterable[int]) -> float | None:
-    listed = list(counts)
-    return round(mean(listed), 2) if listed else None
+    return mean_of(ending.error_steps for ending in endings if ending.outcome is not Outcome.NOT_RUN)

@@ -7,9 +7,10 @@ from typing import Any
 from envs import Task
 from planbook.config import Config
 from planbook.episodes.runner import recorded_endings
-from planbook.figures.deeds import Goal, deeds_in
+from planbook.figures.deeds import deeds_in
 from planbook.figures.goals import Pursuit, pursuit_lines, rounds
 from planbook.figures.summary import summarise
+from planbook.figures.tried import Goal
 from planbook.run import Run
 from planner import Ending, Outcome
 
