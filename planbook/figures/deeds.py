@@ -109,14 +109,6 @@ class Deeds:
         """All of it, of an episode."""
         return self._plays.get((path, self._last.get(path, 0)), Play())
 
-    def subtasks(self, path: str) -> list[Subtask]:
-        """The sub-tasks of an episode."""
-        return self.play(path).subtasks
-
-    def goals(self, path: str) -> list[Goal]:
-        """The goals that an episode tried."""
-        return self.play(path).goals
-
 
 def deeds_in(store: Store) -> Deeds:
     """All that a run's methods have recorded so far."""

@@ -35,7 +35,7 @@ class Pursuit(BaseModel):
 
 def pursuit(deeds: Deeds, episodes: Episodes) -> Pursuit | None:
     """The figures of a run; None for one in which no goal was tried."""
-    tried = [(ending, deeds.goals(entry.path)) for entry, ending in episodes]
+    tried = [(ending, deeds.play(entry.path).goals) for entry, ending in episodes]
     begun = [(ending, goals) for ending, goals in tried if goals]
     if not begun:
         return None

@@ -61,7 +61,7 @@ class Decomposition(BaseModel):
 
 def decomposition(deeds: Deeds, episodes: Episodes) -> Decomposition | None:
     """The figures of a run; None for one in which nobody was given a sub-task."""
-    given = [(entry, ending, deeds.subtasks(entry.path)) for entry, ending in episodes]
+    given = [(entry, ending, deeds.play(entry.path).subtasks) for entry, ending in episodes]
     every = [subtask for _, _, subtasks in given for subtask in subtasks]
     if not every:
         return None
