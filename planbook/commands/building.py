@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planbook import errors
 from planbook.arguments import Asked, by_role
 from planbook.commands.beside import Tested, show_beside
-from planbook.commands.playing import RUNS, play
+from planbook.commands.playing import play
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.voices import check_voices
@@ -60,7 +60,7 @@ def test(
         if not table:
             return code, summary
         return code, Tested(**summary.model_dump(), table=show_beside(config, summary, as_json=as_json))
-    out = asked.out or new_folder(RUNS, config)
+    out = asked.out or new_folder(config)
     code, curve = play_curve(
         config, after, out, lambda each, folder: play(each, folder, hosting, as_json=as_json), as_json=as_json
     )

@@ -6,7 +6,7 @@ from typing import Any
 from planbook import errors
 from planbook.arguments import Asked
 from planbook.commands import building
-from planbook.commands.playing import RUNS, play
+from planbook.commands.playing import play
 from planbook.config import Learning
 from planbook.episodes.lanes import Hosting
 from planbook.figures.summary import Summary
@@ -77,7 +77,7 @@ class Demo:
         if self._out:
             return self._out / f"{asked.env}-{name}"
         plain = asked.model_copy(update={"planner_options": ()})
-        return new_folder(RUNS, plain.config("procedures").model_copy(update={"planner": name}))
+        return new_folder(plain.config("procedures").model_copy(update={"planner": name}))
 
     def _took(self, code: int, summary: Summary) -> None:
         self.summaries.append(summary)

@@ -57,7 +57,6 @@ from planner import (
     parse_procedure,
 )
 
-RUNS = Path("runs")
 BY_HAND = "Stopped."
 NOTE = 160
 """Characters of a note that are printed."""
@@ -87,7 +86,7 @@ def play(
     if config.planner == "procedures":
         check_procedures(memory, config, tasks)
     tell_missing_demonstrations(config)
-    with closing(Run.create(out or new_folder(RUNS, config), config, tasks)) as run:
+    with closing(Run.create(out or new_folder(config), config, tasks)) as run:
         return play_run(run, hosting, as_json=as_json, watch=watch)
 
 

@@ -33,7 +33,6 @@ from planner.graph import Database, Graph, GraphFile, run_pass
 from planner.graph.lookups import told
 from planner.models import Sampling
 
-RUNS = Path("runs")
 ANSWERED: EventKind = "node"
 """The kind of the events that are told."""
 SHOWN = 1_500
@@ -98,7 +97,7 @@ def config_of(file: GraphFile, text: str, given: Given) -> Config:
 def run_graph(file: GraphFile, text: str, given: Given, out: Path | None) -> tuple[int, GraphRan]:
     """Run the passes, or go on with them where the folder holds the same; the exit code, and what came of it."""
     config = config_of(file, text, given)
-    with closing(GraphRun.create(out or new_folder(RUNS, config), config, [])) as run:
+    with closing(GraphRun.create(out or new_folder(config), config, [])) as run:
         run.sit_down(given.budget, given.prices)
         try:
             return _Traversing(run, file, given).carry_out()
