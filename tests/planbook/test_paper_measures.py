@@ -17,8 +17,8 @@ from planbook.papers.published import ALL, publication_of
 from planbook.run import Run
 from planner import METHODS, Ending, Outcome
 from planner.models import Reply
+from tests.planbook.figures.test_rounds import Book
 from tests.planbook.test_paper_published import differs, held, printed, row, values
-from tests.planbook.test_rounds import Book
 
 ADAPT, _, AGENTKIT, ADVOCATE = publications()
 WORLDS = '''
