@@ -1,7 +1,7 @@
 """The words of a world: tasks, actions and what they are made of, observations, verdicts."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -101,6 +101,10 @@ class Offered(NamedTuple):
 
     actions: Mapping[str, ActionSpec]
     queries: Mapping[str, ActionSpec]
+
+    def only(self, names: Collection[str]) -> "Offered":
+        """These actions, and no queries."""
+        return Offered({name: spec for name, spec in self.actions.items() if name in names}, {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,10 @@
 """planbook: agents that plan in Python and learn a manual.
 
+This package puts the parts together. ``cli`` parses (``options``, ``arguments``) and hands over to ``commands``; what
+was asked is a ``config``, and everything that came of it a ``run`` in a folder, with its ``store``. ``episodes`` plays,
+``learning`` learns from that, ``graphs`` runs prompt graphs alone; ``figures`` says what a run comes to, ``papers``
+holds it against publications, ``report`` tells it in a page and ``printing`` on the terminal. ``bench`` measures us.
+
 The engine lies in five packages beside this one. Their names are short, so another file may hide one of them: that is
 told here, before it shows up as a puzzling error.
 """

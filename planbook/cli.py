@@ -9,12 +9,13 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from planbook import __version__, bench, building, commands, errors, inspection, methods, rulebook
-from planbook import demo as demonstration
+from planbook import __version__, bench, errors
 from planbook.arguments import Asked, budget_of, counts_of, learning_of
-from planbook.beside import with_table
+from planbook.commands import building, inspection, methods, playing, rulebook
+from planbook.commands import demo as demonstration
+from planbook.commands.beside import with_table
+from planbook.episodes.lanes import Hosting
 from planbook.graphs import graph
-from planbook.lanes import Hosting
 from planbook.learning.cost import show_cost
 from planbook.options import (
     AFTER,
@@ -84,10 +85,10 @@ def run(planner: str, resume: Path | None, table: bool, as_json: bool, **given: 
     hosting = _hosting(given)
     if resume is not None:
         only_with_a_run("--resume", "resume")
-        code, summary = commands.resume(resume, hosting, as_json=as_json)
+        code, summary = playing.resume(resume, hosting, as_json=as_json)
     else:
         asked = Asked(**given)
-        code, summary = commands.play(asked.config(planner), asked.out, hosting, as_json=as_json)
+        code, summary = playing.play(asked.config(planner), asked.out, hosting, as_json=as_json)
     return _answer(code, with_table(summary, as_json=as_json) if table else summary, as_json)
 
 
@@ -101,7 +102,7 @@ def build(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int
     hosting = _hosting(given)
     if resume is not None:
         only_with_a_run("--resume", "resume")
-        code, summary = commands.resume(resume, hosting, as_json=as_json)
+        code, summary = playing.resume(resume, hosting, as_json=as_json)
     else:
         learning = learning_of(given)
         code, summary = building.build(planner, Asked(**given), learning, hosting, as_json=as_json)
@@ -164,10 +165,10 @@ def replay(recorded: Path | None, as_json: bool, **given: Any) -> int:
     hosting = _hosting(given)
     if recorded is not None:
         only_with_a_run("a RUN", "recorded")
-        code, report = commands.compare_run(recorded, hosting, as_json=as_json)
+        code, report = playing.compare_run(recorded, hosting, as_json=as_json)
         return _answer(code, report, as_json)
     asked = Asked(**given)
-    code, summary = commands.play(asked.config("procedures"), asked.out, hosting, as_json=as_json)
+    code, summary = playing.play(asked.config("procedures"), asked.out, hosting, as_json=as_json)
     return _answer(code, summary, as_json)
 
 
@@ -193,7 +194,7 @@ def execute(plan: Path, as_json: bool, **given: Any) -> int:
     if faults := inspection.check_plan(plan, asked):
         inspection.show_faults(plan, faults, as_json=as_json)
         return errors.BAD_INPUT
-    code, summary = commands.execute_plan(plan, asked, hosting, as_json=as_json)
+    code, summary = playing.execute_plan(plan, asked, hosting, as_json=as_json)
     return _answer(code, summary, as_json)
 
 

@@ -6,7 +6,12 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from envs import Environment, Selection, load_world
 from manuals import SHIPPED
+from planner import method
 from planner.models import Sampling
+from planner.strategies.adapt.depth import DepthOptions
+from planner.strategies.adapt.executor import ExecutorOptions
+from planner.strategies.agentkit.passes import AgentKitOptions
+from planner.strategies.deps.replanning import ReplanningOptions
 from sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNT_LIBRARY = "shipped", "learnt"
@@ -86,3 +91,19 @@ class Config(BaseModel):
     def world_options(self) -> BaseModel:
         """The world's options, in its own model."""
         return self.world.Options.model_validate(self.env_options)
+
+
+def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:
+    """All options that the method plays with: those included that follow from the world of that name."""
+    options = method(config.planner).options.model_validate(config.planner_options)
+    found: dict[str, JsonValue] = options.model_dump(mode="json")
+    if isinstance(options, ExecutorOptions):
+        found["iterations"] = options.replies(world)
+    if isinstance(options, DepthOptions):
+        found["d_max"] = options.deepest(world)
+    if isinstance(options, ReplanningOptions):
+        found |= {"rounds": options.replans}
+    if isinstance(options, AgentKitOptions):
+        file = options.graph_file(world)
+        found |= {"graph": options.graph_name(world), "steps": options.steps or file.steps}
+    return found

@@ -8,16 +8,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from planbook.goals import pursuit_lines
-from planbook.measures import measure_lines
-from planbook.milestones import milestone_parts
-from planbook.passes import pass_lines
-from planbook.rounds import search_lines
+from planbook.episodes.telling import TELL, tell
+from planbook.figures.goals import pursuit_lines
+from planbook.figures.measures import measure_lines
+from planbook.figures.milestones import milestone_parts
+from planbook.figures.passes import pass_lines
+from planbook.figures.rounds import search_lines
+from planbook.figures.statistics import wilson
+from planbook.figures.subtasks import audit_table, decomposition_lines
+from planbook.figures.summary import Summary
 from planbook.run import Entry
-from planbook.statistics import wilson
-from planbook.subtasks import audit_table, decomposition_lines
-from planbook.summary import Summary
-from planbook.telling import TELL, tell
 from planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 
 SHOWN_BROKEN = 3

@@ -21,6 +21,8 @@ from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Store, Watch
 from planner import Body, Budget, EventKind, Meter
 
+RUNS = Path("runs")
+"""Where runs are begun that were given no folder."""
 CONFIG_FILE, STORE_FILE = "run.json", "run.db"
 GRAPH_PLANNER = "graph"
 """What stands in run.json for the planner of a run that holds passes of a prompt graph."""
@@ -195,8 +197,8 @@ def _different(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str
             yield name
 
 
-def new_folder(runs: Path, config: Config) -> Path:
-    """Make a folder whose name says when and what."""
+def new_folder(config: Config, runs: Path = RUNS) -> Path:
+    """Make a folder whose name says when and what. Raises BadRun."""
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{Path(config.env.partition(':')[0]).stem}-{config.planner}"
     for name in (stem, *(f"{stem}-{number}" for number in range(2, 1000))):
         try:

@@ -18,8 +18,8 @@ import pytest
 from envs import Selection
 from envs.toy import Toy
 from planbook.config import Config
+from planbook.episodes.runner import run_tasks
 from planbook.run import Run
-from planbook.runner import run_tasks
 from planner import METHODS, AutoManualOptions, Episode, FeedbackKind, MemoryJournal, NoMemory, Terms, play
 from planner.asking import Roles
 from planner.models import ScriptedModel
@@ -44,7 +44,7 @@ COVERED = {
         "tests/envs/test_alfworld_engines.py::test_generated_games_are_played_alike",
     ),
     "a failed episode dropped from the denominator": (
-        "tests/planbook/test_summary.py::test_what_was_not_played_counts_too",
+        "tests/planbook/figures/test_summary.py::test_what_was_not_played_counts_too",
         "tests/planner/test_automanual.py::test_replies_that_stay_unusable_are_a_failure_of_kind_parse",
     ),
     "a guard against success rules from failures that never fires": (

@@ -4,11 +4,11 @@ import ast
 import json
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from envs.errors import MissingRequirement
+from envs.packages import folder_of
 
 ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
 """Room to its floor plans' numbers, first and one past the last."""
@@ -40,9 +40,9 @@ class Plan:
 
 
 def found() -> str | None:
-    """Where the alfworld package is, or None. Nothing of it is imported: that takes seconds and makes folders."""
-    spec = find_spec("alfworld")
-    return next(iter(spec.submodule_search_locations or ()), None) if spec else None
+    """Where the alfworld package is, or None."""
+    folder = folder_of("alfworld")
+    return str(folder) if folder else None
 
 
 def wheel_text(path: str) -> str:

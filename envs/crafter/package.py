@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from ruamel.yaml import YAML
 
 from envs.errors import MissingRequirement
+from envs.packages import folder_of
 
 REMEDY = "pip install 'crafter>=1.8.3,<1.9'"
 VITALS = ("health", "food", "drink", "energy")
@@ -59,15 +58,8 @@ class Rules(NamedTuple):
 
 def found() -> str | None:
     """The package's table of rules, or None. Nothing of the package is imported."""
-    spec = find_spec("crafter")
-    folder = next(iter(spec.submodule_search_locations or ()), None) if spec else None
-    data = Path(folder or "") / "data.yaml"
-    return str(data) if folder and data.is_file() else None
-
-
-def package_version() -> str:
-    """The version of the installed package."""
-    return version("crafter")
+    folder = folder_of("crafter")
+    return str(folder / "data.yaml") if folder and (folder / "data.yaml").is_file() else None
 
 
 @cache

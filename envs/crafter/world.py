@@ -1,6 +1,7 @@
 """Crafter in words (AgentKit, section 4.1 and appendix D.1), on the genuine package's game."""
 
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, JsonValue
@@ -74,7 +75,7 @@ class Crafter(Environment):
 
     def versions(self) -> Mapping[str, str]:
         """The package that the game is."""
-        return {"crafter": package.package_version()}
+        return {"crafter": version("crafter")}
 
     # One episode.
 

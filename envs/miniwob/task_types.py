@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from envs.errors import MissingRequirement
+from envs.packages import folder_of
 
 FEEDBACK = (
     "search-engine",
@@ -86,11 +87,10 @@ Pairs = Sequence[tuple[str, str]]
 
 
 def package() -> Path:
-    """The folder of the miniwob package, found without importing it (its import loads gymnasium: a second)."""
-    spec = importlib.util.find_spec("miniwob")
-    if spec is None or not spec.submodule_search_locations:
+    """The folder of the miniwob package. Raises MissingRequirement."""
+    if (folder := folder_of("miniwob")) is None:
         raise MissingRequirement("MiniWoB++ is not installed: pip install miniwob")
-    return Path(spec.submodule_search_locations[0])
+    return folder
 
 
 def page(type_name: str) -> str:

@@ -67,9 +67,8 @@ class Miniwob(Environment):
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
         """Everything, or what the papers' agents had."""
-        if not (isinstance(options, Options) and options.paper_actions):
-            return super().offered(options)
-        return Offered({name: spec for name, spec in cls.actions.items() if name in PAPER_ACTIONS}, {})
+        everything = super().offered(options)
+        return everything.only(PAPER_ACTIONS) if isinstance(options, Options) and options.paper_actions else everything
 
     @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:

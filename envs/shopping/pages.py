@@ -13,7 +13,6 @@ from envs.shopping.wares import Product, Shop, price_text
 SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
 SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "reviews", "Attributes": "attributes"}
 """Button of an item's page to the page that it leads to."""
-PAGES = (SEARCH, RESULTS, ITEM, *SUB_PAGES.values(), DONE)
 NEXT, PREV, BACK, BUY = "Next >", "< Prev", "Back to Search", "Buy Now"
 _OWN = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
 """What the buttons of an item's page read, besides its options."""

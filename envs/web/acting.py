@@ -1,6 +1,7 @@
 """What an agent can do on web pages, and what happens when the browser does not come along."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
@@ -10,7 +11,8 @@ from envs.types import Observation, Verdict
 from envs.web.context import Context
 from envs.web.numbers import Place
 from envs.web.tab import Tab
-from envs.web.visit import Visit, in_the_way
+from envs.web.visit import Visit
+from envs.web.writing import quoted
 
 DIRECTIONS = {"down": 1, "up": -1}
 
@@ -33,7 +35,7 @@ class Acting(Environment):
 
         It must not be hidden, disabled, or covered. If a new tab opens, that becomes the current one.
         """
-        return self._on(element, lambda tab, place, name: in_the_way(tab.click(place), name))
+        return self._on(element, lambda tab, place, name: _in_the_way(tab.click(place), name))
 
     @action("agent.type(7, 'blue shoes') -> the page as it is then")
     def type(self, element: int, text: str, enter: bool = True) -> Observation:
@@ -41,12 +43,12 @@ class Acting(Environment):
 
         In a field of several lines Enter is not pressed. A date is written 2024-05-31, a time 17:05.
         """
-        return self._on(element, lambda tab, place, name: in_the_way(tab.type(place, text, enter), name))
+        return self._on(element, lambda tab, place, name: _in_the_way(tab.type(place, text, enter), name))
 
     @action("agent.select(9, 'Large') -> the page as it is then", name="select")
     def select_option(self, element: int, option: str) -> Observation:
         """Choose an option of a select box, by its text. In a box of several choices it is added, or taken back."""
-        return self._on(element, lambda tab, place, name: in_the_way(tab.choose(place, option), name))
+        return self._on(element, lambda tab, place, name: _in_the_way(tab.choose(place, option), name))
 
     @action("agent.scroll('down') -> the page as it is then")
     def scroll(self, direction: str, element: int = 0) -> Observation:
@@ -162,3 +164,15 @@ class Acting(Environment):
 
 def _sentence(answer: Mapping[str, object]) -> str:
     return str(answer.get("refused", ""))
+
+
+def _in_the_way(answer: Mapping[str, Any], name: str) -> str:
+    """The reason that a page's answer gives why nothing was done to an element; empty if it was."""
+    if "refused" not in answer:
+        return ""
+    cover = answer.get("cover")
+    if cover:
+        return f"{name} is covered by <{quoted(cover['tag'], 30)[1:-1]}> {quoted(cover['text'], 80)}"
+    if "options" in answer:
+        return f"{name} {answer['refused']}; it has {', '.join(quoted(each, 60) for each in answer['options'][:30])}"
+    return f"{name} {answer['refused']}"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from envs.browser.devtools import Answer, CommandRefused
 from envs.web.addresses import BLANK
-from envs.web.context import VIEW, Context, TabGone, Target
+from envs.web.context import Context, TabGone
+from envs.web.hearing import VIEW, Target
 from envs.web.nodes import Node, Tree
 from envs.web.places import STYLES, Box, Places
 

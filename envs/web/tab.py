@@ -8,7 +8,8 @@ from pydantic import JsonValue
 
 from envs.browser import keys
 from envs.browser.devtools import Answer, Command, CommandRefused
-from envs.web.context import Context, Target
+from envs.web.context import Context
+from envs.web.hearing import Target
 from envs.web.numbers import Place
 from envs.web.reading import PAGE, Trail, trail_of
 

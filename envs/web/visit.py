@@ -1,19 +1,18 @@
 """One episode's browsing: the tabs, what they show, and what is told of it."""
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 from pydantic import JsonValue
 
 from envs.types import Observation
 from envs.web.addresses import BLANK, Names
-from envs.web.context import MOST_TABS, Context, TabGone, Target
+from envs.web.context import Context, TabGone
+from envs.web.hearing import Target
 from envs.web.nodes import Node
 from envs.web.numbers import Numbers, Place
-from envs.web.reading import Page, Trail, read
+from envs.web.reading import Page, read
 from envs.web.tab import Tab
+from envs.web.tabs import Saved, Tabs
 from envs.web.telling import ADDRESS, TABS, TITLE, described, told
 from envs.web.writing import quoted
 
@@ -22,31 +21,17 @@ Move = Callable[[Tab], str]
 """Something done in a tab: why it was not done, or nothing."""
 
 
-@dataclass(frozen=True)
-class Saved:
-    """Where the tabs were: history and scrolling of each, and the number of the current one."""
-
-    tabs: Sequence[tuple[Trail, tuple[float, float]]]
-    current: int
-
-
-class Visit:
-    """The tabs of an episode in a browser context of their own. Numbers of tabs count from 0 here."""
+class Visit(Tabs):
+    """The tabs of an episode, and what was seen in them."""
 
     def __init__(self, context: Context, first: Target, names: Names, characters: int) -> None:
         """``first`` is the tab to begin in; of a page so many ``characters`` are told at most."""
-        self.context, self.names, self._characters = context, names, characters
-        self.tabs = [Tab(context, first)]
-        self.current = 0
+        super().__init__(context, first)
+        self.names, self._characters = names, characters
         self.page: Page | None = None
         self.base = ""
         """The address last seen that is one of a site."""
         self._numbers = Numbers()
-
-    @property
-    def tab(self) -> Tab:
-        """The current tab."""
-        return self.tabs[self.current]
 
     @property
     def url(self) -> str:
@@ -63,44 +48,16 @@ class Visit:
             refusal = move(tab) or self.context.rest(tab.target, document)
         except TabGone as gone:
             refusal = ""
-            self._mourn(tab, str(gone))
-        self._take_popups()
-        self._forget_closed()
+            self.mourn(tab, str(gone), self.page)
+        self.take_popups()
+        self.forget_closed()
         stayed = tab is self.tab and tab.target.traffic.document == document
         return self._look(refusal, stayed)
 
-    def step(self, tab: Tab, by: int) -> str:
-        """One page back (-1) or forward (1)."""
-        trail = tab.trail()
-        at = trail.at + by
-        if not 0 <= at < len(trail.urls):
-            return f"there is no page to go {'back' if by < 0 else 'forward'} to"
-        if not tab.step(by):
-            self._reopen(tab, Trail(trail.urls, at))
-        return ""
-
-    def open_tab(self) -> str:
-        """An empty tab behind the others, which becomes the current one."""
-        self.tabs.append(Tab(self.context, self.context.open()))
-        self.current = len(self.tabs) - 1
-        return ""
-
-    def switch(self, number: int) -> None:
-        """Make another tab the current one."""
-        self.current = number
-        with suppress(TabGone):  # whoever looks at it next is told
-            self.context.call(self.tab.target, "Page.bringToFront")
-
-    def close_tab(self) -> None:
-        """Close the current tab; the one before it becomes the current one."""
-        self.context.drop(self.tab.target)
-        del self.tabs[self.current]
-        self.switch(max(0, self.current - 1))
-
-    @property
-    def room(self) -> bool:
-        """Whether one more tab may be opened."""
-        return len(self.tabs) < MOST_TABS
+    def load(self, saved: Saved) -> Observation:
+        """Load the pages of a moment again, as they are now, and look."""
+        self.bring_back(saved)
+        return self.do(lambda _: "")
 
     # Elements.
 
@@ -133,92 +90,6 @@ class Visit:
     def _open_elsewhere(self, document: str) -> bool:
         return any(tab.target.traffic.document == document for tab in self.tabs if tab is not self.tab)
 
-    # Coming back.
-
-    def save(self) -> Saved:
-        """Where the tabs are."""
-        return Saved([self._where(tab) for tab in self.tabs], self.current)
-
-    @staticmethod
-    def _where(tab: Tab) -> tuple[Trail, tuple[float, float]]:
-        try:
-            return tab.trail(), tab.scrolled()
-        except TabGone:
-            return Trail([BLANK], 0), (0, 0)
-
-    def load(self, saved: Saved) -> Observation:
-        """Load the pages of a moment again, as they are now."""
-        for tab in self.tabs[len(saved.tabs) :]:
-            self.context.drop(tab.target)
-        del self.tabs[len(saved.tabs) :]
-        while len(self.tabs) < len(saved.tabs):
-            self.tabs.append(Tab(self.context, self.context.open()))
-        for tab, (trail, scroll) in zip(self.tabs, saved.tabs, strict=True):
-            self._reopen(tab, trail, scroll)
-        self.current = saved.current
-        if len(self.tabs) > 1:
-            self.switch(saved.current)
-        return self.do(lambda _: "")
-
-    def _reopen(self, tab: Tab, trail: Trail, scroll: tuple[float, float] = (0, 0)) -> None:
-        """Show a page of a history in a new tab of the browser in the place of this one."""
-        old, tab.target = tab.target, self.context.open()
-        after = [url for url in trail.urls[trail.at + 1 :] if url != BLANK]
-        tab.before, tab.after = trail.urls[: trail.at], after
-        self.context.drop(old)
-        try:
-            why = tab.fetch(trail.urls[trail.at])
-            if not why and scroll != (0, 0):
-                tab.scroll_to(*scroll)
-        except TabGone as gone:
-            why = str(gone)
-            self.context.drop(tab.target)
-            tab.target = self.context.open()
-        if why:
-            self.context.news.tell(f"{quoted(trail.urls[trail.at])} could not be loaded again: {why}.")
-
-    # What happens without us.
-
-    def _mourn(self, tab: Tab, why: str) -> None:
-        """Put an empty tab in the place of one that is of no use any more."""
-        old, last = tab.target, self.page
-        if old.closed and len(self.tabs) > 1:
-            return
-        lost = last is None or old.traffic.document == last.document
-        trail = tab.trail(last.trail) if last else Trail([], 0)
-        tab.before, tab.after = trail.urls[: trail.at + (not lost)], []
-        tab.target = self.context.open()
-        if not old.closed:
-            self.context.drop(old)
-        self.context.news.tell(f"The tab was lost and replaced by an empty one: {why}.")
-
-    def _take_popups(self) -> None:
-        while self.context.popups:
-            target = self.context.popups.pop(0)
-            try:
-                url = self.context.catch_up(target)
-                why = self.context.gate.why_not(url) if url else ""
-            except TabGone as gone:
-                url, why = "", str(gone)
-            if target.refused and url in ("", BLANK):
-                self.context.drop(target)
-            elif why:
-                self.context.drop(target)
-                self.context.news.tell(f"The page opened a tab, which was closed again: {why}.")
-            else:
-                self.tabs.append(Tab(self.context, target))
-                self.switch(len(self.tabs) - 1)
-                self.context.news.tell("The page opened a new tab, which is the current one now.")
-
-    def _forget_closed(self) -> None:
-        """Tabs that their own pages closed."""
-        current = self.tab
-        open_ones = [tab for tab in self.tabs if not tab.target.closed]
-        if open_ones and len(open_ones) < len(self.tabs):
-            self.context.news.tell("A tab was closed by its page.")
-            self.tabs = open_ones
-            self.current = self.tabs.index(current) if current in self.tabs else len(self.tabs) - 1
-
     # Telling.
 
     def again(self) -> Observation:
@@ -229,8 +100,8 @@ class Visit:
         try:
             page = read(self.context, self.tab.target)
         except TabGone as gone:
-            self._mourn(self.tab, str(gone))
-            self._forget_closed()
+            self.mourn(self.tab, str(gone), self.page)
+            self.forget_closed()
             page = read(self.context, self.tab.target)
         self.page = page
         self.base = page.url if page.url != BLANK else self.base
@@ -239,7 +110,7 @@ class Visit:
             refusal = news.refused.pop(0)
         lines = [f"{REFUSED}{refusal}."] if refusal else []
         text = "\n".join([*lines, *(f"{each}." for each in news.refused), *news.lines(), self._page(page)])
-        return Observation(self.names.short(text), accepted=not refusal, lasting=self._lasting())
+        return Observation(self.names.short(text), accepted=not refusal, lasting=self.lasting())
 
     def _page(self, page: Page) -> str:
         head = [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]
@@ -249,22 +120,3 @@ class Visit:
             ]
             head.insert(0, f"{TABS}{', '.join(listed)}")
         return "\n".join([*head, told(page, self.number, self._characters)])
-
-    def _lasting(self) -> bool:
-        traffics = [tab.target.traffic for tab in self.tabs]
-        lasting = any(traffic.lasting for traffic in traffics)
-        for traffic in traffics:
-            traffic.lasting = False
-        return lasting
-
-
-def in_the_way(answer: dict[str, Any], name: str) -> str:
-    """The reason that a page's answer gives why nothing was done to an element; empty if it was."""
-    if "refused" not in answer:
-        return ""
-    cover = answer.get("cover")
-    if cover:
-        return f"{name} is covered by <{quoted(cover['tag'], 30)[1:-1]}> {quoted(cover['text'], 80)}"
-    if "options" in answer:
-        return f"{name} {answer['refused']}; it has {', '.join(quoted(each, 60) for each in answer['options'][:30])}"
-    return f"{name} {answer['refused']}"

@@ -79,9 +79,8 @@ class Web(Acting):
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
         """Everything, or what the paper's agent had."""
-        if not (isinstance(options, Options) and options.paper_actions):
-            return super().offered(options)
-        return Offered({name: spec for name, spec in cls.actions.items() if name in PAPER_ACTIONS}, {})
+        everything = super().offered(options)
+        return everything.only(PAPER_ACTIONS) if isinstance(options, Options) and options.paper_actions else everything
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:

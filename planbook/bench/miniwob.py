@@ -1,9 +1,8 @@
 """How fast a MiniWoB++ episode is: our driver beside Selenium's own way of acting, in the same browser and run."""
 
 import statistics
-import threading
-import time
 from collections.abc import Callable
+from functools import partial
 
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
@@ -13,6 +12,7 @@ from envs.browser import chromium
 from envs.miniwob import Miniwob, task_types
 from envs.types import Action, Selection
 from planbook.bench import Row
+from planbook.bench.timing import seconds, seconds_together
 
 TYPE = "login-user"
 FIELDS = ("username", "password", "username", "password", "username")
@@ -75,28 +75,18 @@ def play_with_selenium(driver: webdriver.Chrome, seed: int) -> None:
 
 def _median(episode: Callable[[int], None]) -> float:
     """Milliseconds of the middle one of several episodes; the first, which warms up, is not counted."""
-    seconds = []
-    for seed in range(REPEATS + 1):
-        start = time.perf_counter()
-        episode(seed)
-        seconds.append(time.perf_counter() - start)
-    return 1000 * statistics.median(seconds[1:])
+    times = [seconds(partial(episode, seed)) for seed in range(REPEATS + 1)]
+    return 1000 * statistics.median(times[1:])
 
 
 def _tabs_row(tabs: int) -> Row:
     worlds = [Miniwob() for _ in range(tabs)]
     for world in worlds:
         play(world, 0)
-    threads = [threading.Thread(target=_play_many, args=(world,)) for world in worlds]
-    start = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    seconds = time.perf_counter() - start
+    taken = seconds_together([partial(_play_many, world) for world in worlds])
     for world in worlds:
         world.close()
-    return Row(f"miniwob: episodes with {tabs} tab{'s' if tabs > 1 else ''}", tabs * EPISODES_PER_TAB / seconds, "/s")
+    return Row(f"miniwob: episodes with {tabs} tab{'s' if tabs > 1 else ''}", tabs * EPISODES_PER_TAB / taken, "/s")
 
 
 def _play_many(world: Miniwob) -> None:

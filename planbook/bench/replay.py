@@ -10,9 +10,9 @@ from manuals import ProcedureLibrary
 from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.config import Config
-from planbook.lanes import Hosting
+from planbook.episodes.lanes import Hosting
+from planbook.episodes.runner import run_tasks
 from planbook.run import Run
-from planbook.runner import run_tasks
 from planner import Ending
 
 WORLD, SPLIT = "alfworld", "train"

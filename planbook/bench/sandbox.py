@@ -1,7 +1,6 @@
 """The sandbox's speed beside plain exec and the peers that are installed: plan code, actions, starts, memory."""
 
 import os
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -11,7 +10,7 @@ from statistics import median
 
 from planbook.bench import Row
 from planbook.bench.peers import Engine, Ours, engines, missing
-from planbook.bench.timing import in_turn, percentile, seconds
+from planbook.bench.timing import in_turn, percentile, seconds, seconds_together
 from sandbox import Sandbox
 
 CODE: Mapping[str, tuple[int, str]] = {
@@ -154,13 +153,7 @@ def _plans(ours: Ours, plans: int) -> Row:
             with ours.session() as run:
                 run(PLAN)
 
-    threads = [threading.Thread(target=work) for _ in range(PLAN_THREADS)]
-    begun = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    value = plans * PLAN_THREADS / (time.perf_counter() - begun)
+    value = plans * PLAN_THREADS / seconds_together([work] * PLAN_THREADS)
     title = f"plans of 4 actions, {PLAN_THREADS} threads"
     return Row(title, value, "/s", None, "", f"at least {PLAN_GOAL:g} 1/s", value >= PLAN_GOAL)
 

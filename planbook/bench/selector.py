@@ -19,7 +19,7 @@ from envs.minecraft.recording import SEEDS as TRAINED_ON
 from envs.minecraft.world import Minecraft
 from planbook.bench import Row
 from planbook.bench.timing import seconds
-from planbook.statistics import mcnemar, mean_interval, paired_difference, wilson
+from planbook.figures.statistics import mcnemar, mean_interval, paired_difference, wilson
 from planner.horizon import HorizonPredictor
 from planner.selectors import Candidate, SelectorName, recorded_rows, selector_of
 

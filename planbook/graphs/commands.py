@@ -12,12 +12,12 @@ from pydantic import JsonValue
 
 from planbook import errors
 from planbook.arguments import Asked, budget_of, by_role, lasting_model, pairs
+from planbook.episodes.voices import opened
 from planbook.errors import BadArgument
 from planbook.graphs.making import make_graph
 from planbook.graphs.running import Given, run_graph
 from planbook.options import ASKING, JSON, SPENDING, options
 from planbook.printing import console, counted
-from planbook.voices import opened
 from planner import graph as written
 from planner.asking import DEFAULT
 from planner.graph import GraphFile, file_faults, graph_of, graph_path, read_graph

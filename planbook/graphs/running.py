@@ -4,18 +4,18 @@ import threading
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from textwrap import indent
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
 from planbook.config import Config
+from planbook.episodes.lanes import wait_for
+from planbook.episodes.voices import voices
 from planbook.errors import BadRun
-from planbook.graphs.telling import node_line
-from planbook.lanes import wait_for
-from planbook.printing import ERRORS, counted, spending
+from planbook.printing import ERRORS, counted, harmless, spending
 from planbook.run import GRAPH_PLANNER, Run, new_folder
-from planbook.voices import voices
 from planner import (
     Body,
     Budget,
@@ -30,11 +30,13 @@ from planner import (
     UnusableReply,
 )
 from planner.graph import Database, Graph, GraphFile, run_pass
+from planner.graph.lookups import told
 from planner.models import Sampling
 
-RUNS = Path("runs")
 ANSWERED: EventKind = "node"
 """The kind of the events that are told."""
+SHOWN = 1_500
+"""Characters of an answer that are printed as it comes; the store has all of it."""
 
 
 class Given(NamedTuple):
@@ -95,7 +97,7 @@ def config_of(file: GraphFile, text: str, given: Given) -> Config:
 def run_graph(file: GraphFile, text: str, given: Given, out: Path | None) -> tuple[int, GraphRan]:
     """Run the passes, or go on with them where the folder holds the same; the exit code, and what came of it."""
     config = config_of(file, text, given)
-    with closing(GraphRun.create(out or new_folder(RUNS, config), config, [])) as run:
+    with closing(GraphRun.create(out or new_folder(config), config, [])) as run:
         run.sit_down(given.budget, given.prices)
         try:
             return _Traversing(run, file, given).carry_out()
@@ -188,7 +190,7 @@ class _Traversing:
 
     def _tell(self, kind: EventKind, body: Body) -> None:
         if kind == ANSWERED:
-            ERRORS.print(node_line(body, self.given.passes), soft_wrap=True)
+            ERRORS.print(_node_line(body, self.given.passes), soft_wrap=True)
 
 
 def _figures(spent: Spent) -> dict[str, JsonValue]:
@@ -198,3 +200,12 @@ def _figures(spent: Spent) -> dict[str, JsonValue]:
         "money": spent.money,
         "seconds": round(spent.seconds, 3),
     }
+
+
+def _node_line(body: Any, passes: int) -> str:
+    """A node and its answer, by its event."""
+    where = f"pass {body['number'] + 1}, layer {body['layer'] + 1}" if passes > 1 else f"layer {body['layer'] + 1}"
+    how = " (skipped: this stands)" if body["skipped"] else ""
+    answer = harmless(told(body["answer"]))
+    more = f"\n... {len(answer) - SHOWN:,} characters more" if len(answer) > SHOWN else ""
+    return f"[{where}] {body['node']}{how}\n{indent(answer[:SHOWN] + more, '    ')}"

@@ -9,12 +9,12 @@ from rich.table import Table
 
 from planbook import errors
 from planbook.config import Config
+from planbook.figures.statistics import wilson
+from planbook.figures.summary import Summary
 from planbook.learning.cost import BuildingCost, Reached, building_cost, reached_after
 from planbook.papers import Beside, Comparison
 from planbook.printing import console
 from planbook.run import CONFIG_FILE, Run
-from planbook.statistics import wilson
-from planbook.summary import Summary
 
 TARGET = 0.95
 """The share solved that building is asked to reach."""

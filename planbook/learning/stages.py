@@ -12,17 +12,17 @@ from manuals import types_to_build_on, write_knowledge
 from manuals.knowledge import MANUAL
 from manuals.writing import replace_files
 from planbook.config import Config
+from planbook.episodes.lanes import Hosting, Lane, side_by_side
+from planbook.episodes.runner import play_out, run_tasks
+from planbook.episodes.voices import voices
 from planbook.errors import BadArgument
-from planbook.lanes import Hosting, Lane, side_by_side
+from planbook.figures.summary import TYPE_SOLVED
 from planbook.learning.knowing import PROCEDURES, demonstrating, memory_of
 from planbook.learning.learner import Learner
 from planbook.learning.once import once
 from planbook.learning.state import EVERYTHING, formulating_path, learnt_in, with_manual
 from planbook.run import Entry, Run
-from planbook.runner import play_out, run_tasks
 from planbook.store import Watch
-from planbook.summary import TYPE_SOLVED
-from planbook.voices import voices
 from planner import Ending, Memory, Outcome, Scope
 from rules import Rule, tell_world
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from envs import Selection, Task, WorldBroken
-from planbook.lanes import Lane
+from planbook.episodes.lanes import Lane
 from planbook.run import Run
 from planner import Ending, Episode, JournalMismatch, Outcome, Procedure, Scope, Terms, code_of, play, read_trajectory
 from planner.strategies.code import given_code

@@ -7,6 +7,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import Config
+from planbook.episodes.runner import recorded_endings
+from planbook.figures.statistics import percent
+from planbook.figures.summary import Summary
 from planbook.papers.columns import COLUMNS, measured, spreads
 from planbook.papers.differences import Difference
 from planbook.papers.ours import OurFigures
@@ -14,9 +17,6 @@ from planbook.papers.played import models_asked
 from planbook.papers.published import ALL, Publication, Published, publication_of
 from planbook.papers.unlike import WITHOUT_A_MODEL, options_told, split_of, unlike
 from planbook.run import Run
-from planbook.runner import recorded_endings
-from planbook.statistics import percent
-from planbook.summary import Summary
 
 OBJECT = "object"
 """The parameter of a task that names what it is about."""

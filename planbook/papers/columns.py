@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from planbook.measures import overall
-from planbook.summary import Summary
+from planbook.figures.measures import overall
+from planbook.figures.summary import Summary
 
 REWARD = "reward"
 

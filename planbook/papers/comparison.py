@@ -3,12 +3,12 @@
 from pydantic import BaseModel, ConfigDict
 
 from planbook.config import Config
+from planbook.figures.statistics import percent
+from planbook.figures.summary import Summary
 from planbook.papers.differences import Difference, differences
 from planbook.papers.figures import Figures, Paper, Row, automanual
 from planbook.papers.ours import OurFigures
 from planbook.papers.played import Played, played
-from planbook.statistics import percent
-from planbook.summary import Summary
 
 ABLATIONS = "ablations"
 ABLATED_PLANNER = "automanual"

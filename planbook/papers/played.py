@@ -7,9 +7,9 @@ from typing import Any
 
 from manuals import read_knowledge, usual_starts
 from planbook.config import Config
+from planbook.figures.summary import Summary
 from planbook.learning.state import learnt_in, with_manual
 from planbook.run import CONFIG_FILE, Run
-from planbook.summary import Summary
 from planner import method
 from rules import Knowledge
 

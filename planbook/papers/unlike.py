@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from planbook.chosen import chosen_options
-from planbook.config import SHIPPED_LIBRARY, Config
+from planbook.config import SHIPPED_LIBRARY, Config, chosen_options
+from planbook.figures.summary import Summary
 from planbook.papers.differences import SAME_EITHER_WAY, Difference
 from planbook.papers.published import Publication, Setting
-from planbook.summary import Summary
 from planner import Outcome
 
 Facts = Iterator[tuple[str, object, object]]

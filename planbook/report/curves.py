@@ -6,8 +6,7 @@ from itertools import accumulate
 from math import floor, log10
 from pathlib import Path
 
-from planbook.chosen import chosen_options
-from planbook.config import Config
+from planbook.config import Config, chosen_options
 from planbook.report.reading import Played, RunRead
 
 WIDTH, HEIGHT = 400, 230

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from pydantic import JsonValue
 
+from planbook.figures.tried import Node
 from planbook.report.items import Asked
-from planbook.tried import Node
 
 IN_FULL = 20
 """Passes at either end of an episode whose prompts are shown."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from envs import Task
-from planbook.deeds import Goal
+from planbook.figures.tried import Goal
 from planner import Cell, Ending, Step
 from planner.surface import AGENT
 

@@ -18,12 +18,11 @@ from planbook.printing import counted, harmless
 from planbook.report import tables
 from planbook.report.curves import HEIGHT, WIDTH, charts
 from planbook.report.learnt import learnt_texts
-from planbook.report.places import Place
+from planbook.report.places import Place, grown
 from planbook.report.reading import Played, RunRead
 from planbook.report.scopes import told
-from planbook.report.subtask_tree import grown
 
-TEMPLATES = Path(__file__).parents[1] / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 PAGE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
 NOTHING = "–"
 BUFFERED = 500

@@ -1,9 +1,10 @@
-"""The scopes of an episode as a page has them, each with what happened in it."""
+"""The scopes of an episode as a page has them, each with what happened in it; those of sub-tasks as a tree."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from planbook.deeds import Subtask
+from planbook.figures.subtasks import PLANNER
+from planbook.figures.tried import Subtask
 from planbook.report.evaluated import Passed
 from planbook.report.items import Asked, Began, Ended, Noted, Ran, Rewound, Took, Tried
 from planbook.report.searched import Searched
@@ -43,3 +44,22 @@ class Branch:
 
 
 Item = Took | Asked | Ran | Began | Rewound | Ended | Noted | Place | Branch | Tried | Searched | Passed
+
+
+def grown(place: Place) -> Place:
+    """The place with the scopes of sub-tasks put together as a tree, one branch for each sub-task."""
+    items: list[Item] = []
+    for item in place.items:
+        if not isinstance(item, Place):
+            items.append(item)
+            continue
+        inside, before = grown(item), items[-1] if items else None
+        if inside.subtask is None:
+            items.append(inside)
+        elif inside.subtask.by != PLANNER:
+            items.append(Branch(inside, None))
+        elif isinstance(before, Branch) and before.planner is None and before.subtask.text == inside.subtask.text:
+            before.planner = inside
+        else:
+            items.append(Branch(None, inside))
+    return replace(place, items=items)

@@ -11,13 +11,13 @@ from itertools import islice
 from typing import Any
 
 from envs import Task
-from planbook.deeds import Deeds
-from planbook.milestones import known_milestones
+from planbook.episodes.runner import DIVERGED
+from planbook.figures.deeds import Deeds
+from planbook.figures.milestones import known_milestones
+from planbook.figures.summary import NOT_PLAYED, Summary, summarise
 from planbook.run import Entry, Run
-from planbook.runner import DIVERGED
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
-from planbook.summary import NOT_PLAYED, Summary, summarise
 from planner import Ending, Outcome
 
 SUMMED = ("calls", "replayed", "prompt", "cached", "completion", "seconds", "actions")

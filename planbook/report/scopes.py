@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from envs import Task
-from planbook.deeds import Goal, Subtask
+from planbook.figures.tried import Branch, Goal, Node, Planned, Subtask
 from planbook.report.evaluated import Graphs, Passed, as_text, shorten
 from planbook.report.items import Asked, Began, Ended, Noted, Ran, Rewound, Said, Took, Tried
 from planbook.report.learnt import step_text
 from planbook.report.places import Item, Place
 from planbook.report.searched import Limb, Searched, link
 from planbook.store import Event
-from planbook.tried import Branch, Node, Planned
 from planner import Cell, Ending, Step
 
 REPLY = "assistant"

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from planbook.figures.tried import NOT_TRIED, Branch, Fate, Planned
 from planbook.report.items import Asked, Ran
-from planbook.tried import NOT_TRIED, Branch, Fate, Planned
 
 STAYED: tuple[Fate, ...] = ("kept", "over")
 """The fates of branches that were not gone back behind."""

@@ -6,10 +6,10 @@ from statistics import mean
 from typing import Any
 
 from planbook.errors import BadArgument
-from planbook.measures import Measure, overall
+from planbook.figures.measures import Measure, overall
+from planbook.figures.statistics import wilson
+from planbook.figures.subtasks import top_claim
 from planbook.report.reading import Cost, Played, RunRead, total
-from planbook.statistics import wilson
-from planbook.subtasks import top_claim
 from planner import Outcome
 
 MANY, FIRST_SOLVED = 200, 50
@@ -86,7 +86,7 @@ def failures(run: RunRead) -> list[tuple[str, list[Played]]]:
 
 def claimed_otherwise(run: RunRead) -> list[tuple[str, list[Played]]]:
     """The episodes whose claim in the end is not what the world says."""
-    claims = [(played, top_claim(run.deeds.subtasks(played.entry.path))) for played in run.episodes.values()]
+    claims = [(played, top_claim(run.deeds.play(played.entry.path).subtasks)) for played in run.episodes.values()]
     return [
         (told, [played for played, claim in claims if claim is said and played.ending.outcome.solved is not said])
         for told, said in (("Claimed to be done, and not solved", True), ("Claimed to have failed, and solved", False))

@@ -9,9 +9,9 @@ from envs import MissingRequirement, Selection, load_world
 from envs.registry import SHIPPED
 from manuals import ProcedureLibrary
 from planbook.config import Config
-from planbook.lanes import Hosting
+from planbook.episodes.lanes import Hosting
+from planbook.episodes.runner import recorded_endings, run_tasks
 from planbook.run import Run
-from planbook.runner import recorded_endings, run_tasks
 from planner import read_procedure
 from tests.browser import need_browser
 

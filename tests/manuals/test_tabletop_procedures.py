@@ -6,9 +6,9 @@ from pathlib import Path
 from envs import Selection, load_world
 from manuals import ProcedureLibrary
 from planbook.config import Config
-from planbook.lanes import Hosting
+from planbook.episodes.lanes import Hosting
+from planbook.episodes.runner import recorded_endings, run_tasks
 from planbook.run import Run
-from planbook.runner import recorded_endings, run_tasks
 from planner import read_procedure
 
 WORLD = load_world("tabletop")

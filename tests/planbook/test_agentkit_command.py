@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.chosen import chosen_options
-from planbook.config import Config
+from planbook.config import Config, chosen_options
 from tests.command import planbook, result
 
 GRAPH = """

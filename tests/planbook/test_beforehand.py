@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from planbook.beforehand import missing_demonstrations
+from planbook.commands.beforehand import missing_demonstrations
 from planbook.config import Config
+from planbook.episodes.voices import check_voices
 from planbook.errors import BadArgument
-from planbook.voices import check_voices
 from tests.command import planbook
 
 MODEL = "recorded:deps-tabletop"

@@ -9,7 +9,7 @@ from envs.minecraft.options import MinecraftOptions
 from envs.minecraft.world import Minecraft
 from planbook import bench
 from planbook.bench import Row, selector
-from planbook.statistics import mcnemar, mean_interval, paired_difference
+from planbook.figures.statistics import mcnemar, mean_interval, paired_difference
 
 SEEDS = range(1000, 1040)
 FOUR, RIVAL = "4 goals, 1000 ticks", "horizon - fixed"

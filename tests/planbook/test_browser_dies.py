@@ -15,10 +15,10 @@ from envs.browser.watchdog import processes_naming
 from envs.miniwob import Miniwob
 from manuals import ProcedureLibrary
 from planbook.config import Config
-from planbook.lanes import Hosting
+from planbook.episodes.lanes import Hosting
+from planbook.episodes.runner import recorded_endings, run_tasks
+from planbook.figures.summary import summarise
 from planbook.run import Entry, Run
-from planbook.runner import recorded_endings, run_tasks
-from planbook.summary import summarise
 from planner import Body, Ending, EventKind, Outcome
 from tests.browser import need_browser
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from planbook.demo import BUILDING, PLANNED, Demo
-from planbook.lanes import Hosting
+from planbook.commands.demo import BUILDING, PLANNED, Demo
+from planbook.episodes.lanes import Hosting
 from planbook.run import Run
 from tests.command import ROOT, planbook, result
 from tests.shelf import write_shelf

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.divergence import without_numbers
+from planbook.episodes.divergence import without_numbers
 from tests.command import planbook
 from tests.shelf import write_shelf
 

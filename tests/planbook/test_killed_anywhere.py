@@ -87,10 +87,10 @@ from pathlib import Path
 from envs import Selection
 from envs.toy import Toy
 from manuals import ProcedureLibrary
-from planbook.lanes import Hosting
+from planbook.episodes.lanes import Hosting
 from planbook.config import Config
 from planbook.run import Run
-from planbook.runner import run_tasks
+from planbook.episodes.runner import run_tasks
 
 folder, left = Path(sys.argv[1]), int(sys.argv[2])
 config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=4))

@@ -8,17 +8,17 @@ import pytest
 
 from envs import Selection, Task, Verdict
 from planbook.config import Config
-from planbook.deeds import deeds_in
+from planbook.episodes.runner import recorded_endings
+from planbook.figures.deeds import deeds_in
+from planbook.figures.summary import Summary, summarise
 from planbook.papers import publications
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, publication_of
 from planbook.run import Run
-from planbook.runner import recorded_endings
-from planbook.summary import Summary, summarise
 from planner import METHODS, Ending, Outcome
 from planner.models import Reply
+from tests.planbook.figures.test_rounds import Book
 from tests.planbook.test_paper_published import differs, held, printed, row, values
-from tests.planbook.test_rounds import Book
 
 ADAPT, _, AGENTKIT, ADVOCATE = publications()
 WORLDS = '''

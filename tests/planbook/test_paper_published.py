@@ -10,15 +10,14 @@ import pytest
 from rich.console import Console
 
 from envs import Selection, Task, known_worlds, load_world
-from planbook.chosen import chosen_options
-from planbook.config import Config
-from planbook.deeds import deeds_in
+from planbook.config import Config, chosen_options
+from planbook.episodes.runner import recorded_endings
+from planbook.figures.deeds import deeds_in
+from planbook.figures.summary import Summary, summarise
 from planbook.papers import Beside, beside, publications, sheets
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, Publication, Published, publication_of
 from planbook.run import Run
-from planbook.runner import recorded_endings
-from planbook.summary import Summary, summarise
 from planner import METHODS, Ending, Outcome
 from planner.models import Reply
 from planner.strategies.deps.replanning import REPLANS

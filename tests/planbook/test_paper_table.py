@@ -14,13 +14,13 @@ from rich.console import Console
 from envs import Selection, Task, load_world
 from envs.alfworld.task_types import TYPES
 from planbook.config import Config, Learning
+from planbook.episodes.runner import recorded_endings
+from planbook.figures.summary import Summary, summarise
 from planbook.learning.ablations import ABLATIONS
 from planbook.learning.state import EVERYTHING, fresh_beginning
 from planbook.papers import Comparison, compare, lines, tables
 from planbook.papers.figures import automanual
 from planbook.run import Run
-from planbook.runner import recorded_endings
-from planbook.summary import Summary, summarise
 from planner import Ending, Outcome
 from planner.models import Reply, Sampling
 from tests.command import planbook, result

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planbook.methods import values_of
+from planbook.commands.methods import values_of
 from planner import METHODS
 from planner.strategies.base import Method
 from tests.command import planbook, result

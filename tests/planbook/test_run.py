@@ -58,7 +58,7 @@ def test_what_differs_is_named(tmp_path: Path) -> None:
 
 
 def test_two_runs_of_one_second_have_two_folders(tmp_path: Path) -> None:
-    assert len({new_folder(tmp_path, CONFIG) for _ in range(5)}) == 5
+    assert len({new_folder(CONFIG, tmp_path) for _ in range(5)}) == 5
 
 
 def test_repeats_are_entries_of_their_own(tmp_path: Path) -> None:

@@ -1,0 +1,106 @@
+"""The main job on what is there already: no key, no download."""
+
+from pathlib import Path
+from typing import Any
+
+from planbook import errors
+from planbook.arguments import Asked
+from planbook.commands import building
+from planbook.commands.playing import play
+from planbook.config import Learning
+from planbook.episodes.lanes import Hosting
+from planbook.figures.summary import Summary
+from planbook.printing import console
+from planbook.run import new_folder
+
+STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
+ALFWORLD_TASKS = Asked(env="alfworld", split="generated:60", seeds="0-9")
+MINIWOB_TASKS = Asked(
+    env="miniwob",
+    types="click-checkboxes,click-tab-2,email-inbox,enter-date,login-user-popup,search-engine,use-autocomplete",
+    seeds="1-2",
+)
+BUILDING = Asked(env="alfworld", split="generated", models=("recorded:alfworld-generated",))
+LEARNING = Learning(start=("put",), tasks_per_type=1, verify="generated:10")
+"""As the recording was made; see tools/record.sh."""
+TESTING = Asked(env="alfworld", split="generated:60", seeds="1000-1009")
+ADAPT = Asked(
+    env="textcraft",
+    split="test:3",
+    models=("recorded:adapt-textcraft-stepwise",),
+    planner_options=("iterations=3", "actions_per_reply=1"),
+)
+DEPS = Asked(env="minecraft", split="table21:8", models=("recorded:deps-minecraft",))
+PLANNED = {"adapt": ADAPT, "deps": DEPS}
+"""Planner to what it plays, as the recordings were made."""
+
+
+class Demo:
+    """Plays one part after the other, each in a folder of its own; ``code`` is the worst of their exit codes."""
+
+    def __init__(self, out: Path | None, hosting: Hosting, *, as_json: bool) -> None:
+        self._out, self._hosting, self._as_json = out, hosting, as_json
+        self.screen = console(as_json)
+        self.summaries: list[Summary] = []
+        self.code = errors.OK
+
+    def procedures(self, asked: Asked) -> None:
+        """Stored procedures on one world, unless the machine lacks what it needs."""
+        missing = [each for each in asked.world().requirements() if not each.found]
+        if asked is MINIWOB_TASKS and missing:
+            self.screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
+            return
+        self._took(*play(asked.config("procedures"), self._folder(asked, "procedures"), **self._how))
+
+    def planning(self) -> None:
+        """ADaPT and DEPS, which ask a model; its replies are recorded."""
+        for planner, asked in PLANNED.items():
+            self._took(*play(asked.config(planner), self._folder(asked, planner), **self._how))
+
+    def learning(self) -> None:
+        """Build rules from episodes, formulate the manual, and test what was learnt on other scenes."""
+        built = self._folder(BUILDING, "build")
+        self._took(*building.build("automanual", BUILDING.model_copy(update={"out": built}), LEARNING, **self._how))
+        if self.code in STOPPED:
+            return
+        code, _ = building.formulate(built, (), None, self._hosting, as_json=self._as_json)
+        self.code = max(self.code, code)
+        self.screen.print()
+        tested = building.test_config(None, TESTING.model_copy(update={"library": str(built)}))
+        self._took(*play(tested, self._folder(TESTING, "test"), **self._how))
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"hosting": self._hosting, "as_json": self._as_json}
+
+    def _folder(self, asked: Asked, name: str) -> Path:
+        if self._out:
+            return self._out / f"{asked.env}-{name}"
+        plain = asked.model_copy(update={"planner_options": ()})
+        return new_folder(plain.config("procedures").model_copy(update={"planner": name}))
+
+    def _took(self, code: int, summary: Summary) -> None:
+        self.summaries.append(summary)
+        self.code = max(self.code, code)
+        self.screen.print()
+
+
+def show(out: Path | None, hosting: Hosting, *, as_json: bool) -> tuple[int, list[Summary]]:
+    """Stored procedures on ALFWorld scenes and, where Chromium is, on pages; ADaPT and DEPS; then learning a manual."""
+    demo = Demo(out, hosting, as_json=as_json)
+    demo.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
+    for asked in (ALFWORLD_TASKS, MINIWOB_TASKS):
+        demo.procedures(asked)
+        if demo.code == errors.INTERRUPTED:
+            return demo.code, demo.summaries
+    demo.screen.print(
+        "2. ADaPT takes crafting apart, DEPS plans in Minecraft; the model's replies are recorded ones.\n"
+    )
+    demo.planning()
+    if demo.code == errors.INTERRUPTED:
+        return demo.code, demo.summaries
+    demo.screen.print(
+        "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
+    )
+    demo.learning()
+    return demo.code, demo.summaries

@@ -1,0 +1,115 @@
+"""The commands that run nothing: which worlds there are, and what is wrong with a plan."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from envs import ActionSpec, Environment, Selection, known_worlds, load_world
+from manuals import ProcedureLibrary
+from planbook import errors
+from planbook.arguments import Asked
+from planbook.commands.playing import read_plan
+from planbook.printing import console
+from planner import checked_functions, is_procedure, parse_procedure, plan_attributes
+from planner.surface import AGENT, TASK
+from sandbox import Sandbox
+from sandbox.check import check, check_procedure
+from sandbox.reading import bound_names
+from sandbox.types import Fault
+
+
+def show_worlds(env: str | None, *, as_json: bool) -> int:
+    """Worlds with their splits, task types and requirements, and the mechanisms that hold the sandbox."""
+    worlds = [load_world(name) for name in ([env] if env else sorted(known_worlds()))]
+    with Sandbox() as sandbox:
+        mechanisms = list(sandbox.mechanisms().values())
+    out = console(as_json)
+    for world in worlds:
+        out.print(_world_table(world))
+        if env:
+            out.print(_action_table(world))
+    held = Table(title="sandbox", title_justify="left", show_header=False)
+    for mechanism in mechanisms:
+        held.add_row(mechanism.name, "granted" if mechanism.granted else f"not granted: {mechanism.reason}")
+    out.print(held)
+    if as_json:
+        click.echo(
+            json.dumps(
+                {
+                    "worlds": {world.name: _facts(world) for world in worlds},
+                    "sandbox": [dataclasses.asdict(each) for each in mechanisms],
+                }
+            )
+        )
+    return errors.OK
+
+
+def _world_table(world: type[Environment]) -> Table:
+    table = Table(title=world.name, title_justify="left", show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    procedures = ProcedureLibrary(world).files
+    table.add_row("splits", ", ".join(world.splits))
+    table.add_row(f"{len(world.types)} task types", ", ".join(world.types))
+    table.add_row("actions", ", ".join(map(_call, world.actions.values())))
+    if world.queries:
+        table.add_row("queries", ", ".join(map(_call, world.queries.values())))
+    if world.attributes:
+        table.add_row("attributes", ", ".join(world.attributes))
+    if options := world.Options.model_fields:
+        table.add_row("options", ", ".join(f"{name}={field.default}" for name, field in options.items()))
+    table.add_row("procedures", f"for {len(procedures)} of {len(world.types)} task types")
+    for each in world.requirements():
+        table.add_row(each.name, each.found or f"missing: {each.remedy}", style="" if each.found else "yellow")
+    return table
+
+
+def _action_table(world: type[Environment]) -> Table:
+    table = Table(title="what a plan may call", title_justify="left", show_header=False, show_lines=True)
+    for spec in (*world.actions.values(), *world.queries.values()):
+        parameters = ", ".join(map(str, spec.signature.parameters.values()))
+        table.add_row(f"{AGENT}.{spec.name}({parameters})", f"{spec.doc}\n{spec.example}".strip())
+    for name, doc in world.attributes.items():
+        table.add_row(f"{AGENT}.{name}", doc)
+    return table
+
+
+def _call(spec: ActionSpec) -> str:
+    return f"{spec.name}({', '.join(spec.signature.parameters)})"
+
+
+def _facts(world: type[Environment]) -> dict[str, object]:
+    return {
+        "splits": world.splits,
+        "types": world.types,
+        "actions": sorted(world.actions),
+        "requirements": [dataclasses.asdict(each) for each in world.requirements()],
+    }
+
+
+def check_plan(plan: Path, asked: Asked) -> list[Fault]:
+    """Every fault of a plan file or a procedure. Raises BadSelection for a task that does not exist."""
+    world, options = asked.world(), asked.world_options()
+    if asked.ids:
+        world.select(Selection(ids=asked.ids), options)
+    text = read_plan(plan)
+    functions, attributes = checked_functions(world, options), plan_attributes(world)
+    names = bound_names(world.helpers)
+    if not is_procedure(text):
+        return check(text, functions, attributes=attributes, names=names | {TASK})
+    procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
+    return check_procedure(text, functions, attributes=attributes, names=names | bound_names(procedure.helpers))
+
+
+def show_faults(plan: Path, faults: list[Fault], *, as_json: bool) -> None:
+    """The faults, a line of the file first, and how many there are."""
+    out = console(as_json)
+    for fault in faults:
+        told = str(fault).removeprefix(f"line {fault.line}: ")
+        out.print(f"{plan}:{fault.line or 1}: {told}", markup=False, soft_wrap=True)
+    out.print(f"{plan}: {f'{len(faults)} faults' if len(faults) > 1 else '1 fault' if faults else 'no faults'}")
+    if as_json:
+        click.echo(json.dumps({"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults]}))

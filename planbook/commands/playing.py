@@ -1,0 +1,235 @@
+"""The commands that play tasks: they put the parts together, show progress and print the table."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+from rich.console import Console
+
+from envs import Task
+from planbook import errors
+from planbook.arguments import Asked
+from planbook.commands.beforehand import check_procedures, tell_missing_demonstrations
+from planbook.config import Config
+from planbook.episodes.divergence import Comparison, Sameness, replay_run
+from planbook.episodes.lanes import Hosting
+from planbook.episodes.runner import recorded_endings, run_tasks
+from planbook.episodes.voices import check_voices
+from planbook.figures.deeds import deeds_in
+from planbook.figures.milestones import known_milestones
+from planbook.figures.summary import Summary, summarise
+from planbook.learning.ablations import check_ablations
+from planbook.learning.cost import building_cost, cost_line
+from planbook.learning.covering import coverage_lines
+from planbook.learning.knowing import memory_of, remembering
+from planbook.learning.stages import build, building_tasks, export, playing_memory
+from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
+from planbook.printing import (
+    ERRORS,
+    Live,
+    console,
+    counted,
+    episode_line,
+    failure_lines,
+    method_parts,
+    progress,
+    spending,
+    spending_lines,
+    summary_table,
+)
+from planbook.run import Entry, Run, new_folder
+from planbook.spending import check_money
+from planbook.store import Watch
+from planner import (
+    Body,
+    BudgetEnded,
+    Ending,
+    EventKind,
+    GivenCode,
+    Memory,
+    ModelError,
+    checked_procedure,
+    code_of,
+    is_procedure,
+    parse_procedure,
+)
+
+BY_HAND = "Stopped."
+NOTE = 160
+"""Characters of a note that are printed."""
+
+
+class Replayed(BaseModel):
+    """What a replay of a recorded run found. ``by_sameness`` counts episodes; ``differences`` are by task id."""
+
+    model_config = ConfigDict(frozen=True)
+
+    episodes: int
+    by_sameness: dict[str, int]
+    differences: dict[str, Comparison]
+    seconds: float
+    run: str
+
+
+def play(
+    config: Config, out: Path | None, hosting: Hosting, *, as_json: bool, watch: Watch | None = None
+) -> tuple[int, Summary]:
+    """Begin a run, or take it up where its folder holds the same one, and play it to the end."""
+    check_ablations(config.without)
+    check_voices(config)
+    check_money(config.models.values(), hosting.budget, hosting.prices)
+    tasks = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
+    memory = beginning_memory(config, tasks)
+    if config.planner == "procedures":
+        check_procedures(memory, config, tasks)
+    tell_missing_demonstrations(config)
+    with closing(Run.create(out or new_folder(config), config, tasks)) as run:
+        return play_run(run, hosting, as_json=as_json, watch=watch)
+
+
+def resume(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
+    """Go on with a run."""
+    with closing(Run.open(folder, to_play=True)) as run:
+        return play_run(run, hosting, as_json=as_json)
+
+
+def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None = None) -> tuple[int, Summary]:
+    """Play what is left of a run, print its table, and return the exit code."""
+    if changed := run.changed_versions():
+        ERRORS.print(f"This run was begun with other versions: {'; '.join(changed)}.", style="yellow")
+    begun = time.monotonic()
+    title = f"{run.config.title} on {run.config.world.name}"
+    run.sit_down(hosting.budget, hosting.prices)
+    try:
+        stopped = _play_with_progress(run, title, hosting, watch)
+    except ModelError as error:
+        raise type(error)(f"{error}. Then go on with: planbook run --resume {run.folder}") from error
+    finally:
+        run.stand_up()
+    seconds = time.monotonic() - begun
+    spent, deeds = run.meter.spent, deeds_in(run.store)
+    known = known_milestones(run.config)
+    summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), spent, deeds, known)
+    out = console(as_json)
+    out.print(summary_table(summary, title))
+    for part in (*method_parts(summary), *failure_lines(summary), *spending_lines(summary)):
+        out.print(part, markup=False, soft_wrap=isinstance(part, str))
+    if run.config.learning:
+        _show_learnt(run, out)
+    out.print(f"{summary.seconds:.1f} s; everything is in {summary.run}", soft_wrap=True)
+    if stopped is not None:
+        out.print(f"{stopped} Go on with: planbook run --resume {run.folder}", soft_wrap=True)
+        return errors.INTERRUPTED if stopped == BY_HAND else errors.OUT_OF_BUDGET, summary
+    return errors.BROKEN if summary.broken else errors.OK, summary
+
+
+def _show_learnt(run: Run, out: Console) -> None:
+    """What a building run has come to, and where it is."""
+    folders = export(run)
+    for group, state in learnt_in(run).items():
+        kept, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
+        out.print(
+            f"{title}{counted(len(kept.rules), 'rule')} after {counted(len(state.history.entries), 'change')}, "
+            f"{counted(len(kept.skills), 'skill')}, {counted(len(kept.reflections), 'reflection')}, "
+            f"{counted(len(kept.procedures), 'procedure')}.",
+            soft_wrap=True,
+        )
+        for line in coverage_lines(run, group, state):
+            out.print(line, markup=False, soft_wrap=True)
+        for note in state.notes:
+            told = note.splitlines()[0][:NOTE]
+            out.print(f"Not learnt: {told}; the report has it all", style="yellow", soft_wrap=True)
+    if line := cost_line(building_cost(run)):
+        out.print(line, soft_wrap=True)
+    out.print(f"What was learnt is in {', '.join(map(str, folders))}", soft_wrap=True)
+
+
+def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
+    """The memory that a run plays with; of a building run, the one that it begins with."""
+    if config.learning is None:
+        return memory_of(config)
+    group = group_of(config.learning, tasks[0].type)
+    return playing_memory(config, remembering(config, fresh_beginning(config, group).knowledge))
+
+
+def _play_with_progress(run: Run, title: str, hosting: Hosting, watch: Watch | None) -> str | None:
+    """Play what is left; why it stopped before the end, if it did."""
+    already = [] if run.config.learning else list(recorded_endings(run).values())
+    solved = sum(ending.outcome.solved for ending in already)
+    with progress() as bar:
+        line = bar.add_task(title, total=len(run.entries()), completed=len(already), solved=solved, spent="")
+
+        def on_ending(entry: Entry, ending: Ending) -> None:
+            nonlocal solved
+            solved += ending.outcome.solved
+            bar.update(line, advance=1, solved=solved)
+            if run.config.learning:
+                ERRORS.print(episode_line(entry, ending, len(run.entries()), run.meter), soft_wrap=True)
+
+        def on_event(kind: EventKind, body: Body) -> None:
+            if kind == "ask":
+                bar.update(line, spent=spending(run.meter.spent, run.meter.budget))
+            if watch is not None:
+                watch(kind, body)
+
+        try:
+            if run.config.learning:
+                finished = build(run, on_ending, hosting=hosting, watch=on_event)
+            else:
+                finished = run_tasks(run, memory_of(run.config), on_ending, hosting=hosting, watch=on_event)
+        except BudgetEnded as ended:
+            return f"Stopped: {ended}."
+        return None if finished else BY_HAND
+
+
+def execute_plan(plan: Path, asked: Asked, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
+    """Run one plan file, or one procedure, on the chosen tasks; its steps are printed as they happen."""
+    config = asked.config("code", given_plan(plan, asked).model_dump(mode="json"))
+    live = Live(console(as_json)) if hosting.jobs == 1 else None
+    return play(config, asked.out, hosting, as_json=as_json, watch=live)
+
+
+def given_plan(plan: Path, asked: Asked) -> GivenCode:
+    """The code of a plan file; a procedure is checked and called. Raises BadArgument, BadProcedure."""
+    text = read_plan(plan)
+    if not is_procedure(text):
+        return GivenCode(code=text, source=plan.name)
+    procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
+    return code_of(checked_procedure(procedure, asked.world(), asked.world_options()))
+
+
+def read_plan(plan: Path) -> str:
+    """The text of a plan file. Raises BadArgument where it is no text."""
+    try:
+        return plan.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.BadArgument(f"{plan} cannot be read as a plan: {error}") from error
+
+
+def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Replayed]:
+    """Play a recorded run again, print the first difference of each episode, and return the exit code."""
+    begun = time.monotonic()
+    out = console(as_json)
+    counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
+    differences: dict[str, Comparison] = {}
+
+    def on_comparison(entry: Entry, comparison: Comparison) -> None:
+        counts[comparison.sameness] += 1
+        if comparison.event:
+            differences[entry.task.id] = comparison
+            out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
+
+    with closing(Run.open(folder)) as run:
+        finished = replay_run(run, on_comparison, hosting=hosting)
+    seconds = round(time.monotonic() - begun, 3)
+    counted = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    out.print(f"{counts.total()} episodes replayed in {seconds:.1f} s: {counted or 'none'}.")
+    report = Replayed(
+        episodes=counts.total(), by_sameness=dict(counts), differences=differences, seconds=seconds, run=str(folder)
+    )
+    if not finished:
+        return errors.INTERRUPTED, report
+    return errors.BROKEN if differences else errors.OK, report

@@ -1,0 +1,5 @@
+"""How are the episodes of a run played, or played again?
+
+``runner`` plays those that have no ending yet, in ``lanes`` side by side, with the models of ``voices``; ``divergence``
+plays recorded ones again and compares, ``telling`` says an event in words.
+"""

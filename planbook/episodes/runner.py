@@ -1,0 +1,124 @@
+"""Playing the tasks of a run, and never one of them twice."""
+
+from collections.abc import Callable
+
+from envs import Environment, EnvsError, MissingRequirement
+from planbook.config import Config
+from planbook.episodes.lanes import Hosting, Lane, side_by_side
+from planbook.episodes.voices import voices
+from planbook.run import Entry, Run
+from planbook.store import Watch
+from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
+
+DIVERGED = "diverged"
+
+
+def recorded_endings(run: Run) -> dict[int, Ending]:
+    """The endings that a run holds, by index; of an episode that was started over, the last."""
+    endings: dict[int, Ending] = {}
+    for row in run.store.events("task", "outcome"):
+        ending = Ending.model_validate(row.body)
+        if ending.cause != DIVERGED:
+            endings[int(row.scope.split("/")[1])] = ending
+    return endings
+
+
+def last_path(run: Run, entry: Entry) -> str:
+    """The scope of an episode as it was last started over."""
+    scopes = [row.scope for row in run.store.events(entry.path, "outcome")]
+    return scopes[-1]
+
+
+def run_tasks(
+    run: Run,
+    memory: Memory,
+    on_ending: Callable[[Entry, Ending], None],
+    *,
+    hosting: Hosting | None = None,
+    watch: Watch | None = None,
+) -> bool:
+    """Play every episode of a run that has no ending yet. Returns False if Ctrl-C stopped it.
+
+    ``on_ending`` is called in this thread, as each episode ends; ``watch`` in the episode's own, at each new event. A
+    run that was stopped or killed is taken up again by calling this once more: what ended is not played again, and what
+    had begun repeats its recorded part.
+    """
+    played = recorded_endings(run)
+    left = [entry for entry in run.entries() if entry.index not in played]
+
+    def play_one(entry: Entry, lane: Lane) -> Ending:
+        ending = play_out(run, memory, entry, lane, watch)
+        if ending.outcome is Outcome.BROKEN:
+            lane.drop_world()
+        return ending
+
+    config = run.config
+    return side_by_side(
+        left,
+        config.world,
+        config.world_options,
+        play_one,
+        on_ending,
+        hosting or Hosting(),
+        run.meter.before_action,
+        lambda stopped: voices(config, run.meter.before_call, stopped),
+    )
+
+
+def play_entry(
+    config: Config, entry: Entry, path: str, lane: Lane, journal: Journal, memory: Memory | None = None
+) -> Ending:
+    """Play one episode of a run with the lane's world. Raises JournalMismatch and EpisodeStopped."""
+    strategy = method(config.planner)
+    options = strategy.options.model_validate(config.planner_options)
+    episode = Episode(
+        entry.task,
+        lane.world(),
+        lane.sandbox,
+        journal,
+        terms=Terms(actions=config.actions, limits=config.limits, seed=f"{config.seed}/{entry.repeat}"),
+        path=path,
+        memory=memory,
+        roles=lane.roles.seeded(config.seed + entry.repeat),
+        guard=lane.guard,
+    )
+    return play(episode, strategy.play, options)
+
+
+def play_out(run: Run, memory: Memory, entry: Entry, lane: Lane, watch: Watch | None) -> Ending:
+    """Play one episode; where its recorded part cannot be repeated, count that as BROKEN and start over."""
+    path, restart = entry.path, 0
+    while True:
+        journal = run.journal(path, watch)
+        if recorded := journal.get(path, "outcome", 0):
+            ending = Ending.model_validate(recorded)
+        else:
+            ending = _play(run, memory, entry, path, lane, journal)
+        if ending.cause != DIVERGED:
+            return ending
+        restart += 1
+        path = f"{entry.path}/restart/{restart}"
+
+
+def _play(run: Run, memory: Memory, entry: Entry, path: str, lane: Lane, journal: Journal) -> Ending:
+    try:
+        ending = play_entry(run.config, entry, path, lane, journal, memory)
+    except JournalMismatch as mismatch:
+        return _write_broken(journal, path, DIVERGED, str(mismatch))
+    except MissingRequirement:
+        raise
+    except EnvsError as error:
+        return _write_broken(journal, path, Outcome.BROKEN.value, str(error))
+    _record_versions(run, lane.world())
+    return ending
+
+
+def _write_broken(journal: Journal, path: str, cause: str, message: str) -> Ending:
+    ending = Ending(outcome=Outcome.BROKEN, cause=cause, message=message)
+    journal.put(path, "outcome", 0, ending.model_dump(mode="json"))
+    return ending
+
+
+def _record_versions(run: Run, world: Environment) -> None:
+    """What the world is made of, once a run: for certain it knows that only after an episode has begun."""
+    run.store.put_once("run", "versions", 0, lambda: dict(world.versions()))

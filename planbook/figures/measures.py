@@ -1,0 +1,75 @@
+"""What worlds measure of an episode beside success (``Environment.measures``: a game's reward), over a run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, log1p
+from statistics import fmean, stdev
+
+from pydantic import BaseModel, ConfigDict
+
+from planbook.figures.statistics import UNPLAYED, Episodes
+from planner import Ending
+
+ALL = "all"
+"""All task types together, where there are several."""
+
+
+class Measure(BaseModel):
+    """A figure over the episodes that were played; ``sd`` is None for a single one."""
+
+    model_config = ConfigDict(frozen=True)
+
+    mean: float
+    sd: float | None
+    episodes: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g}" if self.sd is None else f"{self.mean:.4g} ± {self.sd:.2g}"
+
+
+Measured = Mapping[str, Mapping[str, Measure]]
+"""By task type and name."""
+
+
+def measures(episodes: Episodes) -> dict[str, dict[str, Measure]]:
+    """By task type, in the order in which the world names them; ``all`` has all types together."""
+    kinds = sorted({entry.task.type for entry, _ in episodes})
+    found = {kind: _measured(ending for entry, ending in episodes if entry.task.type == kind) for kind in kinds}
+    found = {kind: figures for kind, figures in found.items() if figures}
+    return {**found, ALL: _measured(ending for _, ending in episodes)} if len(found) > 1 else found
+
+
+def overall(measured: Measured, name: str) -> Measure | None:
+    """A measure over the whole run, whatever the types; None where the world does not tell it."""
+    figures = measured.get(ALL) or next(iter(measured.values()), {})
+    return figures.get(name)
+
+
+def unlock_score(shares: Iterable[float]) -> float:
+    """Crafter's score in percent, of the share of episodes in which each achievement was reached.
+
+    A mean of logarithms: an achievement that is hardly ever reached counts for more than one that always is.
+    """
+    return exp(fmean(log1p(100 * share) for share in shares)) - 1
+
+
+def measure_lines(measured: Measured) -> Iterable[str]:
+    """One for each task type, and for all."""
+    for kind, figures in measured.items():
+        told = ", ".join(f"{name} {figure}" for name, figure in figures.items())
+        counts = sorted({figure.episodes for figure in figures.values()})
+        over = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        yield f"Measured in {kind}: {told}; over {over} {'episode' if over == '1' else 'episodes'}."
+
+
+def _measured(endings: Iterable[Ending]) -> dict[str, Measure]:
+    values: dict[str, list[float]] = {}
+    for ending in endings:
+        if ending.outcome not in UNPLAYED:
+            for name, value in ending.measures.items():
+                values.setdefault(name, []).append(value)
+    return {name: _measure(each) for name, each in values.items()}
+
+
+def _measure(values: Sequence[float]) -> Measure:
+    spread = round(stdev(values), 4) if len(values) > 1 else None
+    return Measure(mean=round(fmean(values), 4), sd=spread, episodes=len(values))

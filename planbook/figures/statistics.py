@@ -1,0 +1,63 @@
+"""The few statistics that tables need, and the episodes that they are taken over."""
+
+from collections.abc import Iterable, Sequence
+from math import comb, sqrt
+from statistics import fmean, mean, stdev
+
+from planbook.run import Entry
+from planner import Ending, Outcome
+
+Episodes = Sequence[tuple[Entry, Ending]]
+"""Those of a run, each with how it ended."""
+UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
+"""Outcomes of episodes that say nothing of what played."""
+Z_95 = 1.959963984540054
+
+
+def mean_of(counts: Iterable[int]) -> float | None:
+    """The mean, to two places; None of nothing."""
+    listed = list(counts)
+    return round(mean(listed), 2) if listed else None
+
+
+def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
+    """The Wilson score interval of a share, as two fractions; (0, 1) where nothing was tried."""
+    if total == 0:
+        return 0.0, 1.0
+    share = successes / total
+    centre = share + z * z / (2 * total)
+    spread = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    scale = 1 + z * z / total
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def percent(counts: Iterable[tuple[int, int]]) -> float | None:
+    """The share of all that was solved, of pairs of solved and tried; None where nothing was tried."""
+    listed = list(counts)
+    tasks = sum(tasks for _, tasks in listed)
+    return round(100 * sum(solved for solved, _ in listed) / tasks, 1) if tasks else None
+
+
+def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tuple[float, float]:
+    """The interval of the difference of two shares of the same cases (Bonett and Price, 2012); (-1, 1) for none.
+
+    ``gained`` cases succeeded only the second time, ``lost`` ones only the first time.
+    """
+    if total == 0:
+        return -1.0, 1.0
+    up, down = (gained + 1) / (total + 2), (lost + 1) / (total + 2)
+    spread = z * sqrt((up + down - (up - down) ** 2) / (total + 2))
+    return max(-1.0, up - down - spread), min(1.0, up - down + spread)
+
+
+def mcnemar(gained: int, lost: int) -> float:
+    """How likely so uneven a split of the cases that differ would be by chance alone: McNemar's test, exact."""
+    differing = gained + lost
+    tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))
+    return min(1.0, 2 * tail / (1 << differing))
+
+
+def mean_interval(values: Sequence[float], z: float = Z_95) -> tuple[float, float]:
+    """The interval of a mean of at least two values, by the normal distribution."""
+    spread = z * stdev(values) / sqrt(len(values))
+    return fmean(values) - spread, fmean(values) + spread

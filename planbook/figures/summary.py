@@ -1,0 +1,146 @@
+"""What a run comes to: counted over every task it was asked to play."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, stdev
+
+from pydantic import BaseModel, Field
+
+from planbook.figures.deeds import Deeds
+from planbook.figures.goals import Pursuit, pursuit
+from planbook.figures.measures import Measure, measures
+from planbook.figures.milestones import milestones, unlocked
+from planbook.figures.passes import Passes, passes
+from planbook.figures.rounds import Search, search
+from planbook.figures.statistics import mean_of
+from planbook.figures.subtasks import Decomposition, decomposition
+from planbook.run import Entry
+from planner import Ending, Outcome, Spent
+
+TYPE_SOLVED = "type_solved"
+"""The cause of an episode that was left out of building, since its type had been solved often enough."""
+NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)
+
+
+class Summary(BaseModel):
+    """The object that ends the standard output of ``--json``. ``by_type`` maps a type to [solved, tasks]."""
+
+    tasks: int
+    solved: int
+    by_type: dict[str, tuple[int, int]]
+    mean_score: float = 0.0
+    """The world's score, from 0 to 1, over all tasks; of one that was not played it is 0."""
+    failures: dict[str, int]
+    left_out: int = 0
+    """Building tasks that were left out, since their type had been solved often enough."""
+    mean_actions: float | None
+    mean_actions_by_type: dict[str, float | None]
+    repeats: int
+    solved_by_repeat: tuple[int, ...]
+    mean_error_steps: float | None = None
+    mean_error_steps_by_type: dict[str, float | None] = Field(default_factory=dict)
+    model_calls: int = 0
+    replayed_calls: int = 0
+    shortened_prompts: int = 0
+    """Calls whose prompt was cut to fit the context."""
+    tokens: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    money: float | None = 0.0
+    """US dollars; None where a price is unknown."""
+    subtasks: Decomposition | None = None
+    """Of a method that gives sub-tasks to executors (ADaPT)."""
+    goals: Pursuit | None = None
+    """Of a method that pursues goals (DEPS)."""
+    search: Search | None = None
+    """Of a method that tries in rounds and branches (Devil's Advocate)."""
+    graph: Passes | None = None
+    """Of a method that asks a graph of prompts (AgentKit)."""
+    milestones: dict[str, dict[str, tuple[int, int]]] = Field(default_factory=dict)
+    """By a task type whose tasks all ask for the same: each thing reached on the way, with [episodes, of how many]."""
+    unlock_score: float | None = None
+    """Crafter's score, in percent, of a world that says all that can be reached."""
+    measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
+    """By task type (``all``, where there are several): what the world measures beside success."""
+    seconds: float
+    run: str
+    broken_messages: dict[str, str] = Field(default_factory=dict)
+    """Task id to what went wrong, for the episodes that failed through no fault of a plan."""
+
+    @property
+    def broken(self) -> int:
+        """Episodes that failed through no fault of a plan."""
+        return self.failures.get(Outcome.BROKEN.value, 0)
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of the share solved, over the repeats; None for a single one."""
+        share = [count * self.repeats / self.tasks for count in self.solved_by_repeat]
+        return stdev(share) if len(share) > 1 else None
+
+
+def summarise(
+    entries: Sequence[Entry],
+    endings: Mapping[int, Ending],
+    seconds: float,
+    run: str,
+    spent: Spent | None = None,
+    deeds: Deeds | None = None,
+    known: Sequence[str] = (),
+) -> Summary:
+    """Count the endings of a run; an episode without one counts as NOT_RUN. Those left out on purpose do not count.
+
+    ``known`` are all the milestones that the world can tell, where they are the same for every task.
+    """
+    spent, deeds = spent or Spent(), deeds or Deeds()
+    all_entries = [(entry, endings.get(entry.index, NOT_PLAYED)) for entry in entries]
+    ended = [(entry, ending) for entry, ending in all_entries if ending.cause != TYPE_SOLVED]
+    types = sorted({entry.task.type for entry in entries})
+    of_type = {kind: [ending for entry, ending in ended if entry.task.type == kind] for kind in types}
+    reached = milestones(ended, known)
+    repeats = 1 + max((entry.repeat for entry in entries), default=0)
+    return Summary(
+        tasks=len(ended),
+        solved=_solved(ending for _, ending in ended),
+        by_type={kind: (_solved(endings), len(endings)) for kind, endings in of_type.items()},
+        mean_score=round(fmean([ending.verdict.score for _, ending in ended] or [0.0]), 4),
+        failures=dict(Counter(ending.cause for _, ending in ended if not ending.outcome.solved).most_common()),
+        mean_actions=_mean_actions(ending for _, ending in ended),
+        mean_actions_by_type={kind: _mean_actions(endings) for kind, endings in of_type.items()},
+        mean_error_steps=_mean_errors(ending for _, ending in ended),
+        mean_error_steps_by_type={kind: _mean_errors(endings) for kind, endings in of_type.items()},
+        model_calls=spent.calls,
+        replayed_calls=spent.replayed,
+        shortened_prompts=spent.shortened,
+        tokens=spent.tokens,
+        prompt_tokens=spent.prompt,
+        completion_tokens=spent.completion,
+        money=spent.money,
+        left_out=len(all_entries) - len(ended),
+        repeats=repeats,
+        solved_by_repeat=tuple(_solved(e for entry, e in ended if entry.repeat == number) for number in range(repeats)),
+        subtasks=decomposition(deeds, ended),
+        goals=pursuit(deeds, ended),
+        search=search(deeds, ended),
+        graph=passes(deeds, ended),
+        milestones=reached,
+        unlock_score=unlocked(reached, known),
+        measures=measures(ended),
+        seconds=round(seconds, 3),
+        run=run,
+        broken_messages={entry.task.id: e.message for entry, e in ended if e.outcome is Outcome.BROKEN},
+    )
+
+
+def _solved(endings: Iterable[Ending]) -> int:
+    return sum(ending.outcome.solved for ending in endings)
+
+
+def _mean_actions(endings: Iterable[Ending]) -> float | None:
+    """The mean over all episodes that were played, solved or not."""
+    return mean_of(ending.actions for ending in endings if ending.outcome is not Outcome.NOT_RUN)
+
+
+def _mean_errors(endings: Iterable[Ending]) -> float | None:
+    """The mean number of cells that ended in an error, over all episodes that were played (AutoManual, table 3)."""
+    return mean_of(ending.error_steps for ending in endings if ending.outcome is not Outcome.NOT_RUN)

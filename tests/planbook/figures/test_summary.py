@@ -1,0 +1,56 @@
+"""Counting: every task in the denominator."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs import Task, Verdict
+from planbook.figures.statistics import wilson
+from planbook.figures.summary import summarise
+from planbook.run import Entry
+from planner import Ending, Outcome
+
+
+def entry(index: int, kind: str = "a", repeat: int = 0) -> Entry:
+    return Entry(
+        index=index, task=Task(id=f"{kind}/{index}", env="toy", split="all", type=kind, goal="g"), repeat=repeat
+    )
+
+
+SOLVED = Ending(outcome=Outcome.DIRECT_SUCCESS, verdict=Verdict(True, 1.0), actions=4)
+FAILED = Ending(outcome=Outcome.FAILURE, cause="raised", actions=10)
+BROKEN = Ending(outcome=Outcome.BROKEN, cause="broken", message="the browser died")
+
+
+def test_what_was_not_played_counts_too() -> None:
+    entries = [entry(0), entry(1), entry(2, "b"), entry(3, "b")]
+    summary = summarise(entries, {0: SOLVED, 1: FAILED, 2: BROKEN}, 1.0, "run")
+    assert (summary.tasks, summary.solved) == (4, 1)
+    assert summary.by_type == {"a": (1, 2), "b": (0, 2)}
+    assert summary.failures == {"raised": 1, "broken": 1, "not_run": 1}
+    assert summary.mean_actions_by_type == {"a": 7.0, "b": 0.0}
+    assert summary.broken == 1
+    assert summary.broken_messages == {"b/2": "the browser died"}
+
+
+def test_repeats_have_a_spread() -> None:
+    entries = [entry(0), entry(1), entry(2, repeat=1), entry(3, repeat=1)]
+    summary = summarise(entries, {0: SOLVED, 1: SOLVED, 2: SOLVED, 3: FAILED}, 1.0, "run")
+    assert summary.solved_by_repeat == (2, 1)
+    assert summary.spread == pytest.approx(0.35355, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("successes", "total", "low", "high"),
+    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (140, 140, 0.9733, 1.0), (0, 0, 0.0, 1.0)],
+)
+def test_wilson_intervals_as_published(successes: int, total: int, low: float, high: float) -> None:
+    assert wilson(successes, total) == pytest.approx((low, high), abs=1e-4)
+
+
+@given(total=st.integers(1, 10_000), data=st.data())
+def test_a_wilson_interval_holds_the_share(total: int, data: st.DataObject) -> None:
+    successes = data.draw(st.integers(0, total))
+    low, high = wilson(successes, total)
+    assert 0.0 <= low <= successes / total + 1e-9
+    assert successes / total - 1e-9 <= high <= 1.0
