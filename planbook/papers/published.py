@@ -44,7 +44,8 @@ class Published(Told):
     """A table of a paper; ``by`` says what its columns are, those apart that ``columns.py`` knows; ``note`` how it was
     read.
 
-    A ``main`` table is shown beside any run on its world, another one only beside a method that is in it.
+    A ``main`` table is shown beside any run on its world, another one only beside a method that is in it; one of
+    ``ablations`` is not printed beside a run that asked no model.
     """
 
     table: int
@@ -55,6 +56,7 @@ class Published(Told):
     unit: str
     by: Literal["type", "object", "skill"]
     main: bool = False
+    ablations: bool = False
     note: str = ""
     rows: tuple[Line, ...]
 

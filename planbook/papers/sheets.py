@@ -12,18 +12,23 @@ from planbook.papers.published import ALL, Line
 NOTHING, OURS = "-", "ours"
 WIDEST = 10
 """Columns from which on a table is shown lying on its side."""
-PARTLY = "(n/m): over n of the m task types that the paper's figure is over, as the others were not played"
+PARTLY = "(n/m): our figure is over n of the m task types that theirs is over; the others were not played."
 
 
 def sheets(compared: Beside) -> Iterator[Table | str]:
     """Who ours is; then by paper the tables that the run has a figure for, each with our row, and all that differs."""
     yield f"Ours: {_who(compared.ours)}.\n"
     for paper in compared.papers:
-        shown = [each for each in paper.tables if each.ours or ALL in each.table.columns]
+        shown = [each for each in paper.tables if _is_shown(each, compared.ours)]
         for each in shown:
             yield from _lying(paper, each) if len(each.table.columns) > WIDEST else _upright(paper, each, compared.ours)
-            yield f"{each.table.note}\n" if each.table.note else ""
+            partly = PARTLY if any(_partly(name, each) for name in each.table.columns) else ""
+            yield "\n".join(filter(None, (partly, each.table.note))) + "\n"
         yield from _lines(paper, shown)
+
+
+def _is_shown(each: BesideTable, ours: OurRow) -> bool:
+    return bool(each.ours or ALL in each.table.columns) and bool(ours.models or not each.table.ablations)
 
 
 def _lines(paper: BesidePaper, shown: Sequence[BesideTable]) -> Iterator[str]:
@@ -55,9 +60,9 @@ def _upright(paper: BesidePaper, each: BesideTable, ours: OurRow) -> Iterator[Ta
     yield _title(paper, each)
     table, columns, rows = Table(), each.table.columns, each.table.rows
     deepest = tuple(dict.fromkeys(kind for row in rows for kind in row.k_max))
-    table.add_column("method", no_wrap=True)
+    table.add_column("method")
     for name in (*(paper.names.get(name, name) for name in columns), *(f"k_max {name}" for name in deepest)):
-        table.add_column(name, justify="right")
+        table.add_column(name.replace(" ", "\n"), justify="right")
     for number, row in enumerate(rows):
         k_max = [_told(row.k_max.get(name)) for name in deepest]
         like_ours = " (as ours)" if each.otherwise and number in each.alike else ""
@@ -68,8 +73,6 @@ def _upright(paper: BesidePaper, each: BesideTable, ours: OurRow) -> Iterator[Ta
     options = (_option(name, value) for name, value in each.otherwise.items())
     label = ", ".join((f"{OURS}: {ours.planner}", *options))
     table.add_row(label, *(_our_figure(name, each) for name in columns), *k_max, style="bold")
-    if any(_partly(name, each) for name in columns):
-        table.caption = PARTLY
     yield table
 
 
@@ -88,8 +91,6 @@ def _lying(paper: BesidePaper, each: BesideTable) -> Iterator[Table | str]:
         table.add_column(OURS, justify="right", style="bold")
         for name in names:
             table.add_row(name, *(_figure(name, row.values, row.spread) for row in shown), _our_figure(name, each))
-        if any(_partly(name, each) for name in names):
-            table.caption = PARTLY
         yield table
 
 
@@ -103,7 +104,7 @@ def _method(row: Line, rows: Sequence[Line]) -> str:
 
 
 def _option(name: str, value: JsonValue) -> str:
-    listed = " and ".join(map(str, value)) or "nothing" if isinstance(value, list) else value
+    listed = " + ".join(map(str, value)) or "nothing" if isinstance(value, list) else value
     return f"{name} {listed}"
 
 

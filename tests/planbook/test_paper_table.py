@@ -221,7 +221,7 @@ def test_everything_that_differs_is_told(tmp_path: Path) -> None:
     [
         (("online",), (), True, "online"),
         (("rules",), ("rules",), False, "rules"),
-        (("rules", "libraries"), ("rules", "libraries"), False, "libraries and rules"),
+        (("rules", "libraries"), ("rules", "libraries"), False, "libraries + rules"),
         ((), ("formulation",), True, "formulation"),
         ((), (), False, "formulation"),
         (("types",), (), True, "types"),
@@ -234,8 +234,8 @@ def test_what_is_left_out_stands_beside_the_papers_row(
     learnt = built(tmp_path / "built", BUILDING.model_copy(update={"without": tuple(building)}), formulated=formulated)
     test = library(TESTING, learnt).model_copy(update={"without": tuple(testing)})
     compared = held(*a_test(tmp_path / "test", test, 2, {"pick_and_place": 2}))
-    assert like_ours(compared) == ({tuple(left_out.split(" and "))} if left_out else set())
-    text, ours = printed(compared), f"ours: automanual, without {left_out or 'cases and logs'}"
+    assert like_ours(compared) == ({tuple(left_out.split(" + "))} if left_out else set())
+    text, ours = printed(compared), f"ours: automanual, without {left_out or 'cases + logs'}"
     assert row(text, "AutoManual, table 3:", ours)[1:] == ["0.0 (1/6)", "4.00", "1"]
     assert text.count("(as ours)") == sum(len(each.alike) for each in paper_of(compared).tables)
 
@@ -310,6 +310,7 @@ def test_the_command_again_adds_the_table_and_plays_nothing(tmp_path: Path) -> N
     assert second["solved"] == first["solved"] == 6
     (paper,) = second["table"]["papers"]
     assert second["table"]["ours"]["overall"] == 100.0
+    assert [each["table"]["table"] for each in paper["tables"]] == [1, 3, 6]
     assert paper["only_quoted"] == ["ReAct", "Reflexion", "ExpeL", "AdaPlanner"]
     assert {"what": "split", "ours": "generated", "theirs": "valid_unseen"} in paper["differs"]
     assert "ablations" not in finished.stderr
