@@ -4,10 +4,10 @@ from pydantic import JsonValue
 
 from planbook.config import Config
 from planner import method
-from planner.strategies.agentkit import AgentKitOptions
-from planner.strategies.deps import ReplanningOptions
-from planner.strategies.depth import DepthOptions
-from planner.strategies.executor import ExecutorOptions
+from planner.strategies.adapt.depth import DepthOptions
+from planner.strategies.adapt.executor import ExecutorOptions
+from planner.strategies.agentkit.passes import AgentKitOptions
+from planner.strategies.deps.replanning import ReplanningOptions
 
 
 def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:

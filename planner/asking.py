@@ -11,6 +11,8 @@ from planner.models.types import Message, Model, Reply, Sampling
 Read = TypeVar("Read")
 DEFAULT = "default"
 """The role that stands for every role without a model or sampling of its own."""
+PLANNER = "planner"
+"""The role that plans, in most methods."""
 REPAIRS = 2
 """How often a reply that cannot be used is answered with what was missing."""
 

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from envs import Environment
+from planner.asking import PLANNER
 from planner.errors import UnusableReply
 from planner.models.types import Message
 from planner.prompts import Prompt
@@ -15,8 +16,6 @@ from planner.thought import as_plan
 from planner.trajectory import tell_trajectory
 from planner.types import Outcome, Record, Trajectory
 from sandbox.reading import bound_names, carry, carryable, parse_source
-
-PLANNER = "planner"
 
 
 class Conclusion(Record):
@@ -49,8 +48,7 @@ def standalone(code: str, helpers: str) -> str:
 
 def about_the_world(world: type[Environment], options: BaseModel) -> Message:
     """The system message of questions about episodes: what the world is, and what plans can use there."""
-    text = PROMPTS["automanual/concluding"].render(about=world.about, surface=surface(world, options))
-    return Message(role="system", content=text)
+    return PROMPTS["automanual/concluding"].system(about=world.about, surface=surface(world, options))
 
 
 def _prompt(trajectory: Trajectory) -> Prompt:

@@ -16,7 +16,7 @@ from planner.episode import Episode
 from planner.errors import CellOver
 from planner.frames import Frame, Functions
 from planner.likeness import LONGEST, Likeness
-from planner.surface import AGENT, PlanFunction, Surface, plan_attributes, shown, surface
+from planner.surface import AGENT, PlanFunction, Surface, plan_attributes, shown, surface_of
 from planner.thought import read_thought
 from planner.types import FeedbackKind, Record
 from sandbox.check import check
@@ -55,7 +55,7 @@ def call_of(action: Action) -> str:
 def goal_surface(world: Environment) -> Surface:
     """What plans may call where their calls are goals; the world's helpers act, and are left out."""
     goals = tuple(map(shown, world.goals.specs.values()))
-    return surface(type(world), world.options).model_copy(update={"actions": goals, "helpers": ""})
+    return surface_of(world).model_copy(update={"actions": goals, "helpers": ""})
 
 
 def collect(episode: Episode, role: str, reply: str) -> tuple[Goal, ...]:

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, meta
 
+from planner.models.types import Message
+
 _FENCE = re.compile(r"`{3,}")
 
 
@@ -39,6 +41,10 @@ class Prompt:
             missing, unused = self.variables - set(variables), set(variables) - self.variables
             raise TypeError(f"prompt {self.name}: missing {sorted(missing)}, unused {sorted(unused)}")
         return self._environment.get_template(self.name).render(variables).strip()
+
+    def system(self, **variables: object) -> Message:
+        """The text as what a role is told first."""
+        return Message(role="system", content=self.render(**variables))
 
 
 class Prompts:

@@ -83,6 +83,11 @@ def surface(world: type[Environment], options: BaseModel | None = None) -> Surfa
     )
 
 
+def surface_of(world: Environment) -> Surface:
+    """The surface of a world as it is played."""
+    return surface(type(world), world.options)
+
+
 def shown(spec: ActionSpec) -> ShownCall:
     """An action, query or goal, as prompts show it."""
     signature = str(spec.signature).replace(" -> envs.types.Observation", " -> str")

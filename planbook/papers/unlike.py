@@ -8,9 +8,8 @@ from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.papers.played import Origin, Played
 from planbook.papers.published import Building, Publication, Setting
 from planner import Outcome
-from planner.asking import DEFAULT
+from planner.asking import DEFAULT, PLANNER
 from planner.models import Sampling
-from planner.strategies.automanual import PLANNER
 
 SAME_EITHER_WAY = ("engine",)
 """Options of worlds that change no observation."""

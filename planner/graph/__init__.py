@@ -64,7 +64,7 @@ from planner.graph.database import Database
 from planner.graph.file import SHIPPED_GRAPHS, GraphFile, file_faults, graph_of, graph_path, read_graph
 from planner.graph.graph import Edge, Graph
 from planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
-from planner.graph.node import ROLE, Branch, Loop, Node
+from planner.graph.node import ROLE, IfBranch, Loop, Node
 from planner.graph.shape import Shape, shape_of
 from planner.graph.traverse import Pass, run_pass
 
@@ -73,7 +73,6 @@ __all__ = [
     "SHIPPED_GRAPHS",
     "AfterQueryError",
     "BadGraphFile",
-    "Branch",
     "Composing",
     "Database",
     "Edge",
@@ -82,6 +81,7 @@ __all__ = [
     "GraphError",
     "GraphFile",
     "Hooks",
+    "IfBranch",
     "Loop",
     "Node",
     "Pass",

@@ -14,14 +14,14 @@ from planner.graph.lookups import DATABASE, PATH, look_ups, nearest, unclosed
 from planner.graph.node import Node
 from planner.graph.schema import HOOKS, GraphSheet, Placed
 from planner.graph.shape import ANY, CODE, LIST, Shape
-from planner.graph.yaml_tree import Fault, Tree, Where, dotted
+from planner.graph.yaml_tree import Fault, Where, YamlTree, dotted
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 RESERVED = (DATABASE, ANSWER, "any", "all", "not")
 Found = tuple[Where, str]
 
 
-def faults_of(sheet: GraphSheet, placed: list[Placed], tree: Tree, folder: Path, *, sure: bool) -> Iterator[Fault]:
+def faults_of(sheet: GraphSheet, placed: list[Placed], tree: YamlTree, folder: Path, *, sure: bool) -> Iterator[Fault]:
     """Every fault of a file that the schema does not show; not ``sure`` where parts of the file were no use."""
     known = Known(sheet, placed, sure=sure)
     found: list[Found] = [*_whole(sheet, placed, tree), *_stores(placed, known)]
@@ -32,7 +32,7 @@ def faults_of(sheet: GraphSheet, placed: list[Placed], tree: Tree, folder: Path,
         yield Fault(tree.line(where), dotted(where), message)
 
 
-def _whole(sheet: GraphSheet, placed: list[Placed], tree: Tree) -> Iterator[Found]:
+def _whole(sheet: GraphSheet, placed: list[Placed], tree: YamlTree) -> Iterator[Found]:
     written = tree.value.get("nodes") or {}
     if sheet.code is not None and sheet.code not in written:
         yield ("code",), f"there is no node {sheet.code}{nearest(sheet.code, written)}"

@@ -28,6 +28,8 @@ class Database:
     def __init__(self, values: Mapping[str, JsonValue] | None = None) -> None:
         self._values: dict[str, JsonValue] = deepcopy(dict(values or {}))
         self._locked = False
+        self.written: dict[str, None] = {}
+        """The paths that were stored at, taken out or added to, in order, since this was last emptied."""
 
     def view(self) -> "Database":
         """The same values, to read only: for those who may be asked side by side."""
@@ -109,4 +111,5 @@ class Database:
                 there = ".".join(way[: number + 1])
                 raise GraphError(f"{path} cannot be stored: {there} of the database is a value, not a group of values")
             place = inner
+        self.written[path] = None
         return place, last

@@ -35,8 +35,8 @@ def now(database: Database) -> int:
 
 
 def table(kept: Sequence[Mapping[str, Any]], line: Callable[[Mapping[str, Any]], str]) -> str:
-    """So many steps, a line each."""
-    return "\n".join(f"Step {entry['step']}. {line(entry)}" for entry in kept) or "There are no earlier steps."
+    """So many steps, a line each. They are told as turns: games may count steps of their own."""
+    return "\n".join(f"Turn {entry['step'] + 1}. {line(entry)}" for entry in kept) or "There are no earlier turns."
 
 
 def answers_told(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:

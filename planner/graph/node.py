@@ -15,7 +15,7 @@ MOST = 20
 
 
 @dataclass(frozen=True)
-class Branch:
+class IfBranch:
     """IF: the nodes that are added for this pass where the condition holds.
 
     Their last answers (of those that no other of them waits for) are added to what the nodes in ``before`` are told.
@@ -60,7 +60,7 @@ class Node:
     compose: str | None = None
     check: str | None = None
     finish: str | None = None
-    branches: tuple[Branch, ...] = ()
+    branches: tuple[IfBranch, ...] = ()
     loop: Loop | None = None
     given: Mapping[str, JsonValue] = field(default_factory=dict)
     gather: str | None = None

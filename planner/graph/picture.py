@@ -6,7 +6,7 @@ from typing import Literal
 
 from planner.graph.file import GraphFile
 from planner.graph.graph import Edge, Graph
-from planner.graph.node import ROLE, Branch, Node
+from planner.graph.node import ROLE, IfBranch, Node
 from planner.graph.shape import EACH, LIST, Shape
 
 BoxKind = Literal["node", "code", "branch", "loop"]
@@ -151,7 +151,7 @@ def _form(shape: Shape) -> str:
     return ", ".join(shape.choices or shape.fields) or shape.kind
 
 
-def _if(branch: Branch) -> str:
+def _if(branch: IfBranch) -> str:
     return f"if {branch.when}".replace("if answer ", "if it ")
 
 

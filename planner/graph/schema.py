@@ -7,9 +7,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, V
 
 from planner.graph.condition import ANSWER, Condition, condition_of
 from planner.graph.lookups import nearest
-from planner.graph.node import MOST, ROLE, Branch, Loop, Node
+from planner.graph.node import MOST, ROLE, IfBranch, Loop, Node
 from planner.graph.shape import Shape, shape_of
-from planner.graph.yaml_tree import Fault, Tree, Where, dotted
+from planner.graph.yaml_tree import Fault, Where, YamlTree, dotted
 
 Sheet = TypeVar("Sheet", bound=BaseModel)
 
@@ -114,7 +114,7 @@ class Placed(NamedTuple):
     """The node whose branch it is in, and which of the branches."""
 
 
-def read_sheet(tree: Tree, faults: list[Fault]) -> tuple[GraphSheet | None, list[Placed]]:
+def read_sheet(tree: YamlTree, faults: list[Fault]) -> tuple[GraphSheet | None, list[Placed]]:
     """The file's own keys and all its nodes, as far as they can be read; what is wrong is added to the faults.
 
     Of a part with faults the rest is kept, so that whatever else is wrong is told at once.
@@ -143,9 +143,9 @@ def _placed(
             yield from _placed(inner, (*where, "if", number, "nodes", inner.name), names, (node.name, number))
 
 
-def _branch(sheet: BranchSheet) -> Branch:
+def _branch(sheet: BranchSheet) -> IfBranch:
     nodes = tuple(node.node(name) for name, node in sheet.nodes.items())
-    return Branch(sheet.when, nodes, sheet.before)
+    return IfBranch(sheet.when, nodes, sheet.before)
 
 
 def _loop(name: str, sheet: LoopSheet) -> Loop:
@@ -153,7 +153,7 @@ def _loop(name: str, sheet: LoopSheet) -> Loop:
     return Loop(sheet.items, sheet.name, node, sheet.store, sheet.before, sheet.most)
 
 
-def _validated(model: type[Sheet], value: Any, where: Where, tree: Tree, faults: list[Fault]) -> Sheet | None:
+def _validated(model: type[Sheet], value: Any, where: Where, tree: YamlTree, faults: list[Fault]) -> Sheet | None:
     try:
         return model.model_validate(value)
     except ValidationError as error:

@@ -17,9 +17,13 @@ from planner.graph.condition import ANSWER
 from planner.graph.database import Database
 from planner.graph.graph import Graph
 from planner.graph.hooking import Finishing, Hooks, call
-from planner.graph.lookups import DATABASE, at
-from planner.graph.node import Branch, Loop, Node
+from planner.graph.lookups import DATABASE, at, told
+from planner.graph.node import IfBranch, Loop, Node
 from planner.scope import Scope
+
+LONGEST_RECORDED = 2_000
+"""Characters of a value that a node's event repeats."""
+LEFT_OUT = "(too long to be repeated here)"
 
 
 @dataclass
@@ -125,13 +129,13 @@ class _Passing:
 
     def _after_query(self, node: Node, answer: JsonValue) -> dict[str, JsonValue]:
         """What follows from an answer: what is stored (which is returned), branches, the loop, and the finish hook."""
-        stored = {}
+        self.database.written.clear()
         for path, part in node.store.items():
             try:
-                stored[path] = at(answer, part.partition(".")[2])
+                stored = at(answer, part.partition(".")[2])
             except KeyError:
                 continue  # a field that may be left out
-            self.database.set(path, stored[path])
+            self.database.set(path, stored)
         if node.gather:
             self.database.append(node.gather, answer)
         for branch in node.branches:
@@ -146,9 +150,14 @@ class _Passing:
                 call(self.hooks, node.finish, finishing)
             except ValueError as error:
                 raise GraphError(f"node {node.name}: {node.finish} refused an accepted answer: {error}") from error
-        return stored
+        return self._written()
 
-    def _add_branch(self, branch: Branch) -> None:
+    def _written(self) -> dict[str, JsonValue]:
+        """What the node has changed in the database, as it is now; what is long, such as a history, is named only."""
+        now = {path: self.database.get(path) if self.database.has(path) else None for path in self.database.written}
+        return {path: value if len(told(value)) <= LONGEST_RECORDED else LEFT_OUT for path, value in now.items()}
+
+    def _add_branch(self, branch: IfBranch) -> None:
         for node in branch.nodes:
             self.graph.add_temporary_node(node)
         awaited = {name for node in branch.nodes for name in (*node.after, *node.needs)}

@@ -34,7 +34,7 @@ class Fault(NamedTuple):
         return f"{self.line}: {self.where + ': ' if self.where else ''}{self.message}"
 
 
-class Tree(NamedTuple):
+class YamlTree(NamedTuple):
     """A file's value, the line of each place, and what is wrong already."""
 
     value: Any
@@ -48,23 +48,23 @@ class Tree(NamedTuple):
         return self.lines.get(where, 1)
 
 
-def read_tree(text: str) -> Tree:
+def read_tree(text: str) -> YamlTree:
     """The tree of a text; where it cannot be read at all, the value is None and the faults say why."""
     if len(text) > LONGEST:
-        return Tree(None, {}, [Fault(1, "", f"the file has {len(text):,} characters; {LONGEST:,} are enough")])
+        return YamlTree(None, {}, [Fault(1, "", f"the file has {len(text):,} characters; {LONGEST:,} are enough")])
     try:
         if refused := list(_refused(text)):
-            return Tree(None, {}, refused)
+            return YamlTree(None, {}, refused)
         node = _yaml().compose(StringIO(text))
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         why = " ".join(filter(None, (error.context, error.problem)))
-        return Tree(None, {}, [Fault(mark.line + 1 if mark else 1, "", f"this is no YAML: {why}")])
+        return YamlTree(None, {}, [Fault(mark.line + 1 if mark else 1, "", f"this is no YAML: {why}")])
     except (YAMLError, ValueError) as error:
-        return Tree(None, {}, [Fault(1, "", f"this is no YAML: {str(error).splitlines()[0]}")])
+        return YamlTree(None, {}, [Fault(1, "", f"this is no YAML: {str(error).splitlines()[0]}")])
     if node is None:
-        return Tree(None, {}, [Fault(1, "", "the file is empty")])
-    tree = Tree(None, {(): 1}, [])
+        return YamlTree(None, {}, [Fault(1, "", "the file is empty")])
+    tree = YamlTree(None, {(): 1}, [])
     return tree._replace(value=_plain(node, (), tree))
 
 
@@ -93,7 +93,7 @@ def _refused(text: str) -> Iterator[Fault]:
             yield Fault(line, "", f"the tag {event.ctag} is not taken; write plain texts, numbers, lists and mappings")
 
 
-def _plain(node: Node, where: Where, tree: Tree) -> Any:
+def _plain(node: Node, where: Where, tree: YamlTree) -> Any:
     tree.lines.setdefault(where, node.start_mark.line + 1)
     if isinstance(node, SequenceNode):
         return [_plain(each, (*where, number), tree) for number, each in enumerate(node.value)]
@@ -103,7 +103,7 @@ def _plain(node: Node, where: Where, tree: Tree) -> Any:
     return _scalar((node.tag or "").removeprefix(_PREFIX), node.value)
 
 
-def _mapping(node: MappingNode, where: Where, tree: Tree) -> dict[str, Any]:
+def _mapping(node: MappingNode, where: Where, tree: YamlTree) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in node.value:
         line = key.start_mark.line + 1

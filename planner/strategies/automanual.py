@@ -1,17 +1,19 @@
 """AutoManual's planner (section 3.2): free-form code, cell after cell, with what is known in its prompt."""
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, Field
 
+from planner.asking import PLANNER
 from planner.episode import Episode
 from planner.memory import Recall
 from planner.models.types import Message
 from planner.scope import PROMPTS
-from planner.strategies.base import Options, ask_and_run, countdown
+from planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
 from planner.strategies.code import code_of, given_code
-from planner.surface import surface
+from planner.surface import surface_of
 from sandbox.reading import definitions
 
-PLANNER = "planner"
 REPLANS, REPLANS_WITH_PAUSES = 3, 6
 """How often a planner may reply again (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""
 
@@ -37,8 +39,7 @@ def automanual(episode: Episode, options: BaseModel) -> None:
     chosen = AutoManualOptions.model_validate(options)
     recall = episode.recall()
     tried = _procedure_first(episode, recall) if chosen.procedures_first else ""
-    params = dict(episode.world.told_params(episode.task))
-    with episode.frame("plan", helpers=recall.helpers, task={"params": params}):
+    with episode.frame("plan", helpers=recall.helpers, task=told_task(episode)):
         answer = episode.ask(
             PLANNER,
             PROMPTS["automanual/task"],
@@ -55,16 +56,15 @@ def automanual(episode: Episode, options: BaseModel) -> None:
 
 def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Message:
     world = type(episode.world)
-    text = PROMPTS["automanual/system"].render(
+    return PROMPTS["automanual/system"].system(
         about=world.about,
-        surface=surface(world, episode.world.options),
+        surface=surface_of(episode.world),
         cooperation=options.cooperation,
         helpers=options.helper_methods,
         pauses=world.pauses,
         actions=episode.terms.actions,
         example=recall.example,
     )
-    return Message(role="system", content=text)
 
 
 def _procedure_first(episode: Episode, recall: Recall) -> str:
@@ -85,3 +85,8 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
     if options.replans is not None:
         return options.replans
     return REPLANS_WITH_PAUSES if episode.world.pauses else REPLANS
+
+
+METHODS: Mapping[str, Method] = {
+    "automanual": Method(automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,))
+}

@@ -3,15 +3,16 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from envs import Environment
-from planner.asking import FIRST, Answer, Draw
+from planner.asking import FIRST, Answer, Draw, as_text
 from planner.episode import Episode
-from planner.errors import NoPlan, RoundOver
+from planner.errors import NoPlan, RoundOver, UnusableReply
 from planner.prompts import Prompt
+from planner.scope import Scope
 from planner.types import Plan
 
 
@@ -90,6 +91,19 @@ def ask_and_run(
             return
         told = {"feedback": feedback.text, "left": more - 1}
         answer = episode.ask(role, again, history=answer.history, draw=draw, **told)
+
+
+def said_or_nothing(scope: Scope, role: str, prompt: Prompt, **told: Any) -> str:
+    """What a role has to say; empty if it has nothing that can be used."""
+    try:
+        return scope.ask(role, prompt, read=as_text, **told).value
+    except UnusableReply:
+        return ""
+
+
+def told_task(episode: Episode) -> Mapping[str, JsonValue]:
+    """What plan code that a model writes sees in ``task``: of its params, those that may be told."""
+    return {"params": dict(episode.world.told_params(episode.task))}
 
 
 def countdown(number: int) -> Callable[[], int]:

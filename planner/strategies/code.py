@@ -1,10 +1,12 @@
 """Plan code that is there already: a given plan, or the procedure that the memory knows. No model is asked."""
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, Field
 
 from planner.episode import Episode
 from planner.procedure import Procedure
-from planner.strategies.base import Options
+from planner.strategies.base import Method, Options, told_task
 
 
 class GivenCode(Options):
@@ -21,7 +23,7 @@ class GivenCode(Options):
 def given_code(episode: Episode, options: BaseModel) -> None:
     """Run the given plan once, as one cell."""
     given = GivenCode.model_validate(options)
-    told = {"params": dict(episode.world.told_params(episode.task))} if given.told_params else {}
+    told = told_task(episode) if given.told_params else {}
     with episode.frame("plan", helpers=given.helpers, task=told):
         episode.run(given.code, source=given.source)
 
@@ -43,3 +45,10 @@ def code_of(procedure: Procedure) -> GivenCode:
     """A procedure as one plan: its file, and then the call. What a model wrote sees no more than a model may."""
     code = f"{procedure.code.rstrip()}\n\n\nsolve(agent, task)\n"
     return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name, told_params=procedure.is_learnt)
+
+
+METHODS: Mapping[str, Method] = {
+    "code": Method(given_code, GivenCode, "one given plan; no model"),
+    "naive": Method(naive, Options, "the world's own plan for any task, without thinking; no model"),
+    "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
+}

@@ -16,7 +16,7 @@ from planner import Ending, Episode, MemoryJournal, Terms, play
 from planner.asking import Roles
 from planner.models.scripted import ScriptedModel
 from planner.strategies import Options
-from planner.strategies.executor import EXECUTOR, ExecutorOptions, Subtask, execute, handed_on
+from planner.strategies.adapt.executor import EXECUTOR, ExecutorOptions, Subtask, execute, handed_on
 from sandbox import Sandbox
 
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")

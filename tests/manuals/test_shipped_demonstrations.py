@@ -14,8 +14,8 @@ from manuals.start import starts
 from planner import NoMemory, Outcome, checked_functions, plan_attributes
 from planner.models.tokens import estimate_tokens
 from planner.order import read_decomposition
-from planner.strategies.adapt import PLANNING, PLANNING_DETAILED
-from planner.strategies.executor import DEMONSTRATIONS
+from planner.strategies.adapt.executor import DEMONSTRATIONS
+from planner.strategies.adapt.recursion import PLANNING, PLANNING_DETAILED
 from sandbox import Sandbox
 from sandbox.check import check
 from sandbox.reading import bound_names

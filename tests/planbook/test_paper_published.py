@@ -22,7 +22,7 @@ from planbook.runner import recorded_endings
 from planbook.summary import Summary, summarise
 from planner import METHODS, Ending, Outcome
 from planner.models import Reply
-from planner.strategies.deps import ROUNDS
+from planner.strategies.deps.replanning import REPLANS
 from tests.command import planbook, result
 
 AUTOMANUAL, ADAPT, DEPS, AGENTKIT, _ = publications()
@@ -292,7 +292,7 @@ def test_deps_own_games_are_a_split(tmp_path: Path) -> None:
 def test_no_number_of_rounds_is_the_number_that_it_means(tmp_path: Path) -> None:
     options: dict[str, Any] = {"selection": Selection(split="deps"), "planner": "deps", "planner_options": {}}
     config = TESTING.model_copy(update=options)
-    assert chosen_options(config, "alfworld")["rounds"] == ROUNDS
+    assert chosen_options(config, "alfworld")["rounds"] == REPLANS
     assert differs(held(*played(tmp_path / "run", config, {"pick_and_place": 1})))["rounds"] == ("20", "no limit")
 
 

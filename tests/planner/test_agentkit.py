@@ -9,7 +9,7 @@ import pytest
 from planner import Body, FeedbackKind, MemoryJournal, Outcome
 from planner.errors import BadGraphFile, ModelUnavailable
 from planner.graph import SHIPPED_GRAPHS
-from planner.strategies.agentkit import IDLE, AgentKitOptions, graph_named, roles_of
+from planner.strategies.agentkit.passes import IDLE, AgentKitOptions, graph_named, roles_of
 from sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, code, played
 from tests.planner.players import SOLVE, TASK
@@ -124,6 +124,21 @@ def test_what_the_last_code_came_to_is_in_the_next_pass(sandbox: Sandbox, graph:
     assert "Step 0 of 60: open boxes. Last: none" in first
     assert "The code was not run. Mend this first" in second
     assert "You open box_1" in third
+
+
+def test_the_scene_is_told_where_the_observation_does_not_tell_it(sandbox: Sandbox) -> None:
+    nodes = Nodes({"think_and_act": code("agent.open('box_1')")})
+    played(sandbox, nodes, "toy", TASK_ID, options={"graph": "chain-of-thought", "steps": 2})
+    first, second = nodes.questions("think_and_act")
+    assert (first.count("You see box_1"), first.count("The same as now.")) == (1, 1)
+    assert (second.count("You see box_1"), second.count("The same as now.")) == (1, 0)
+
+
+@pytest.mark.parametrize("graph", ["chain-of-thought", "general", "spring"])
+def test_other_graphs_play_with_the_manual_of_the_worlds_own(sandbox: Sandbox, graph: str) -> None:
+    nodes = Nodes({graph_named(graph).code or "": code("agent.search('lamp')")})
+    played(sandbox, nodes, "shopping", "test/0", options={"graph": graph, "steps": 1})
+    assert any("good enough to buy" in text for _, _, text in nodes.asked)
 
 
 HOSTILE: Mapping[str, Mapping[str, Reply]] = {

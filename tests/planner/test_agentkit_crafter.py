@@ -12,7 +12,7 @@ from planner import Body, MemoryJournal, Outcome
 from planner.graph import Composing, Database, Node
 from planner.graph.hooks import crafter_context
 from planner.graph.hooks.crafter import ACTIONS, LEARNT, WANTED
-from planner.strategies.agentkit import graph_named
+from planner.strategies.agentkit.passes import graph_named
 from sandbox import Sandbox
 from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, action_row, discovery, missing
 from tests.planner.nodes import Nodes, Reply, code, played
@@ -122,11 +122,11 @@ def test_each_step_is_summed_up_and_its_action_judged_in_the_next(sandbox: Sandb
     )
     told = last(nodes, "reflect")
     assert (
-        "Step 1. Seen: Seen at 1. Vitals: Vitals at 1. Plan: Plan at 1. Done: deed 1 x2, aimed at tree, failed: far"
+        "Turn 2. Seen: Seen at 1. Vitals: Vitals at 1. Plan: Plan at 1. Done: deed 1 x2, aimed at tree, failed: far"
         in told
     )
-    assert "Step 3. Seen: Seen at 3. Vitals: Vitals at 3.\n" in told, "the plan and action of this step are still open"
-    assert "Step 3" in last(nodes, "actor_reflect")
+    assert "Turn 4. Seen: Seen at 3. Vitals: Vitals at 3.\n" in told, "the plan and action of this step are still open"
+    assert "Turn 4" in last(nodes, "actor_reflect")
 
 
 def test_feedback_comes_every_third_step_under_a_skill_on_all_its_steps(sandbox: Sandbox) -> None:
@@ -213,15 +213,15 @@ def test_a_plan_that_is_kept_grows_old_and_ends(sandbox: Sandbox) -> None:
         for question in nodes.questions("actor_plan_sketch")
     ]
     assert "There is none: write a new one." in told[0]
-    assert [re.findall(r"made (\d+) steps ago", each) for each in told[1:4]] == [["1"], ["2"], ["3"]]
+    assert [re.findall(r"made (\d+) turns ago", each) for each in told[1:4]] == [["1"], ["2"], ["3"]]
     assert "was to end after 4 steps, and has" in told[4]
     assert "walk north" not in told[4]
-    assert "made 1 steps ago" in told[5], "the plan that stood in its place is a new one"
+    assert "made 1 turns ago" in told[5], "the plan that stood in its place is a new one"
 
 
 def test_a_plan_that_is_not_kept_is_new(sandbox: Sandbox) -> None:
     nodes, _, _ = game(sandbox, 3, actor_plan_sketch={**PLAN, "kept": "no, a cow is nearer"})
-    assert "made 1 steps ago" in last(nodes, "actor_plan_sketch")
+    assert "made 1 turns ago" in last(nodes, "actor_plan_sketch")
 
 
 def test_the_actor_weighs_what_is_allowed(sandbox: Sandbox) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from envs import load_world
 from planner import Outcome
-from planner.strategies.agentkit import graph_named
+from planner.strategies.agentkit.passes import graph_named
 from sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, code, played, task_of
 
@@ -70,9 +70,9 @@ def test_the_history_is_what_the_summaries_said(sandbox: Sandbox) -> None:
     nodes = shopper("search('lamp')", "click('Back to Search')")
     played(sandbox, nodes, "shopping", TASK, options={"steps": 3})
     first, second, third = nodes.questions("actor_sketch")
-    assert "There are no earlier steps." in first
-    assert "Step 0. Page: PAGE 0 Plan: PLAN 0 Done: agent.search('lamp')" in second
-    assert "Step 1. Page: PAGE 1 Plan: PLAN 1 Done: agent.click('Back to Search')" in third
+    assert "There are no earlier turns." in first
+    assert "Turn 1. Page: PAGE 0 Plan: PLAN 0 Done: agent.search('lamp')" in second
+    assert "Turn 2. Page: PAGE 1 Plan: PLAN 1 Done: agent.click('Back to Search')" in third
     assert "This is step 3 of 3." in third
 
 
@@ -97,7 +97,7 @@ def test_the_guidance_is_in_the_prompts(sandbox: Sandbox) -> None:
     played(sandbox, nodes, "shopping", TASK, options={"steps": 1})
     for node in ("task_filter", "actor_sketch"):
         (prompt,) = nodes.questions(node)
-        for part in ("25 steps", "80 %", "leave the price out", "next page"):
+        for part in ("25 turns", "80 %", "leave the price out", "next page"):
             assert part in prompt
 
 

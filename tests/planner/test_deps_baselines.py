@@ -9,7 +9,7 @@ from envs import Action, ActionSpec, Goals, Observation, Selection
 from envs.toy import Toy
 from planner import METHODS, FeedbackKind, MemoryJournal, Outcome, Recall
 from planner.memory import Memory
-from planner.strategies.controller import Move, read_move
+from planner.strategies.deps.controller import Move, read_move
 from sandbox import Sandbox
 from tests.planner.camp import Voices, code, goal_events, played
 

@@ -1,14 +1,15 @@
-"""Every planning method on every world that needs no browser: it asks, and hostile replies harm nobody."""
+"""Every planning method on every world: it asks, and hostile replies harm nobody."""
 
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from envs import Selection, load_world
+from envs import Environment, Selection, load_world
 from manuals.demonstrations import Demonstrating
 from planner import METHODS, Episode, MemoryJournal, NoMemory, Outcome, Roles, Terms, method, play
 from planner.models import Message, Sampling, ScriptedModel
 from sandbox import Sandbox
+from tests.browser import need_browser
 
 TASKS = {
     "alfworld": "generated/pick_and_place/0",
@@ -19,6 +20,7 @@ TASKS = {
     "textcraft": "test/17",
     "toy": "fetch/0",
 }
+IN_A_BROWSER = {"miniwob": "click-button/1", "web": "ticket_field/1"}
 ASKING = sorted(name for name, each in METHODS.items() if each.roles)
 REPLIES: dict[str, Callable[[str], str]] = {
     "nothing": lambda asked: "",
@@ -39,8 +41,31 @@ def sandbox() -> Iterator[Sandbox]:
 @pytest.mark.parametrize("world_name", TASKS)
 @pytest.mark.parametrize("planner", ASKING)
 def test_no_reply_breaks_an_episode(sandbox: Sandbox, planner: str, world_name: str, reply: str) -> None:
-    world = load_world(world_name)()
-    (task,) = world.select(Selection(ids=(TASKS[world_name],)))
+    hold_out(sandbox, load_world(world_name)(), TASKS[world_name], planner, reply)
+
+
+@pytest.fixture(scope="module")
+def in_a_browser() -> Iterator[dict[str, Environment]]:
+    need_browser()
+    worlds = {name: load_world(name)() for name in IN_A_BROWSER}
+    yield worlds
+    for world in worlds.values():
+        world.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("reply", ["prose", "a plan without steps"])
+@pytest.mark.parametrize("world_name", IN_A_BROWSER)
+@pytest.mark.parametrize("planner", ASKING)
+def test_no_reply_breaks_an_episode_on_pages(
+    sandbox: Sandbox, in_a_browser: dict[str, Environment], planner: str, world_name: str, reply: str
+) -> None:
+    hold_out(sandbox, in_a_browser[world_name], IN_A_BROWSER[world_name], planner, reply)
+
+
+def hold_out(sandbox: Sandbox, world: Environment, task_id: str, planner: str, reply: str) -> None:
+    """Play an episode in which every model gives the same reply; nothing breaks, and nothing is solved by it."""
+    (task,) = world.select(Selection(ids=(task_id,)))
     chosen = method(planner)
     asked: list[str] = []
 

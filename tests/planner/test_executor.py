@@ -9,7 +9,7 @@ from envs import Task
 from envs.alfworld import Alfworld
 from envs.toy import Toy
 from planner import Episode, FeedbackKind, MemoryJournal, Outcome, Recall
-from planner.strategies.executor import Claim, ExecutorOptions, Subtask, execute
+from planner.strategies.adapt.executor import Claim, ExecutorOptions, Subtask, execute
 from sandbox import Sandbox
 from tests.planner.players import FAIL, GOAL, SOLVE, Players, claims, done_by, episode, played
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import METHODS, MemoryJournal, Outcome
-from planner.strategies.lats import Node
+from planner.strategies.advocate.lats import SearchNode
 from sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, code, played, recorded, valued
 from tests.planner.players import SOLVE, TASK
@@ -118,8 +118,8 @@ def test_so_is_what_is_run_again(sandbox: Sandbox) -> None:
 
 
 def test_the_worth_of_a_node_is_its_mean_and_more_if_it_was_seldom_visited() -> None:
-    root = Node(None, visits=9)
-    often, seldom, never = (Node(None, parent=root, visits=n, total=0.5 * n) for n in (8, 1, 0))
+    root = SearchNode(None, visits=9)
+    often, seldom, never = (SearchNode(None, parent=root, visits=n, total=0.5 * n) for n in (8, 1, 0))
     assert often.worth(0.0) == seldom.worth(0.0) == 0.5
     assert often.worth(1.0) < seldom.worth(1.0) < never.worth(1.0)
 

@@ -14,7 +14,7 @@ from manuals.templates import FOLDER as MANUALS
 from planner import Conclusion, Prompt, Prompts, Trajectory, surface
 from planner.goals import Goal
 from planner.strategies.advocate.counsel import Past
-from planner.strategies.pursuit import Pursued, Tried
+from planner.strategies.deps.pursuit import Pursued, Tried
 from planner.templates import FOLDER as PLANNER
 from planner.types import Cell, Feedback, FeedbackKind, Round, Thought
 from rules import Form, Reflection, Rule, RuleType, Skill

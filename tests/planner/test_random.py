@@ -6,7 +6,7 @@ import pytest
 
 from envs import Selection, load_world
 from planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
-from planner.strategies.random_choice import choices_in
+from planner.strategies.agentkit.random_choice import choices_in
 from sandbox import Sandbox
 
 

@@ -23,7 +23,7 @@ class Achiever(Survivor):
     """Unlocks achievements by name."""
 
     def __init__(self, agent, steps):
-        self.garden, self.planted = None, 0
+        self.garden = None
         super().__init__(agent, steps)
 
     def unlock(self, achievement):
@@ -167,7 +167,8 @@ class Achiever(Survivor):
         while self.has_time() and self.agent.vitals["energy"] == 9:
             self.tend()
             self.done(self.agent.noop())
-        self.rest(1)
+        if self.shelter() or not self.in_view(THREATS):
+            self.doze()
 
     def hunt(self, kind):
         """Find a creature, and hit it until it is gone."""
@@ -181,7 +182,7 @@ class Achiever(Survivor):
     def plant(self):
         """Put a sapling into the ground, and remember where."""
         if self.build("plant"):
-            self.garden, self.planted = self.ahead(self.agent.facing), self.agent.step
+            self.garden = self.ahead(self.agent.facing)
         return self.garden is not None
 
     def guard(self):

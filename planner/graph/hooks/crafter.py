@@ -17,6 +17,7 @@ from planner.graph.hooking import AfterQueryError, Finishing
 from planner.graph.hooks.crafter_context import plan_stands
 from planner.surface import AGENT
 
+CAME = {"yes": "succeeded", "partly": "succeeded in part: {}", "no": "failed: {}"}
 FEEDBACK_EVERY = 3
 """Steps under a skill between two looks back on it (section 3.2)."""
 CHALLENGES = SUBGOALS = 3
@@ -119,7 +120,7 @@ def note_plan(finishing: Finishing) -> None:
 def note_action(finishing: Finishing) -> None:
     """What the last step did, kept with that step; and whether it is time to look back on the skill."""
     database, done = finishing.database, _mapping(finishing.answer)
-    came = "succeeded" if done["success"] == "yes" else f"failed: {done['causes_of_failure']}"
+    came = CAME[done["success"]].format(done["causes_of_failure"])
     told = f"{done['action']} x{done['repeats']}, aimed at {done['target']}, {came}"
     note(database, now(database) - 1, action=told)
     under = [

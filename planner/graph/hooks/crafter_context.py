@@ -73,9 +73,9 @@ def _plan_so_far(database: Database) -> str:
     if not plan:
         return "There is none: write a new one."
     if not plan_stands(database):
-        return f"There is none: the last one was to end after {plan['expires_after']} steps, and has. Write a new one."
+        return f"There is none: the last one was to end after {plan['expires_after']} turns, and has. Write a new one."
     lasting = {name: value for name, value in plan.items() if name != "since"}
-    return f"{told(lasting)}\nIt was made {now(database) - plan['since']} steps ago."
+    return f"{told(lasting)}\nIt was made {now(database) - plan['since']} turns ago."
 
 
 PARTS: Mapping[str, Callable[[Database], str]] = {
@@ -84,10 +84,10 @@ PARTS: Mapping[str, Callable[[Database], str]] = {
     "The list of unknown information": _stored("unknown"),
     "Feedback on the present skill": _stored("skill.feedback"),
     "The history": _history,
-    "The steps under this skill": _skill_history,
+    "The turns under this skill": _skill_history,
     "The plan so far": _plan_so_far,
-    "What was to be seen one step before": _stored("world.previous"),
-    "The last step, and what came of it": _last,
+    "What was to be seen before the last turn": _stored("world.previous"),
+    "The last turn, and what came of it": _last,
     "What is to be seen now": _stored("world.observation"),
 }
 MANUAL, KNOWLEDGE, UNKNOWN, FEEDBACK, HISTORY, UNDER_SKILL, PLAN, BEFORE, LAST, NOW = PARTS

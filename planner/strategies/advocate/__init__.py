@@ -1,4 +1,49 @@
 """Devil's Advocate: anticipatory reflection, turning back, and plans made anew from what was learnt.
 
-``stack`` is the method; the other modules are what it shares with the methods that it is compared with.
+``stack`` is the method, ``plan_act`` and ``lats`` are what it is compared with; the other modules are what all of them
+share.
 """
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from envs import Environment
+from planner.asking import PLANNER
+from planner.strategies.advocate.lats import LatsOptions, lats
+from planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
+from planner.strategies.advocate.plan_act import PlanActOptions, plan_act
+from planner.strategies.advocate.stack import DevilsAdvocateOptions, devils_advocate
+from planner.strategies.base import Method
+
+_ROLES = (PLANNER, EVALUATOR, SUMMARIZER)
+
+
+def _summarised(options: BaseModel, world: Environment) -> bool:
+    """Whether anything is summarised."""
+    return isinstance(options, AdvocateOptions) and options.summarise_above is not None
+
+
+METHODS: Mapping[str, Method] = {
+    "devils-advocate": Method(
+        devils_advocate,
+        DevilsAdvocateOptions,
+        "remedies before each action, turning back after a wrong one (Devil's Advocate)",
+        _ROLES,
+        sometimes={SUMMARIZER: _summarised},
+    ),
+    "lats": Method(
+        lats,
+        LatsOptions,
+        "tree search over sampled actions, valued by the evaluator (as LATS)",
+        _ROLES,
+        sometimes={SUMMARIZER: _summarised},
+    ),
+    "plan-act": Method(
+        plan_act,
+        PlanActOptions,
+        "plan and act step by step; what does not fit ends the round (Plan+Act)",
+        _ROLES,
+        sometimes={SUMMARIZER: _summarised},
+    ),
+}

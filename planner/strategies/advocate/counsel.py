@@ -1,15 +1,15 @@
-"""The questions of Devil's Advocate and of what it is compared with: the methods share every one of them."""
+"""The questions of Devil's Advocate and of what it is compared with, which share them all (section 4.1)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from planner.asking import Draw, as_text
+from planner.asking import PLANNER, Draw, as_text
 from planner.episode import Episode
 from planner.errors import NoPlan, UnusableReply
 from planner.frames import Frame
 from planner.models.types import Message
 from planner.scope import PROMPTS
-from planner.strategies.advocate.options import EVALUATOR, PLANNER, SUMMARIZER, AdvocateOptions
+from planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
 from planner.strategies.advocate.replies import (
     Judgement,
     Outline,
@@ -20,14 +20,15 @@ from planner.strategies.advocate.replies import (
     read_value,
     read_verdict,
 )
-from planner.strategies.advocate.tree import State, Tree
-from planner.surface import TASK, surface
+from planner.strategies.advocate.tree import Moment, Tree
+from planner.surface import TASK, surface_of
 from planner.types import Plan
 
 UNJUDGED = Judgement("", "The evaluator gave no usable verdict.", 0.0)
 WORDS = 200
 """The longest summary: about so many fit the tokens of a reply."""
 Read = TypeVar("Read")
+Otherwise = TypeVar("Otherwise")
 
 
 class Past(NamedTuple):
@@ -51,15 +52,15 @@ class Counsel:
         """Whether models are told only of what led to the present moment."""
         self.parts: Sequence[str] = ()
 
-    def plan(self, start: State, earlier: Sequence[Past]) -> Outline:
+    def plan(self, start: Moment, earlier: Sequence[Past]) -> Outline:
         """A plan of sub-tasks, after a review of the rounds before (sections 3.1, 3.3.3). Raises UnusableReply."""
         goal, whole = self._episode.task.goal, self._options.whole_subtasks
         told = {"goal": goal, "seen": self._short(start), "earlier": earlier, "notes": self._notes, "whole": whole}
         return self._ask(PLANNER, "plan", read_outline, **told)
 
-    def act(self, state: State, sample: Draw | None = None) -> tuple[Plan | None, Sequence[Message]]:
+    def act(self, moment: Moment, sample: Draw | None = None) -> tuple[Plan | None, Sequence[Message]]:
         """Code for the sub-task (section 3.2), and the conversation; None where none came that can be used."""
-        told = {**self._situation(state), "seen": state.seen, "subtask": self.parts[state.subtask]}
+        told = {**self._situation(moment), "seen": moment.seen, "subtask": self.parts[moment.subtask]}
         told["defined"] = sorted(self._frame.names - {TASK})
         whole, history = self._options.whole_subtasks, [self._system(PLANNER)]
         try:
@@ -79,80 +80,76 @@ class Counsel:
             return None, ()
         return answer.value, answer.history
 
-    def mapped(self, code: str, state: State) -> str | None:
+    def mapped(self, code: str, moment: Moment) -> str | None:
         """Code as it fits what is there now; None where what it works on is gone (section 3.3.2)."""
         try:
-            found = self._ask(PLANNER, "map", read_other, code=code, then=state.written_for, now=state.page)
+            found = self._ask(PLANNER, "map", read_other, code=code, then=moment.written_for, now=moment.page)
         except UnusableReply:
             return code
         return found.code if found else None
 
-    def aligned(self, before: State, code: str, after: State) -> Judgement:
+    def aligned(self, before: Moment, code: str, after: Moment) -> Judgement:
         """What the code did, and whether that fits the sub-task (section 3.3.2)."""
         return self._judged("align", read_alignment, before, code, after)
 
-    def valued(self, before: State, code: str, after: State) -> Judgement:
+    def valued(self, before: Moment, code: str, after: Moment) -> Judgement:
         """What the code did, and how far it brings the task."""
         return self._judged("value", read_value, before, code, after)
 
-    def task_done(self, state: State) -> bool:
+    def task_done(self, moment: Moment) -> bool:
         """Whether the task is held to be complete."""
-        return self._holds("task_done", state, answering=self._episode.world.answering)
+        return self._holds("task_done", moment, answering=self._episode.world.answering)
 
-    def subtask_done(self, state: State) -> bool:
+    def subtask_done(self, moment: Moment) -> bool:
         """Whether the sub-task is held to be done, or not to be needed."""
-        return self._holds("subtask_done", state, subtask=self.parts[state.subtask])
+        return self._holds("subtask_done", moment, subtask=self.parts[moment.subtask])
 
-    def answer(self, state: State) -> str | None:
+    def answer(self, moment: Moment) -> str | None:
         """What the task asks for, from the notes and what there is to be seen; None where nothing usable came."""
-        try:
-            return self._ask(PLANNER, "answer", read_answer, **self._situation(state), seen=state.seen)
-        except UnusableReply:
-            return None
+        return self._ask_or(None, PLANNER, "answer", read_answer, **self._situation(moment), seen=moment.seen)
 
     def _judged(
-        self, question: str, read: Callable[[str], Judgement], before: State, code: str, after: State
+        self, question: str, read: Callable[[str], Judgement], before: Moment, code: str, after: Moment
     ) -> Judgement:
         shown = {"before": self._short(before), "code": code, "after": self._short(after)}
-        subtask = self.parts[before.subtask]
-        try:
-            return self._ask(EVALUATOR, question, read, **self._situation(before), **shown, subtask=subtask)
-        except UnusableReply:
-            return UNJUDGED
+        told = {**self._situation(before), **shown, "subtask": self.parts[before.subtask]}
+        return self._ask_or(UNJUDGED, EVALUATOR, question, read, **told)
 
-    def _holds(self, question: str, state: State, **told: object) -> bool:
-        try:
-            return self._ask(
-                EVALUATOR, question, read_verdict, **self._situation(state), seen=self._short(state), **told
-            )
-        except UnusableReply:
-            return False
+    def _holds(self, question: str, moment: Moment, **told: object) -> bool:
+        told |= {**self._situation(moment), "seen": self._short(moment)}
+        return self._ask_or(False, EVALUATOR, question, read_verdict, **told)
 
-    def _short(self, state: State) -> str:
+    def _short(self, moment: Moment) -> str:
         """What there is to be seen, or its summary. Where none came, its beginning."""
         most = self._options.summarise_above
-        if most is None or len(state.seen) <= most:
-            return state.seen
-        if state.seen not in self._summaries:
-            told = {"goal": self._episode.task.goal, "seen": state.seen, "words": WORDS}
-            try:
-                summary = self._ask(SUMMARIZER, "summary", as_text, **told)
-            except UnusableReply:
-                summary = f"{state.seen[:most]} ... (there is more)"
-            self._summaries[state.seen] = summary
-        return self._summaries[state.seen]
+        if most is None or len(moment.seen) <= most:
+            return moment.seen
+        if moment.seen not in self._summaries:
+            told = {"goal": self._episode.task.goal, "seen": moment.seen, "words": WORDS}
+            beginning = f"{moment.seen[:most]} ... (there is more)"
+            self._summaries[moment.seen] = self._ask_or(beginning, SUMMARIZER, "summary", as_text, **told)
+        return self._summaries[moment.seen]
 
-    def _situation(self, state: State) -> dict[str, Any]:
+    def _situation(self, moment: Moment) -> dict[str, Any]:
         world = self._episode.world
         scene = "" if world.pauses else world.scene()  # where plans pause, what is to be seen is the scene
         return {
             "goal": self._episode.task.goal,
             "parts": self.parts,
-            "current": state.subtask,
+            "current": moment.subtask,
             "deeds": self._tree.deeds(line_only=self.line_only),
             "notes": self._notes,
-            "scene": "" if scene in self._short(state) else scene,
+            "scene": "" if scene in self._short(moment) else scene,
         }
+
+    def _ask_or(
+        self, otherwise: Otherwise, role: str, question: str, read: Callable[[str], Read], **told: object
+    ) -> Read | Otherwise:
+        """The answer; what stands for it where none came that can be used."""
+        try:
+            return self._ask(role, question, read, **told)
+        except UnusableReply:
+            return otherwise
 
     def _ask(self, role: str, question: str, read: Callable[[str], Read], **told: object) -> Read:
         scope, history = self._frame.scope, [self._system(role)]
@@ -161,14 +158,13 @@ class Counsel:
         ).value
 
     def _system(self, role: str) -> Message:
-        world = type(self._episode.world)
+        world = self._episode.world
         if role != PLANNER:
-            return Message(role="system", content=PROMPTS["advocate/judge"].render(about=world.about))
-        text = PROMPTS["advocate/system"].render(
+            return PROMPTS["advocate/judge"].system(about=world.about)
+        return PROMPTS["advocate/system"].system(
             about=world.about,
-            surface=surface(world, self._episode.world.options),
+            surface=surface_of(world),
             noting="note_down" in self._frame.functions,
             answering=world.answering,
             knowledge=self._episode.recall().text,
         )
-        return Message(role="system", content=text)

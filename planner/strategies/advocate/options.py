@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue
 
 from planner.strategies.base import Options
 
-PLANNER, EVALUATOR, SUMMARIZER = "planner", "evaluator", "summarizer"
+EVALUATOR, SUMMARIZER = "evaluator", "summarizer"
 ROUNDS, ACTIONS = 7, 30
 """Rounds of a task, and actions over all of them (section 4.1)."""
 

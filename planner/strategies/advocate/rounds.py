@@ -1,4 +1,4 @@
-"""Rounds of Devil's Advocate and of what it is compared with: plan, play, look back, plan anew."""
+"""Rounds of Devil's Advocate and of what it is compared with: plan, play, look back, plan anew (section 3.3.3)."""
 
 from collections.abc import Callable
 
@@ -7,14 +7,14 @@ from planner.errors import EpisodeOver
 from planner.strategies.advocate.counsel import Past
 from planner.strategies.advocate.notes import Notes
 from planner.strategies.advocate.options import AdvocateOptions
-from planner.strategies.advocate.round import HELD_COMPLETE, Round
-from planner.strategies.base import in_rounds
+from planner.strategies.advocate.playing import HELD_COMPLETE, Playing
+from planner.strategies.base import in_rounds, told_task
 
 NOTHING_LEFT = "Of all that was thought of, nothing is left to try."
 
 
 def play_rounds(
-    episode: Episode, options: AdvocateOptions, play: Callable[[Round], None], *, reflects: bool = True
+    episode: Episode, options: AdvocateOptions, play: Callable[[Playing], None], *, reflects: bool = True
 ) -> None:
     """Plan and play, up to so many rounds; each plan but the first is made from what was learnt in those before.
 
@@ -26,9 +26,8 @@ def play_rounds(
 
     def play_one(number: int) -> None:
         kept = notes if reflects else Notes()
-        params = {"params": dict(episode.world.told_params(episode.task))}
-        with episode.frame("act", kept.functions(episode), episode.recall().helpers, task=params) as frame:
-            playing = Round(episode, frame, options, kept, number)
+        with episode.frame("act", kept.functions(episode), episode.recall().helpers, task=told_task(episode)) as frame:
+            playing = Playing(episode, frame, options, kept, number)
             if not playing.plan(earlier if reflects else (), revision=bool(earlier)):
                 return
             try:

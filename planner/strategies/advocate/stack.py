@@ -1,12 +1,12 @@
-"""Devil's Advocate (algorithm 1): before each action, what to do instead if it is not right; the rest is a stack."""
+"""Devil's Advocate (section 3.3, algorithm 1): before each action, what to do instead of it; the rest is a stack."""
 
 from pydantic import BaseModel, Field
 
 from planner.episode import Episode
 from planner.strategies.advocate.options import AdvocateOptions
-from planner.strategies.advocate.round import Round
+from planner.strategies.advocate.playing import Playing
 from planner.strategies.advocate.rounds import play_rounds
-from planner.strategies.advocate.tree import Branch, State
+from planner.strategies.advocate.tree import Branch, Moment
 
 
 class DevilsAdvocateOptions(AdvocateOptions):
@@ -26,40 +26,40 @@ def devils_advocate(episode: Episode, options: BaseModel) -> None:
     play_rounds(episode, chosen, lambda playing: use_the_stack(playing, chosen.remedies))
 
 
-def use_the_stack(playing: Round, remedies: int) -> None:
+def use_the_stack(playing: Playing, remedies: int) -> None:
     """Carry a plan out. Returns when nothing is left to try; raises EpisodeOver when the task is held complete.
 
     An entry of the stack is a moment and what to try there, which at the beginning is nothing. A moment was marked if
     it has more than one entry. Whatever lies above an entry belongs to later moments, so when a mark is gone back to,
     every mark that this forgets has been used up.
     """
-    stack: list[tuple[State, Branch | None]] = [(playing.start, None)]
+    stack: list[tuple[Moment, Branch | None]] = [(playing.start, None)]
     while stack:
-        state, branch = stack.pop()
-        if state is not playing.here:
-            playing.return_to(state)
+        moment, branch = stack.pop()
+        if moment is not playing.here:
+            playing.return_to(moment)
         if branch is not None:
-            after = follow(playing, state, branch)
+            after = follow(playing, moment, branch)
             if after is None:
                 continue
-            state = after
-        if playing.counsel.task_done(state):
-            playing.finish(state)
-        if playing.counsel.subtask_done(state):
-            state.subtask += 1
-        if state.subtask < len(playing.counsel.parts):
-            ideas = playing.ideas(state, remedies)
+            moment = after
+        if playing.counsel.task_done(moment):
+            playing.finish(moment)
+        if playing.counsel.subtask_done(moment):
+            moment.subtask += 1
+        if moment.subtask < len(playing.counsel.parts):
+            ideas = playing.ideas(moment, remedies)
             if len(ideas) > 1:
-                playing.mark(state)
-            stack += [(state, idea) for idea in reversed(ideas)]
+                playing.mark(moment)
+            stack += [(moment, idea) for idea in reversed(ideas)]
 
 
-def follow(playing: Round, state: State, branch: Branch) -> State | None:
+def follow(playing: Playing, moment: Moment, branch: Branch) -> Moment | None:
     """Carry a branch out and judge it by its sub-task; where it leads, or None if that is not where to go."""
-    after = playing.carry_out(state, branch)
+    after = playing.carry_out(moment, branch)
     if after is None:
         return None
-    judged = playing.counsel.aligned(state, branch.mapped or branch.code, after)
+    judged = playing.counsel.aligned(moment, branch.mapped or branch.code, after)
     branch.history, branch.why = judged.did, judged.why
     if not judged.value:
         branch.fate = "turned back"

@@ -46,7 +46,7 @@ class Branch:
 
 
 @dataclass(eq=False)
-class State:
+class Moment:
     """A moment of a round that was found good; ``depth`` branches led to it.
 
     ``page`` is what the world shows, ``written_for`` what it showed when the ideas for this moment were had.
@@ -75,10 +75,10 @@ class Tree:
         self.tried: list[Branch] = []
         self.path: list[Branch] = []
 
-    def grow(self, state: State, subtask: str, idea: int, code: str, thought: Thought) -> Branch:
+    def grow(self, moment: Moment, subtask: str, idea: int, code: str, thought: Thought) -> Branch:
         """A new idea for a moment as it looks now."""
-        state.written_for = state.page
-        parent = state.branch.number if state.branch else None
+        moment.written_for = moment.page
+        parent = moment.branch.number if moment.branch else None
         self.branches.append(Branch(len(self.branches), parent, subtask, idea, code, thought=thought))
         return self.branches[-1]
 
@@ -87,11 +87,11 @@ class Tree:
         branch.fate = "kept"
         self.path.append(branch)
 
-    def back_to(self, state: State) -> None:
+    def back_to(self, moment: Moment) -> None:
         """What was kept since is abandoned."""
-        for branch in self.path[state.depth :]:
+        for branch in self.path[moment.depth :]:
             branch.fate = "abandoned"
-        del self.path[state.depth :]
+        del self.path[moment.depth :]
 
     def deeds(self, *, line_only: bool = False) -> Sequence[str]:
         """What was done, in order; by default with what was taken back since."""

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import Body, EventKind, JournalFailed, MemoryJournal
-from planner.graph import Branch, Database, Finishing, Graph, GraphError, Loop, Node, condition_of, shape_of
+from planner.graph import Database, Finishing, Graph, GraphError, IfBranch, Loop, Node, condition_of, shape_of
 from planner.graph.graph import Edge
 from tests.planner.graph.given import Answers, chain, passed
 
@@ -43,7 +43,7 @@ def _of_kind(node: Node, kind: str, before: tuple[str, ...], earlier: list[str],
             Node(f"{node.name}x", "X"),
             Node(f"{node.name}y", "Y $db.a|-$", after=(f"{node.name}x",), store={path: "answer"}),
         )
-        return replace(node, branches=(Branch(condition_of({"answer": {"not_in": ["0", "1"]}}), inner, before),))
+        return replace(node, branches=(IfBranch(condition_of({"answer": {"not_in": ["0", "1"]}}), inner, before),))
     if kind == "for":
         loop = Loop("answer", "item", Node("each", "I $item$ $db.b|-$"), f"{path}s", before)
         return replace(node, expect=ITEMS, loop=loop)

@@ -45,7 +45,7 @@ def test_every_fault_is_told_at_once_with_its_line_and_what_to_do() -> None:
             expect: {k: txt}
           three:
             prompt: 3 $db.plans$
-            compose: crafter.x
+            compose: nowhere.x
             check: foo.py:bar
             store: {plan.goal: answer, q.r: answer.z, w w: answer}
             when: {four.g: true, fuor: x}
@@ -70,7 +70,7 @@ def test_every_fault_is_told_at_once_with_its_line_and_what_to_do() -> None:
         '9: nodes.two.after: there is no node tow; did you mean "two"?',
         "10: nodes.two.expect: 'txt' is no shape; did you mean \"text\"?",
         '12: nodes.three.prompt: $db.plans$: nothing sets plans; did you mean "plan"?',
-        "13: nodes.three.compose: there is no hook crafter.x",
+        "13: nodes.three.compose: there is no hook nowhere.x",
         "14: nodes.three.check: foo.py cannot be read: No such file or directory",
         "15: nodes.three.store.plan.goal: plan.goal cannot be stored: plan is a value",
         "15: nodes.three.store.q.r: answer.z: the answer has no z; expected is <text>",

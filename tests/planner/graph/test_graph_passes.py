@@ -269,9 +269,22 @@ def test_every_node_leaves_an_event_with_what_became_of_it() -> None:
         ("act", 3, False, False),
         ("log", 4, True, False),
     ]
-    assert events[0]["stored"] == {"seen": ["a bus"]}
+    assert events[0]["stored"] == {"seen": ["a bus"], "intentions": []}
+    assert events[2]["stored"] == {"intentions": ["no"]}
     assert events[3]["of"] == ["users", "signs", "users:1"]
     assert (events[4]["answer"], events[4]["number"]) == ("brake", 0)
+
+
+def test_an_event_tells_what_a_hook_has_stored_but_repeats_nothing_long() -> None:
+    def keep(finishing: Finishing) -> None:
+        finishing.database.set("short", "x")
+        finishing.database.set("long", "x" * 3_000)
+        finishing.database.delete("gone")
+
+    journal, database = MemoryJournal(), Database({"gone": 1})
+    passed(Graph(Node("a", "?", finish="keep")), database=database, journal=journal, hooks={"keep": keep})
+    (event,) = [body for (_, kind, _), body in journal.events.items() if kind == "node"]
+    assert event["stored"] == {"short": "x", "long": "(too long to be repeated here)", "gone": None}
 
 
 def test_a_condition_of_the_database_decides_whether_a_node_is_asked() -> None:

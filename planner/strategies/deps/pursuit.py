@@ -16,7 +16,7 @@ from planner.goals import Goal, call_of
 from planner.scope import Scope
 from planner.selectors import Candidate, Choice, Selector, select
 from planner.strategies.base import Options
-from planner.strategies.controller import control
+from planner.strategies.deps.controller import control
 
 GOAL = "goal"
 

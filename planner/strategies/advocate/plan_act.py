@@ -1,4 +1,4 @@
-"""Plan+Act, which Devil's Advocate is compared with: the same questions, without remedies and without turning back."""
+"""Plan+Act, which Devil's Advocate is compared with (section 4.1): its questions, no remedies, no turning back."""
 
 from pydantic import BaseModel, Field
 

@@ -1,9 +1,9 @@
-"""One round of Devil's Advocate and of what it is compared with: code is carried out, moments are come back to."""
+"""One round of Devil's Advocate and of what it is compared with: code is run (section 3.2), moments come back to."""
 
 from collections.abc import Sequence
 
 from envs import Observation
-from planner.asking import Draw
+from planner.asking import PLANNER, Draw
 from planner.episode import Episode
 from planner.errors import EpisodeOver, RoundOver, UnusableReply
 from planner.feedback import Ran
@@ -11,8 +11,8 @@ from planner.frames import Frame
 from planner.models.types import Message
 from planner.strategies.advocate.counsel import Counsel, Past
 from planner.strategies.advocate.notes import Notes
-from planner.strategies.advocate.options import PLANNER, AdvocateOptions
-from planner.strategies.advocate.tree import Branch, State, Tree
+from planner.strategies.advocate.options import AdvocateOptions
+from planner.strategies.advocate.tree import Branch, Moment, Tree
 from planner.types import Feedback, FeedbackKind, Plan, Step
 
 MOST_IDLE = 30
@@ -21,7 +21,7 @@ GONE = "What the code works on is no longer there."
 HELD_COMPLETE = "The task was held to be complete."
 
 
-class Round:
+class Playing:
     """What the methods do in a round; ``here`` is the good moment where things stand, None where they are past it."""
 
     def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notes, number: int) -> None:
@@ -29,8 +29,8 @@ class Round:
         self.number, self._idle = number, 0
         self.tree = Tree()
         self.counsel = Counsel(episode, frame, options, self.tree, notes.taken, number)
-        self.start = State(episode.observation.text, self._seen("", episode.observation.text))
-        self.here: State | None = self.start
+        self.start = Moment(episode.observation.text, self._seen("", episode.observation.text))
+        self.here: Moment | None = self.start
 
     def plan(self, earlier: Sequence[Past], *, revision: bool) -> bool:
         """Make the plan of the round; False where no usable one came."""
@@ -43,19 +43,19 @@ class Round:
         self._frame.scope.record("plan", round=self.number, parts=list(outline.parts), revision=revision, why=why)
         return True
 
-    def idea(self, state: State, idea: int, plan: Plan) -> Branch:
+    def idea(self, moment: Moment, idea: int, plan: Plan) -> Branch:
         """Something to try at a moment."""
-        return self.tree.grow(state, self.counsel.parts[state.subtask], idea, plan.code, plan.thought)
+        return self.tree.grow(moment, self.counsel.parts[moment.subtask], idea, plan.code, plan.thought)
 
-    def act(self, state: State, sample: Draw) -> Plan | None:
+    def act(self, moment: Moment, sample: Draw) -> Plan | None:
         """One sample of what to do at a moment."""
-        return self.counsel.act(state, sample)[0]
+        return self.counsel.act(moment, sample)[0]
 
-    def ideas(self, state: State, remedies: int) -> list[Branch]:
+    def ideas(self, moment: Moment, remedies: int) -> list[Branch]:
         """What to do at a moment, and what instead if that is not right; what was said already is left out."""
         found: list[Plan] = []
         history: Sequence[Message] = ()
-        plan, history = self.counsel.act(state)
+        plan, history = self.counsel.act(moment)
         while plan is not None:
             if plan.code.strip() not in {known.code.strip() for known in found}:
                 found.append(plan)
@@ -63,24 +63,24 @@ class Round:
                 break
             remedies -= 1
             plan, history = self.counsel.remedy(history)
-        return [self.idea(state, number, each) for number, each in enumerate(found)]
+        return [self.idea(moment, number, each) for number, each in enumerate(found)]
 
-    def mark(self, state: State) -> None:
+    def mark(self, moment: Moment) -> None:
         """Make it possible to come back to the present moment."""
-        state.mark = self._episode.mark()
+        moment.mark = self._episode.mark()
 
-    def return_to(self, state: State) -> None:
+    def return_to(self, moment: Moment) -> None:
         """Go back to a moment that was marked: world and names; what was kept since is abandoned."""
-        assert state.mark is not None, "only moments with more than one idea are come back to"
-        page = self._episode.rewind(state.mark).text
-        state.looks(page, self._seen("", page))
-        self.tree.back_to(state)
-        self.here = state
+        assert moment.mark is not None, "only moments with more than one idea are come back to"
+        page = self._episode.rewind(moment.mark).text
+        moment.looks(page, self._seen("", page))
+        self.tree.back_to(moment)
+        self.here = moment
 
-    def carry_out(self, state: State, branch: Branch) -> State | None:
+    def carry_out(self, moment: Moment, branch: Branch) -> Moment | None:
         """Run a branch's code at its moment, as it fits what is there now; None where that failed."""
         self._unless_idle()
-        code = branch.code if state.page == state.written_for else self.counsel.mapped(branch.code, state)
+        code = branch.code if moment.page == moment.written_for else self.counsel.mapped(branch.code, moment)
         if branch not in self.tree.tried:
             self.tree.tried.append(branch)
             branch.cell = None if code is None else self._frame.cells
@@ -101,17 +101,17 @@ class Round:
         if feedback.is_error:
             branch.fate, branch.why = "failed", str(feedback.faults[0])
             return None
-        return self._after(state, branch, steps, feedback)
+        return self._after(moment, branch, steps, feedback)
 
-    def keep(self, branch: Branch, after: State) -> None:
+    def keep(self, branch: Branch, after: Moment) -> None:
         """Things stand well where a branch has led."""
         self.tree.keep(branch)
         self.here = after
 
-    def finish(self, state: State) -> None:
+    def finish(self, moment: Moment) -> None:
         """The task is held to be complete: deliver its answer where there is one to give. Ends the episode."""
         answering = self._episode.world.answering
-        answer = self.counsel.answer(state) if answering else None
+        answer = self.counsel.answer(moment) if answering else None
         if answer is not None:
             self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER)
         raise (RoundOver if self._options.until_solved else EpisodeOver)(HELD_COMPLETE)
@@ -139,12 +139,12 @@ class Round:
         self._notes.of(steps)
         return steps
 
-    def _after(self, state: State, branch: Branch, steps: Sequence[Step], feedback: Feedback) -> State:
+    def _after(self, moment: Moment, branch: Branch, steps: Sequence[Step], feedback: Feedback) -> Moment:
         """The moment that a branch has led to."""
-        told = Ran(self._episode.world, steps, Observation(state.page)).told(feedback.output)
-        page = steps[-1].observation.text if steps else state.page
+        told = Ran(self._episode.world, steps, Observation(moment.page)).told(feedback.output)
+        page = steps[-1].observation.text if steps else moment.page
         seen = self._seen(told or "The code took no action and printed nothing.", page)
-        return State(page, seen, state.subtask, branch, len(self.tree.path) + 1)
+        return Moment(page, seen, moment.subtask, branch, len(self.tree.path) + 1)
 
     def _seen(self, happened: str, page: str) -> str:
         """What prompts tell of a moment: what led to it, the page unless that tells it, and the world's state line."""

@@ -1,21 +1,20 @@
-"""ADaPT (algorithm 1): try to do a task; only where that fails, take it apart and do the same with its parts."""
+"""ADaPT (section 3, algorithm 1): try to do a task; where that fails, take it apart and do the same with its parts."""
 
 from typing import Any
 
 from pydantic import BaseModel, Field
 
+from planner.asking import PLANNER
 from planner.episode import Episode
 from planner.errors import CellOver, EpisodeOver, UnusableReply
 from planner.frames import Functions
-from planner.models.types import Message
 from planner.order import Decomposition, read_decomposition
 from planner.scope import PROMPTS, Scope
-from planner.strategies.depth import DepthOptions
-from planner.strategies.executor import Claim, ExecutorOptions, Subtask, execute, handed_on
-from planner.surface import surface
+from planner.strategies.adapt.depth import DepthOptions
+from planner.strategies.adapt.executor import Claim, ExecutorOptions, Subtask, execute, handed_on
+from planner.surface import surface_of
 from planner.types import Thought
 
-PLANNER = "planner"
 PLANNING, PLANNING_DETAILED = "planning", "planning_detailed"
 
 
@@ -36,11 +35,11 @@ class AdaptOptions(PlannedOptions, DepthOptions):
 def adapt(episode: Episode, options: BaseModel) -> None:
     """Achieve the task: execute, and decompose as needed."""
     chosen = AdaptOptions.model_validate(options)
-    Controller(episode, chosen, chosen.deepest(episode.world.name)).achieve(episode.task.goal, 1)
+    Recursion(episode, chosen, chosen.deepest(episode.world.name)).achieve(episode.task.goal, 1)
 
 
-class Controller:
-    """Carries what one executor hands on to the next (section 3.3, appendix A), and knows when to stop."""
+class Recursion:
+    """The paper's controller (section 3.3): carries what one executor hands on to the next, and knows when to stop."""
 
     def __init__(self, episode: Episode, options: PlannedOptions, deepest: int, *, detailed: bool = False) -> None:
         self._episode, self._options, self._deepest, self._detailed = episode, options, deepest, detailed
@@ -129,11 +128,10 @@ class Controller:
         return PROMPTS["adapt/failed"].render(scene=scene, failed=failed)
 
     def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
-        episode, world = self._episode, type(self._episode.world)
-        shown = episode.recall().demonstrations
-        text = PROMPTS["adapt/system"].render(
+        world, shown = self._episode.world, self._episode.recall().demonstrations
+        system = PROMPTS["adapt/system"].system(
             about=world.about,
-            surface=surface(world, episode.world.options),
+            surface=surface_of(world),
             detailed=self._detailed,
             demonstrations=shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, ""),
         )
@@ -141,11 +139,10 @@ class Controller:
             "scene": self._scene(subtask),
             "subtask": subtask,
             "informed": self._options.informed_planner,
-            "state": episode.world.state(),
+            "state": world.state(),
             "note": note,
             "replies": self._replies,
             "actions_per_reply": self._options.actions_per_reply,
             "levels": self._deepest - depth - 1,
         }
-        history = [Message(role="system", content=text)]
-        return scope.ask(PLANNER, PROMPTS["adapt/plan"], read=read_decomposition, history=history, **told).value
+        return scope.ask(PLANNER, PROMPTS["adapt/plan"], read=read_decomposition, history=[system], **told).value

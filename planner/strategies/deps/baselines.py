@@ -9,12 +9,13 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
+from planner.asking import PLANNER
 from planner.episode import Episode
 from planner.goals import Goal, collect
 from planner.models.types import Message
 from planner.scope import PROMPTS
-from planner.strategies.automanual import PLANNER
-from planner.strategies.deps import (
+from planner.strategies.deps.pursuit import Pursuit, PursuitOptions
+from planner.strategies.deps.replanning import (
     ASSERTIONS,
     LISTS,
     POLICIES,
@@ -26,8 +27,7 @@ from planner.strategies.deps import (
     situation,
     system,
 )
-from planner.strategies.pursuit import Pursuit, PursuitOptions
-from planner.surface import surface
+from planner.surface import surface_of
 
 ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought", THOUGHTS)
 _DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")
@@ -80,7 +80,7 @@ def code_as_policies(episode: Episode, options: BaseModel) -> None:
 
 
 def _run_program(episode: Episode, template: str, demonstration: str) -> None:
-    told = system(episode, template, demonstration, surface(type(episode.world), episode.world.options))
+    told = system(episode, template, demonstration, surface_of(episode.world))
     with episode.frame("plan"):
         program = episode.ask(PLANNER, PROMPTS["deps/task"], history=[told], **situation(episode)).value
         episode.run(program.code, source=PLANNER, thought=program.thought)

@@ -1,4 +1,4 @@
-"""DEPS: describe, explain, plan and select (section 3). And what its baselines have of that: a table says which."""
+"""DEPS: describe, explain, plan and select (section 3). And what its baselines have of that: their ``Manner``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from planner.asking import as_text
+from planner.asking import PLANNER
 from planner.episode import Episode
 from planner.errors import NoPlan, UnusableReply
 from planner.goals import Goal, collect, goal_surface
@@ -14,15 +14,15 @@ from planner.models.types import Message
 from planner.prompts import Prompt
 from planner.scope import PROMPTS, Scope
 from planner.selectors import Selector, SelectorName, selector_of
-from planner.strategies.automanual import PLANNER
-from planner.strategies.pursuit import Pursued, Pursuit, PursuitOptions
+from planner.strategies.base import said_or_nothing
+from planner.strategies.deps.pursuit import Pursued, Pursuit, PursuitOptions
 from planner.surface import Surface
 
 EXPLAINER = "explainer"
 DEMONSTRATION, LISTS, THOUGHTS, ASSERTIONS, POLICIES = "deps", "goals", "thoughts", "assertions", "policies"
 """What is shown of the world: to DEPS; to the baselines that list goals, bare or thought through; to those whose code
 acts, step by step under assertions or as it sees fit."""
-ROUNDS = 20
+REPLANS = 20
 """How often it is planned anew where no number is given: the paper goes on until the context ends (table 4)."""
 
 
@@ -32,13 +32,13 @@ class ReplanningOptions(PursuitOptions):
     rounds: int | None = Field(
         default=None,
         ge=0,
-        description=f"How often it is planned anew; null is until the task is done, {ROUNDS} times at most.",
+        description=f"How often it is planned anew; null is until the task is done, {REPLANS} times at most.",
     )
 
     @property
     def replans(self) -> int:
         """How often it is planned anew at most."""
-        return ROUNDS if self.rounds is None else self.rounds
+        return REPLANS if self.rounds is None else self.rounds
 
 
 class DepsOptions(ReplanningOptions):
@@ -119,23 +119,20 @@ def describe(episode: Episode, prompt: Prompt, pursued: Pursued) -> str:
 def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
     """What an explainer makes of a plan that failed; empty if it has nothing to say."""
     about = {"plan": plan, "description": description, "goal": episode.task.goal}
-    told = {**about, **world_told(episode, goal_surface(episode.world))}
-    try:
-        return scope.ask(EXPLAINER, PROMPTS["deps/explain"], read=as_text, **told).value
-    except UnusableReply:
-        return ""
+    told = world_told(episode, goal_surface(episode.world))
+    return said_or_nothing(scope, EXPLAINER, PROMPTS["deps/explain"], **about, **told)
 
 
 def system(episode: Episode, template: str, demonstration: str, usable: Surface | None = None) -> Message:
     """What a planner is told of its role and of the world, in which the goals are usable or something else."""
     shown = episode.recall().demonstrations.get(demonstration, "")
     told = world_told(episode, usable or goal_surface(episode.world))
-    return Message(role="system", content=PROMPTS[template].render(**told, demonstrations=shown))
+    return PROMPTS[template].system(**told, demonstrations=shown)
 
 
 def world_told(episode: Episode, usable: Surface) -> dict[str, Any]:
     """What the world is, what can be named in it, and what is known of it."""
-    return {"about": type(episode.world).about, "surface": usable, "knowledge": episode.recall().text}
+    return {"about": episode.world.about, "surface": usable, "knowledge": episode.recall().text}
 
 
 def situation(episode: Episode) -> dict[str, Any]:

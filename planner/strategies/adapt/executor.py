@@ -14,7 +14,7 @@ from planner.errors import CellOver, EpisodeOver, NoPlan
 from planner.models.types import Message
 from planner.scope import PROMPTS
 from planner.strategies.base import Options, ask_and_run
-from planner.surface import surface
+from planner.surface import surface_of
 from planner.types import Record
 
 EXECUTOR = "executor"
@@ -143,14 +143,13 @@ def _work(
 
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
-    world, recall = type(episode.world), episode.recall()
+    world, recall = episode.world, episode.recall()
     has, asked = recall.demonstrations, options.demonstrations
     shown = [has.get(name, "") for name in SHOWN[asked if asked != "task" or "task" in has else "hybrid"]]
-    text = PROMPTS["executor/system"].render(
+    return PROMPTS["executor/system"].system(
         about=world.about,
-        surface=surface(world, episode.world.options),
+        surface=surface_of(world),
         actions_per_reply=options.actions_per_reply,
         demonstrations="\n\n".join(filter(None, shown)),
         knowledge=recall.text,
     )
-    return Message(role="system", content=text)

@@ -30,9 +30,7 @@ def control(episode: Episode, goal: Action, most: int) -> tuple[bool, str]:
     Raises EpisodeOver if the episode ends on the way.
     """
     world = episode.world
-    history: Sequence[Message] = [
-        Message(role="system", content=PROMPTS["deps/controller"].render(about=type(world).about))
-    ]
+    history: Sequence[Message] = [PROMPTS["deps/controller"].system(about=world.about)]
     seen = episode.steps[-1].observation.text if episode.steps else world.scene()
     with episode.frame("control") as frame:
         for left in reversed(range(most + 1)):

@@ -1,8 +1,8 @@
-"""AgentKit: a graph of prompts, gone through once a step; the answer of one of its nodes is the step's plan code.
+"""AgentKit (section 2): a graph of prompts, gone through once a step; the answer of one node is the step's plan code.
 
-The database of the graph holds, for its prompts, ``world`` (goal, about, surface, scene, observation, previous, state,
-knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, nth, from 1, and
-most). What there is none of yet is not in it: ``$db.last.code|Nothing was done yet.$``.
+The database of the graph holds, for its prompts, ``world`` (goal, about, surface, manual, scene, observation, previous,
+state, knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, nth, from 1,
+and most). What there is none of yet is not in it: ``$db.last.code|Nothing was done yet.$``.
 """
 
 from collections.abc import Collection
@@ -14,12 +14,14 @@ from planner.episode import Episode
 from planner.errors import BadGraphFile, UnusableReply
 from planner.graph import ROLE, SHIPPED_GRAPHS, Database, GraphFile, graph_path, read_graph, run_pass
 from planner.scope import PROMPTS
-from planner.strategies.base import Options
-from planner.surface import surface
+from planner.strategies.base import Options, told_task
+from planner.surface import surface_of
 from planner.types import Feedback
 
 GENERAL = "general"
 """The graph for worlds that none is shipped for."""
+SAME = "The same as now."
+"""Stands for the scene where what is to be seen now tells all of it: a page need not be read twice."""
 IDLE = 5
 """Steps in a row in which nothing is done in the world: then the graph has given up."""
 
@@ -51,6 +53,11 @@ class AgentKitOptions(Options):
         """The same, read. Raises BadGraphFile."""
         return graph_named(self.graph_name(world))
 
+    def manual(self, world: str) -> JsonValue:
+        """The manual of the graph that ships for the world, so that other graphs play with the same; None without."""
+        own = SHIPPED_GRAPHS / f"{world}.yaml"
+        return read_graph(own).initial.get("manual") if own.is_file() else None
+
 
 def graph_named(name: str) -> GraphFile:
     """A graph that writes plan code: one that ships, or that of a file. Raises BadGraphFile."""
@@ -71,10 +78,11 @@ def agentkit(episode: Episode, options: BaseModel) -> None:
     file = chosen.graph_file(episode.world.name)
     graph, database = file.graph(), file.database()
     steps, idle = chosen.steps or file.steps or max(1, episode.terms.actions), 0
+    manual = chosen.manual(episode.world.name)
     for number in range(steps):
         database.set("step", {"number": number, "nth": number + 1, "most": steps})
-        _look(episode, database)
-        with episode.frame("step", helpers=episode.recall().helpers, task=_told_task(episode)) as frame:
+        _look(episode, database, manual)
+        with episode.frame("step", helpers=episode.recall().helpers, task=told_task(episode)) as frame:
             try:
                 passed = run_pass(
                     graph, database, frame.scope, number=number, hooks=file.hooks, side_by_side=chosen.side_by_side
@@ -88,21 +96,23 @@ def agentkit(episode: Episode, options: BaseModel) -> None:
             return
 
 
-def _look(episode: Episode, database: Database) -> None:
+def _look(episode: Episode, database: Database, manual: JsonValue) -> None:
     """Put what there is to know of the world into the database."""
     world, recall = episode.world, episode.recall()
     seen = episode.steps[-1].observation if episode.steps else episode.observation
     told: dict[str, JsonValue] = {
         "goal": episode.task.goal,
         "about": world.about,
-        "surface": PROMPTS["surface"].render(surface=surface(type(world), world.options)),
-        "scene": world.scene(),
+        "surface": PROMPTS["surface"].render(surface=surface_of(world)),
+        "scene": SAME if (scene := world.scene()) in seen.text else scene,
         "observation": seen.text,
         "state": world.state(),
         "left": episode.terms.actions - episode.actions,
     }
     if database.has("world.observation"):
         told["previous"] = database.get("world.observation")
+    if manual is not None:
+        told["manual"] = manual
     if recall.text:
         told["knowledge"] = recall.text
     database.set("world", told)
@@ -110,7 +120,3 @@ def _look(episode: Episode, database: Database) -> None:
 
 def _keep(database: Database, code: str, feedback: Feedback) -> None:
     database.set("last", {"code": code, "feedback": feedback.text})
-
-
-def _told_task(episode: Episode) -> dict[str, JsonValue]:
-    return {"params": dict(episode.world.told_params(episode.task))}

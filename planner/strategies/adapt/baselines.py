@@ -4,17 +4,16 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from planner.asking import FIRST, Draw, as_text
+from planner.asking import FIRST, Draw
 from planner.episode import Episode
-from planner.errors import UnusableReply
 from planner.scope import PROMPTS
-from planner.strategies.adapt import Controller, PlannedOptions
-from planner.strategies.base import in_rounds
-from planner.strategies.depth import DepthOptions
-from planner.strategies.executor import execute, whole_task
+from planner.strategies.adapt.depth import DepthOptions
+from planner.strategies.adapt.executor import execute, whole_task
+from planner.strategies.adapt.recursion import PlannedOptions, Recursion
+from planner.strategies.base import in_rounds, said_or_nothing
 
 REFLECTOR = "reflector"
-REPLIES_IN = {"textcraft": 60}
+REACT_REPLIES_IN = {"textcraft": 60}
 """Where the paper gives ReAct another number of replies than those of a sub-task times d_max (appendix A)."""
 TEMPERATURE = 0.7
 """Of the rounds after the first of Try Again (appendix A)."""
@@ -25,14 +24,14 @@ def react(episode: Episode, options: BaseModel) -> None:
     chosen, world = DepthOptions.model_validate(options), episode.world.name
     replies = chosen.replies(world) * chosen.deepest(world)
     if chosen.iterations is None and chosen.d_max is None:
-        replies = REPLIES_IN.get(world, replies)
+        replies = REACT_REPLIES_IN.get(world, replies)
     execute(episode, whole_task(episode), chosen, replies)
 
 
 def plan_and_execute(episode: Episode, options: BaseModel) -> None:
     """Plan once, in more steps, and execute each of them; what fails is not taken apart."""
-    controller = Controller(episode, PlannedOptions.model_validate(options), 2, detailed=True)
-    controller.decompose(episode.task.goal, 1)
+    recursion = Recursion(episode, PlannedOptions.model_validate(options), 2, detailed=True)
+    recursion.decompose(episode.task.goal, 1)
 
 
 def try_again(episode: Episode, options: BaseModel) -> None:
@@ -65,18 +64,15 @@ def reflexion(episode: Episode, options: BaseModel) -> None:
 def _lesson(episode: Episode, options: DepthOptions, begun: int, lessons: Sequence[str]) -> str:
     """What a reflector makes of the cells of a failed round; empty if it has nothing to say."""
     with episode.frame("reflect") as frame:
-        try:
-            return frame.scope.ask(
-                REFLECTOR,
-                PROMPTS["reflexion/reflect"],
-                read=as_text,
-                about=type(episode.world).about,
-                scene=episode.world.scene(),
-                goal=episode.task.goal,
-                cells=episode.cells[begun:],
-                lessons=lessons,
-                replies=options.replies(episode.world.name),
-                actions_per_reply=options.actions_per_reply,
-            ).value
-        except UnusableReply:
-            return ""
+        return said_or_nothing(
+            frame.scope,
+            REFLECTOR,
+            PROMPTS["reflexion/reflect"],
+            about=episode.world.about,
+            scene=episode.world.scene(),
+            goal=episode.task.goal,
+            cells=episode.cells[begun:],
+            lessons=lessons,
+            replies=options.replies(episode.world.name),
+            actions_per_reply=options.actions_per_reply,
+        )

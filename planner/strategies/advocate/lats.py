@@ -1,4 +1,4 @@
-"""Tree search over sampled actions, as in LATS, which Devil's Advocate is compared with: the same questions.
+"""Tree search over sampled actions, as in LATS, which Devil's Advocate is compared with (section 4.1): its questions.
 
 Only a moment that still lies behind the present one can be gone back to (``Episode.rewind``). To reach another one, the
 search goes back to the last moment on the way there that it can, and runs the code of the rest of the way again: the
@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field
 from planner.asking import Draw
 from planner.episode import Episode
 from planner.strategies.advocate.options import AdvocateOptions
-from planner.strategies.advocate.round import Round
+from planner.strategies.advocate.playing import Playing
 from planner.strategies.advocate.rounds import play_rounds
-from planner.strategies.advocate.tree import Branch, State
+from planner.strategies.advocate.tree import Branch, Moment
 
 
 class LatsOptions(AdvocateOptions):
@@ -38,20 +38,20 @@ def lats(episode: Episode, options: BaseModel) -> None:
 
 
 @dataclass(eq=False)
-class Node:
+class SearchNode:
     """A moment in the tree of a search, or an idea that failed. ``total`` sums up values from 0 to 1."""
 
-    state: State | None
+    moment: Moment | None
     branch: Branch | None = None
-    parent: "Node | None" = None
-    children: list["Node"] = field(default_factory=list)
+    parent: "SearchNode | None" = None
+    children: list["SearchNode"] = field(default_factory=list)
     visits: int = 0
     total: float = 0.0
     closed: bool = False
     """Nothing more can be tried from here."""
 
     @property
-    def way(self) -> list["Node"]:
+    def way(self) -> list["SearchNode"]:
         """The nodes from the root to this one."""
         return [*(self.parent.way if self.parent else []), self]
 
@@ -65,10 +65,10 @@ class Node:
 class Search:
     """The search of one round. ``_line`` are the nodes, from the root on, whose marks can be gone back to."""
 
-    def __init__(self, playing: Round, options: LatsOptions) -> None:
+    def __init__(self, playing: Playing, options: LatsOptions) -> None:
         self._playing, self._options = playing, options
-        self._root = Node(playing.start)
-        self._line: list[Node] = []
+        self._root = SearchNode(playing.start)
+        self._line: list[SearchNode] = []
         playing.counsel.line_only = True
 
     def search(self) -> None:
@@ -79,10 +79,10 @@ class Search:
             chosen = self._select()
             if chosen is None:
                 return
-            state = self._reach(chosen)
-            chosen.closed = state is None or not self._expand(chosen, state)
+            moment = self._reach(chosen)
+            chosen.closed = moment is None or not self._expand(chosen, moment)
 
-    def _select(self) -> Node | None:
+    def _select(self) -> SearchNode | None:
         """The leaf that the best of the open children lead to; None where there is none."""
         node = self._root
         while node.children or node.closed:
@@ -95,80 +95,80 @@ class Search:
                 node.closed, node = True, node.parent
         return node
 
-    def _reach(self, node: Node) -> State | None:
+    def _reach(self, node: SearchNode) -> Moment | None:
         """Go to a node's moment; None if the way there no longer leads there."""
-        if node.state is self._playing.here:
-            return node.state
+        if node.moment is self._playing.here:
+            return node.moment
         way = node.way
         while self._line[-1] not in way:
             self._line.pop()
         last = self._line[-1]
-        assert last.state is not None
-        self._playing.return_to(last.state)
+        assert last.moment is not None
+        self._playing.return_to(last.moment)
         for each in way[way.index(last) + 1 :]:
             if not self._again(each):
                 each.closed = True
                 return None
-        return node.state
+        return node.moment
 
-    def _again(self, node: Node) -> bool:
+    def _again(self, node: SearchNode) -> bool:
         """Run a node's code again, from where its parent led to."""
         assert node.parent is not None
         assert node.branch is not None
-        assert node.state is not None
-        assert node.parent.state is not None
-        after = self._playing.carry_out(node.parent.state, node.branch)
+        assert node.moment is not None
+        assert node.parent.moment is not None
+        after = self._playing.carry_out(node.parent.moment, node.branch)
         if after is None:
             return False
-        node.state.looks(after.page, after.seen)
-        self._playing.keep(node.branch, node.state)
-        self._mark(node, node.state)
+        node.moment.looks(after.page, after.seen)
+        self._playing.keep(node.branch, node.moment)
+        self._mark(node, node.moment)
         return True
 
-    def _mark(self, node: Node, state: State) -> None:
+    def _mark(self, node: SearchNode, moment: Moment) -> None:
         if node not in self._line:
-            self._playing.mark(state)
+            self._playing.mark(moment)
             self._line.append(node)
 
-    def _expand(self, node: Node, state: State) -> bool:
+    def _expand(self, node: SearchNode, moment: Moment) -> bool:
         """Try what is sampled at a moment; False where there is nothing to try."""
         counsel = self._playing.counsel
-        if counsel.subtask_done(state):
-            state.subtask += 1
-        if state.subtask == len(counsel.parts):
+        if counsel.subtask_done(moment):
+            moment.subtask += 1
+        if moment.subtask == len(counsel.parts):
             return False
-        self._mark(node, state)
-        for branch in self._samples(state):
-            if state is not self._playing.here:
-                self._playing.return_to(state)
+        self._mark(node, moment)
+        for branch in self._samples(moment):
+            if moment is not self._playing.here:
+                self._playing.return_to(moment)
                 del self._line[self._line.index(node) + 1 :]
-            node.children.append(Node(None, branch, node))
-            self._simulate(node.children[-1], state)
+            node.children.append(SearchNode(None, branch, node))
+            self._simulate(node.children[-1], moment)
         return bool(node.children)
 
-    def _samples(self, state: State) -> list[Branch]:
+    def _samples(self, moment: Moment) -> list[Branch]:
         """Actions for a moment, drawn independently of each other."""
         count, found = self._options.samples, dict[str, Branch]()
         for sample in range(count):
-            plan = self._playing.act(state, Draw(self._playing.number * count + sample, self._options.temperature))
+            plan = self._playing.act(moment, Draw(self._playing.number * count + sample, self._options.temperature))
             if plan is not None and plan.code.strip() not in found:
-                found[plan.code.strip()] = self._playing.idea(state, sample, plan)
+                found[plan.code.strip()] = self._playing.idea(moment, sample, plan)
         return list(found.values())
 
-    def _simulate(self, node: Node, before: State) -> None:
+    def _simulate(self, node: SearchNode, before: Moment) -> None:
         """Run a sample, value where it leads, and let the nodes on the way know."""
         assert node.branch is not None
         branch, counsel = node.branch, self._playing.counsel
-        node.state = self._playing.carry_out(before, branch)
-        node.closed = node.state is None
+        node.moment = self._playing.carry_out(before, branch)
+        node.closed = node.moment is None
         value = 0.0
-        if node.state is not None:
-            judged = counsel.valued(before, branch.mapped or branch.code, node.state)
+        if node.moment is not None:
+            judged = counsel.valued(before, branch.mapped or branch.code, node.moment)
             branch.history, branch.why, value = judged.did, judged.why, judged.value
-            self._playing.keep(branch, node.state)
+            self._playing.keep(branch, node.moment)
         for each in node.way:
             each.visits, each.total = each.visits + 1, each.total + value
             if each.branch is not None:
                 each.branch.visits, each.branch.value = each.visits, each.total / each.visits
-        if node.state is not None and counsel.task_done(node.state):
-            self._playing.finish(node.state)
+        if node.moment is not None and counsel.task_done(node.moment):
+            self._playing.finish(node.moment)

@@ -1,0 +1,57 @@
+"""ADaPT, which takes tasks apart where they fail, and what it is compared with: all of them on one executor.
+
+``recursion`` is ADaPT; the other modules are the executor, how deep it goes, and the baselines.
+"""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from envs import Environment
+from planner.asking import PLANNER
+from planner.strategies.adapt.baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
+from planner.strategies.adapt.depth import DepthOptions
+from planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR
+from planner.strategies.adapt.recursion import (
+    PLANNING,
+    PLANNING_DETAILED,
+    AdaptOptions,
+    PlannedOptions,
+    adapt,
+)
+from planner.strategies.base import Method
+
+
+def _deep(options: BaseModel, world: Environment) -> bool:
+    """Whether there is more than one level, or round."""
+    return isinstance(options, DepthOptions) and options.deepest(world.name) > 1
+
+
+METHODS: Mapping[str, Method] = {
+    "adapt": Method(
+        adapt,
+        AdaptOptions,
+        "execute first, take apart only what fails (ADaPT)",
+        (EXECUTOR, PLANNER),
+        (*DEMONSTRATIONS, PLANNING),
+        sometimes={PLANNER: _deep},
+    ),
+    "plan-and-execute": Method(
+        plan_and_execute,
+        PlannedOptions,
+        "one detailed plan, each step executed",
+        (PLANNER, EXECUTOR),
+        (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
+        stand_ins=(PLANNING,),
+    ),
+    "react": Method(react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
+    "reflexion": Method(
+        reflexion,
+        DepthOptions,
+        "rounds with a reflection in between",
+        (EXECUTOR, REFLECTOR),
+        DEMONSTRATIONS,
+        sometimes={REFLECTOR: _deep},
+    ),
+    "try-again": Method(try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS),
+}

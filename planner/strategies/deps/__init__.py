@@ -1,0 +1,94 @@
+"""DEPS, which describes, explains, plans and selects, and what it is compared with: goals from a plan, or a program.
+
+``replanning`` is DEPS; the other modules are how goals are reached, by one action or by a controller, and the
+baselines.
+"""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from envs import Environment
+from planner.asking import PLANNER
+from planner.strategies.base import Method, Options
+from planner.strategies.deps.baselines import (
+    chain_of_thought,
+    code_as_policies,
+    inner_monologue,
+    prog_prompt,
+    zero_shot,
+    zero_shot_replan,
+)
+from planner.strategies.deps.controller import CONTROLLER
+from planner.strategies.deps.pursuit import PursuitOptions
+from planner.strategies.deps.replanning import (
+    ASSERTIONS,
+    DEMONSTRATION,
+    EXPLAINER,
+    LISTS,
+    POLICIES,
+    THOUGHTS,
+    DepsOptions,
+    ReplanningOptions,
+    dep,
+    deps,
+)
+
+
+def _controlled(options: BaseModel, world: Environment) -> bool:
+    """Whether a controller has to reach the world's goals."""
+    return not world.goals.direct
+
+
+def _replanned(options: BaseModel, world: Environment) -> bool:
+    """Whether there is a failure to explain."""
+    return isinstance(options, ReplanningOptions) and options.replans > 0
+
+
+_PURSUING = (PLANNER, CONTROLLER)
+_EXPLAINED = (PLANNER, EXPLAINER, CONTROLLER)
+_WHERE_CONTROLLED = {CONTROLLER: _controlled}
+_WHERE_EXPLAINED = {CONTROLLER: _controlled, EXPLAINER: _replanned}
+
+METHODS: Mapping[str, Method] = {
+    "chain-of-thought": Method(
+        chain_of_thought,
+        PursuitOptions,
+        "one plan, thought through step by step",
+        _PURSUING,
+        (THOUGHTS,),
+        _WHERE_CONTROLLED,
+    ),
+    "code-as-policies": Method(
+        code_as_policies, Options, "one program that decides by what it sees", (PLANNER,), (POLICIES,)
+    ),
+    "dep": Method(dep, ReplanningOptions, "DEPS without its selector", _EXPLAINED, (DEMONSTRATION,), _WHERE_EXPLAINED),
+    "deps": Method(
+        deps,
+        DepsOptions,
+        "goals from a plan, the nearest first; what fails is explained",
+        _EXPLAINED,
+        (DEMONSTRATION,),
+        _WHERE_EXPLAINED,
+    ),
+    "inner-monologue": Method(
+        inner_monologue,
+        PursuitOptions,
+        "one goal at a time, by what came of the last",
+        _PURSUING,
+        (LISTS,),
+        _WHERE_CONTROLLED,
+    ),
+    "progprompt": Method(prog_prompt, Options, "one program with assertions", (PLANNER,), (ASSERTIONS,)),
+    "zero-shot": Method(
+        zero_shot, PursuitOptions, "one plan of goals, never mended", _PURSUING, (LISTS,), _WHERE_CONTROLLED
+    ),
+    "zero-shot-replan": Method(
+        zero_shot_replan,
+        ReplanningOptions,
+        "goals, planned anew on the bare failure",
+        _PURSUING,
+        (LISTS,),
+        _WHERE_CONTROLLED,
+    ),
+}
