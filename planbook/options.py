@@ -120,7 +120,7 @@ CURVE = (
         help="What a building run knew after N tasks; several: a learning curve, a run for each below --out.",
     ),
 )
-TABLE = click.option("--table", is_flag=True, help="Print the figures of the method's paper beside.")
+TABLE = click.option("--table", is_flag=True, help="Print the figures of the papers that have the method beside.")
 JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
 
 

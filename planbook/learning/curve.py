@@ -12,7 +12,7 @@ from planbook.config import Config
 from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
 from planbook.learning.cost import BuildingCost, Reached, building_cost, reached_after
-from planbook.papers import Beside, Comparison
+from planbook.papers import Beside
 from planbook.printing import console
 from planbook.run import CONFIG_FILE, Run
 
@@ -40,8 +40,8 @@ class Curve(BaseModel):
 
     library: str
     curve: tuple[Point, ...]
-    table: Comparison | Beside | None = None
-    """The last point beside the paper, if that was asked for."""
+    table: Beside | None = None
+    """The last point beside the papers, if that was asked for."""
 
 
 def play_curve(

@@ -1,12 +1,16 @@
-"""What a test run was, as far as a comparison asks: who was asked, what was left out, and how it was built."""
+"""What a run was, as far as a comparison asks: who was asked, what was left out, and how what it knew was built."""
 
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import JsonValue
+
 from manuals import read_knowledge, usual_starts
-from planbook.config import Config
+from planbook.config import Config, chosen_options
+from planbook.episodes.runner import recorded_endings
+from planbook.figures.statistics import percent
 from planbook.figures.summary import Summary
 from planbook.learning.state import learnt_in, with_manual
 from planbook.run import CONFIG_FILE, Run
@@ -15,17 +19,19 @@ from rules import Knowledge
 
 IN_TESTING = frozenset({"formulation"})
 """What is left out in testing alone, in the paper too."""
+OBJECT = "object"
+"""The parameter of a task that names what it is about."""
+OWN_CHOICE = ("replans", "selector")
+"""Options whose None is the method's own choice, and no limit."""
+ALL_THAT_IS_LEARNT = "all that is learnt"
 
 
 @dataclass(frozen=True)
-class Played:
-    """A test run that is over, and the building run whose knowledge it played with, if that is what it played with."""
+class Origin:
+    """Where what was known came from."""
 
-    config: Config
-    summary: Summary
-    models: tuple[str, ...]
-    """The models that answered, by the names that their servers gave."""
     building: Config | None
+    """The building run, if it is at hand."""
     builders: tuple[str, ...]
     """The models that answered in building."""
     formulated: bool
@@ -33,63 +39,102 @@ class Played:
     learnt: bool
     """Whether anything was known beyond the starting examples."""
 
+
+@dataclass(frozen=True)
+class Played:
+    """A run that is over; ``origin`` where a paper beside it is about learning."""
+
+    config: Config
+    summary: Summary
+    models: tuple[str, ...]
+    """The models that answered, by the names that their servers gave."""
+    by_object: dict[str, float]
+    """The share solved of the tasks about each object, where tasks name one."""
+    origin: Origin | None
+
     @property
     def uses_a_model(self) -> bool:
         """Whether a planner planned, and not stored code alone."""
         return bool(method(self.config.planner).roles)
 
     @property
-    def without(self) -> tuple[str, ...]:
-        """What was left out, when it was built or when it was tested."""
-        built = self.building.without if self.building else ()
-        implied = () if self.formulated else ("formulation",)
-        named = {*self.config.without, *built, *implied}
-        return tuple(sorted(named - {"formulation"} if "rules" in named else named))
-
-    @property
-    def only_in_testing(self) -> tuple[str, ...]:
-        """What was left out in testing and was there in building."""
-        built = self.building.without if self.building else ()
-        return tuple(sorted(set(self.config.without) - set(built) - IN_TESTING))
-
-    @property
-    def start(self) -> tuple[str, ...]:
-        """The starting examples; procedures that ship began with none."""
-        if self.building and self.building.learning:
-            return self.building.learning.start
-        if not self.uses_a_model:
-            return ()
-        return usual_starts(self.config.world.name, self.config.selection.split or "")
+    def split(self) -> str:
+        """The split that was played: where none is named the world's first; empty for tasks chosen by id."""
+        if self.config.selection.split or self.config.selection.ids:
+            return self.config.selection.split or ""
+        return self.config.world.splits[0]
 
     @property
     def tasks(self) -> int:
         """How many tasks, each played as often as there were repeats."""
         return self.summary.tasks // self.summary.repeats
 
+    @property
+    def without(self) -> tuple[str, ...]:
+        """What was left out, when it was built or when it was played."""
+        implied = () if self.origin is None or self.origin.formulated else ("formulation",)
+        named = {*self.config.without, *self._built_without, *implied}
+        return tuple(sorted(named - {"formulation"} if "rules" in named else named))
 
-def played(config: Config, summary: Summary) -> Played:
-    """Look up what the run and its library hold. Raises BadRun, BadKnowledge."""
+    @property
+    def only_in_testing(self) -> tuple[str, ...]:
+        """What was left out in testing and was there in building."""
+        return tuple(sorted(set(self.config.without) - set(self._built_without) - IN_TESTING))
+
+    @property
+    def _built_without(self) -> tuple[str, ...]:
+        return self.origin.building.without if self.origin and self.origin.building else ()
+
+    @property
+    def start(self) -> tuple[str, ...]:
+        """The starting examples; procedures that ship began with none."""
+        if self.origin is None:
+            return ()
+        if self.origin.building and self.origin.building.learning:
+            return self.origin.building.learning.start
+        return usual_starts(self.config.world.name, self.split) if self.uses_a_model else ()
+
+    @property
+    def options(self) -> dict[str, JsonValue]:
+        """The planner's options as far as they can be held against a paper's, as in ``published.Line``."""
+        found = chosen_options(self.config, self.config.world.name)
+        found = {name: value for name, value in found.items() if value is not None or name not in OWN_CHOICE}
+        if self.origin:
+            left_out = self.without if self.origin.learnt else (ALL_THAT_IS_LEARNT,)
+            found |= {"without": [*left_out], "start": [*sorted(self.start)]}
+        return found
+
+
+def played(config: Config, summary: Summary, *, learning: bool) -> Played:
+    """Look up what the run holds, and if it is about ``learning`` its library, too. Raises BadRun, BadKnowledge."""
     with closing(Run.open(Path(summary.run))) as run:
-        models = models_asked(run)
+        models = models_asked(run) if method(config.planner).roles else ()
+        by_object = _by_object(run)
+    return Played(config, summary, models, by_object, _origin(config) if learning else None)
+
+
+def _origin(config: Config) -> Origin:
     library = config.library_folder
     if not (library / CONFIG_FILE).exists():
-        known = [read_knowledge(library, config.world, config.world_options)]
-        return Played(config, summary, models, None, (), _formulated(known), _known(config, library))
+        known = read_knowledge(library, config.world, config.world_options)
+        learnt = bool(config.planner == "procedures" or known.rules or known.skills or known.reflections)
+        return Origin(None, (), _formulated([known]), learnt)
     with closing(Run.open(library)) as built:
-        known = [with_manual(built, group, state) for group, state in learnt_in(built, config.after).items()]
-        return Played(config, summary, models, built.config, models_asked(built), _formulated(known), config.after != 0)
+        groups = [with_manual(built, group, state) for group, state in learnt_in(built, config.after).items()]
+        return Origin(built.config, models_asked(built), _formulated(groups), config.after != 0)
 
 
 def _formulated(known: list[Knowledge]) -> bool:
     return all(each.manual for each in known if each.rules)
 
 
-def _known(config: Config, library: Path) -> bool:
-    """Whether a folder holds anything about the world, apart from the starts."""
-    if config.planner == "procedures":
-        return True
-    known = read_knowledge(library, config.world, config.world_options)
-    return bool(known.rules or known.skills or known.reflections)
+def _by_object(run: Run) -> dict[str, float]:
+    endings, counts = recorded_endings(run), dict[str, list[tuple[int, int]]]()
+    for entry in run.entries():
+        ending = endings.get(entry.index)
+        about = str(entry.task.params.get(OBJECT, ""))
+        counts.setdefault(about, []).append((ending is not None and ending.outcome.solved, 1))
+    return {about: share for about, each in counts.items() if (share := percent(each)) is not None}
 
 
 def models_asked(run: Run) -> tuple[str, ...]:

@@ -1,17 +1,24 @@
-"""The tables of papers as data, with their units (``adapt.json`` and so on)."""
+"""The tables of papers as data, with their units (``automanual.json`` and so on)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from planbook.papers.figures import Told
+from planbook.config import Learning
 
-FILES = ("adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
+FILES = ("automanual.json", "adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
 ALL = "all"
 """The column of all tasks together."""
+
+
+class Told(BaseModel):
+    """Base of what stands in a data file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Line(Told):
@@ -25,7 +32,8 @@ class Line(Told):
     unit: str = ""
     """Where it is another one than the table's."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    """The options of our planner that the row was made with; None is no limit."""
+    """The options of our planner that the row was made with, None being no limit; of one that learns also what was left
+    out (``without``, in the words of the command line) and the starting examples (``start``)."""
     values: dict[str, float]
     spread: dict[str, float] = Field(default_factory=dict)
     """Standard deviations."""
@@ -36,7 +44,8 @@ class Published(Told):
     """A table of a paper; ``by`` says what its columns are, those apart that ``columns.py`` knows; ``note`` how it was
     read.
 
-    A ``main`` table is shown beside any run on its world, another one only beside a method that is in it.
+    A ``main`` table is shown beside any run on its world, another one only beside a method that is in it; one of
+    ``ablations`` is not printed beside a run that asked no model.
     """
 
     table: int
@@ -47,6 +56,7 @@ class Published(Told):
     unit: str
     by: Literal["type", "object", "skill"]
     main: bool = False
+    ablations: bool = False
     note: str = ""
     rows: tuple[Line, ...]
 
@@ -55,20 +65,39 @@ class Published(Told):
         """What there are figures of, in the table's order."""
         return tuple(dict.fromkeys(name for row in self.rows for name in row.values))
 
+    def of(self, planner: str) -> dict[int, Line]:
+        """The rows of a method of ours, by their numbers."""
+        return {number: row for number, row in enumerate(self.rows) if row.planner == planner}
+
+
+class Building(Told):
+    """How a paper built what its planner knew; None where it does not say."""
+
+    planner: str
+    models: tuple[str, ...]
+    split: str
+    actions: int | None = None
+    options: dict[str, JsonValue]
+    learning: Learning
+
 
 class Setting(Told):
     """How a paper played the tasks of a split, which has our name; None where it does not say.
 
-    ``models`` wrote the plans.
+    ``types`` are all the task types of the split, where its figures are over types that they do not name. ``models``
+    wrote the plans. Of a paper without ``building`` nothing was learnt.
     """
 
     env: str
     split: str
-    tasks: int
+    types: tuple[str, ...] = ()
+    tasks: int | None = None
+    tasks_of_each_type: int | None = None
     repeats: int
     actions: int | None = None
     models: tuple[str, ...]
     options: dict[str, JsonValue]
+    sampling: dict[str, float] = Field(default_factory=dict)
     world: str = ""
     """Where theirs is not what ours is,"""
     our_world: str = "in text"
@@ -78,13 +107,14 @@ class Setting(Told):
     world_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
     """The values that theirs had of our world's options, where these are not our usual ones."""
     prompts: str
+    building: Building | None = None
 
 
 class Publication(Told):
     """A paper's tables. ``names`` are its own names of task types."""
 
     paper: str
-    names: dict[str, str]
+    names: Mapping[str, str]
     settings: tuple[Setting, ...]
     tables: tuple[Published, ...]
 
@@ -98,20 +128,26 @@ class Publication(Told):
         """The worlds that it has figures for."""
         return tuple(sorted({setting.env for setting in self.settings}))
 
-    def setting(self, env: str, split: str) -> Setting:
-        """How a split was played, or, for one that is not in the paper, the world's first."""
-        about = [setting for setting in self.settings if setting.env == env]
-        return next((setting for setting in about if setting.split == split), about[0])
+    def settings_of(self, env: str) -> tuple[Setting, ...]:
+        """How the world's splits were played."""
+        return tuple(setting for setting in self.settings if setting.env == env)
+
+    def setting(self, env: str, split: str, types: Collection[str] = ()) -> Setting:
+        """The first setting that has all of the types; failing that, that of the split, or the world's first."""
+        about = self.settings_of(env)
+        of_types = (each for each in about if types and set(types) <= set(each.types))
+        of_split = (each for each in about if each.split == split)
+        return next(chain(of_types, of_split), about[0])
 
 
 @cache
 def publications() -> Sequence[Publication]:
-    """The papers that are kept in this form."""
+    """Every paper whose figures are kept."""
     texts = [Path(__file__).with_name(name).read_text(encoding="utf-8") for name in FILES]
     return [Publication.model_validate_json(text) for text in texts]
 
 
-def publication_of(planner: str, env: str) -> Publication | None:
-    """The paper that has a method on a world; failing that, one that has the world, unless that is AutoManual's."""
+def papers_of(planner: str, env: str) -> Sequence[Publication]:
+    """The papers that have a method and a world; failing that, the first that has the world."""
     about = [each for each in publications() if env in each.worlds]
-    return next((each for each in about if planner in each.planners), about[0] if about else None)
+    return [each for each in about if planner in each.planners] or about[:1]

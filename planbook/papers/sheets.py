@@ -1,87 +1,120 @@
-"""A run beside a paper's tables, as people read it."""
+"""A run beside the tables of papers, as people read it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from pydantic import JsonValue
 from rich.table import Table
 
-from planbook.papers.beside import Beside, BesideTable, OurRow
+from planbook.papers.beside import Beside, BesidePaper, BesideTable, OurRow
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, Line
 
 NOTHING, OURS = "-", "ours"
 WIDEST = 10
-"""Columns from which on a table is shown lying on its side, with the rows that we have figures of."""
+"""Columns from which on a table is shown lying on its side."""
+PARTLY = "(n/m): our figure is over n of the m task types that theirs is over; the others were not played."
 
 
 def sheets(compared: Beside) -> Iterator[Table | str]:
-    """The tables that the run has a figure for, each with our row; then who ours is, and all that differs."""
-    for each in compared.tables:
-        if not each.ours:
-            continue
-        yield _title(compared, each)
-        yield _upright(compared, each) if len(each.table.columns) <= WIDEST else _lying(compared, each)
-        if each.table.note:
-            yield f"{each.table.note}\n"
-    yield f"Ours: {_who(compared.ours)}."
-    yield f"What differs from the paper's setting ({len(compared.differs)}):"
-    yield from (f"  {each}" for each in compared.differs)
-    quoted = f" Only quoted, as they cannot be played here: {', '.join(compared.only_quoted)}."
-    yield f"All other figures are the paper's own.{quoted if compared.only_quoted else ''}"
+    """Who ours is; then by paper the tables that the run has a figure for, each with our row, and all that differs."""
+    yield f"Ours: {_who(compared.ours)}.\n"
+    for paper in compared.papers:
+        shown = [each for each in paper.tables if _is_shown(each, compared.ours)]
+        for each in shown:
+            yield from _lying(paper, each) if len(each.table.columns) > WIDEST else _upright(paper, each, compared.ours)
+            partly = PARTLY if any(_partly(name, each) for name in each.table.columns) else ""
+            yield "\n".join(filter(None, (partly, each.table.note))) + "\n"
+        yield from _lines(paper, shown)
+
+
+def _is_shown(each: BesideTable, ours: OurRow) -> bool:
+    return bool(each.ours or ALL in each.table.columns) and bool(ours.models or not each.table.ablations)
+
+
+def _lines(paper: BesidePaper, shown: Sequence[BesideTable]) -> Iterator[str]:
+    named = [f"{paper.names[kind]} {kind}" for kind in paper.names if any(kind in each.ours for each in shown)]
+    if named:
+        yield f"What the types are called here: {', '.join(named)}."
+    yield f"What differs from {paper.paper}'s setting ({len(paper.differs)}):"
+    yield from (f"  {each}" for each in paper.differs)
+    quoted = f" Only quoted, as they cannot be played here: {', '.join(paper.only_quoted)}."
+    yield f"All other figures are the paper's own.{quoted if paper.only_quoted else ''}\n"
 
 
 def _who(ours: OurRow) -> str:
     models = ", ".join(ours.models) or "no model"
     times = "1 repeat" if ours.repeats == 1 else f"{ours.repeats} repeats"
     spread = "" if ours.spread is None else f", standard deviation {ours.spread:.1f}"
-    return f"{ours.planner} with {models}, {ours.split or 'tasks'}: {ours.tasks} tasks, {times}{spread}"
+    left_out = f"; without {', '.join(ours.without)}" if ours.without else ""
+    return f"{ours.planner} with {models}, {ours.split or 'tasks'}: {ours.tasks} tasks, {times}{spread}{left_out}"
 
 
-def _title(compared: Beside, each: BesideTable) -> str:
+def _title(paper: BesidePaper, each: BesideTable, model: str = "") -> str:
     """As a line of its own: a table would break it at its width."""
-    published = each.table
-    return f"{compared.paper}, {published.kind} {published.table}: {published.title} ({published.unit})"
+    table = each.table
+    return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 
 
-def _upright(compared: Beside, each: BesideTable) -> Table:
+def _upright(paper: BesidePaper, each: BesideTable, ours: OurRow) -> Iterator[Table | str]:
     """A row for each method, ours last; k_max in columns of its own where the paper has it."""
-    table, columns = Table(), each.table.columns
-    deepest = tuple(dict.fromkeys(kind for row in each.table.rows for kind in row.k_max))
-    table.add_column("method", no_wrap=True)
-    for name in columns:
-        table.add_column(compared.names.get(name, name), justify="right")
-    for name in deepest:
-        table.add_column(f"k_max {name}", justify="right")
-    for row in each.table.rows:
+    yield _title(paper, each)
+    table, columns, rows = Table(), each.table.columns, each.table.rows
+    deepest = tuple(dict.fromkeys(kind for row in rows for kind in row.k_max))
+    table.add_column("method")
+    for name in (*(paper.names.get(name, name) for name in columns), *(f"k_max {name}" for name in deepest)):
+        table.add_column(name.replace(" ", "\n"), justify="right")
+    for number, row in enumerate(rows):
         k_max = [_told(row.k_max.get(name)) for name in deepest]
-        table.add_row(_method(row, each), *(_figure(name, row.values, row.spread) for name in columns), *k_max)
+        like_ours = " (as ours)" if each.otherwise and number in each.alike else ""
+        figures = (_figure(name, row.values, row.spread) for name in columns)
+        table.add_row(_method(row, rows) + like_ours, *figures, *k_max)
     table.add_section()
-    stars = {ALL: "*" if each.partly else ""}
-    ours = [_figure(name, each.ours, each.spread) + stars.get(name, "") for name in columns]
-    k_max = [_told(compared.ours.k_max.get(name)) for name in deepest]
-    options = (f"{name} {value}" for name, value in each.otherwise.items())
-    table.add_row(", ".join((f"{OURS}: {compared.ours.planner}", *options)), *ours, *k_max, style="bold")
-    if each.partly and ALL in columns:
-        table.caption = "* not all of the table's task types were played"
-    return table
+    k_max = [_told(ours.k_max.get(name)) for name in deepest]
+    options = (_option(name, value) for name, value in each.otherwise.items())
+    label = ", ".join((f"{OURS}: {ours.planner}", *options))
+    table.add_row(label, *(_our_figure(name, each) for name in columns), *k_max, style="bold")
+    yield table
 
 
-def _lying(compared: Beside, each: BesideTable) -> Table:
-    """A column for each method; only what the run played."""
-    table = Table()
-    table.add_column("task", no_wrap=True)
-    for row in each.table.rows:
-        table.add_column(_method(row, each), justify="right")
-    table.add_column(OURS, justify="right", style="bold")
-    for name, figure in each.ours.items():
-        table.add_row(name, *(_told(row.values.get(name)) for row in each.table.rows), _told(figure))
-    return table
+def _lying(paper: BesidePaper, each: BesideTable) -> Iterator[Table | str]:
+    """A column for each method, for each model by itself if methods have several; of objects only what was played."""
+    rows = each.table.rows
+    several = len({row.method for row in rows}) < len(rows)
+    names = each.ours if each.table.by == "object" else each.table.columns
+    for model in dict.fromkeys(row.model if several else "" for row in rows):
+        yield _title(paper, each, model)
+        shown = [row for row in rows if not several or row.model == model]
+        table = Table()
+        table.add_column("task", no_wrap=True)
+        for row in shown:
+            table.add_column(_method(row, shown), justify="right")
+        table.add_column(OURS, justify="right", style="bold")
+        for name in names:
+            table.add_row(name, *(_figure(name, row.values, row.spread) for row in shown), _our_figure(name, each))
+        yield table
 
 
-def _method(row: Line, each: BesideTable) -> str:
+def _method(row: Line, rows: Sequence[Line]) -> str:
     """The method; where a table has it more than once, what its rows vary, too."""
-    alike = [other for other in each.table.rows if other.method == row.method]
-    varied = row.variant or (row.model if len(alike) > 1 else "")
-    return f"{row.method}, {varied}" if varied else row.method
+    alike = [other for other in rows if other.method == row.method]
+    model = row.model if any(other.model != row.model for other in alike) else ""
+    varied = (name for name in row.options if any(other.options.get(name) != row.options[name] for other in alike))
+    options = () if row.variant else (_option(name, row.options[name]) for name in varied)
+    return ", ".join(filter(None, (row.method, row.variant or model, *options)))
+
+
+def _option(name: str, value: JsonValue) -> str:
+    listed = " + ".join(map(str, value)) or "nothing" if isinstance(value, list) else value
+    return f"{name} {listed}"
+
+
+def _our_figure(name: str, each: BesideTable) -> str:
+    played = f" ({each.types_played}/{each.types})" if _partly(name, each) else ""
+    return f"{_figure(name, each.ours, each.spread)}{played}"
+
+
+def _partly(name: str, each: BesideTable) -> bool:
+    return name == ALL and name in each.ours and each.types_played < each.types
 
 
 def _figure(name: str, values: Mapping[str, float], spread: Mapping[str, float]) -> str:

@@ -1,53 +1,84 @@
-"""What a run did otherwise than a paper that is kept as tables (``published.py``)."""
+"""What a run did otherwise than a paper, read from its settings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
-from planbook.config import SHIPPED_LIBRARY, Config, chosen_options
-from planbook.figures.summary import Summary
-from planbook.papers.differences import SAME_EITHER_WAY, Difference
-from planbook.papers.published import Publication, Setting
+from planbook.config import SHIPPED_LIBRARY, Config, Learning
+from planbook.papers.played import Origin, Played
+from planbook.papers.published import Building, Publication, Setting
 from planner import Outcome
+from planner.asking import DEFAULT, PLANNER
+from planner.models import Sampling
+
+SAME_EITHER_WAY = ("engine",)
+"""Options of worlds that change no observation."""
+NO_LIMIT = "no limit"
+LEARNING = {
+    "tasks_per_type": "building tasks of each type",
+    "solved_after": "successes in a row that end a type",
+    "max_rules": "rules before they are consolidated",
+    "start": "starting examples",
+    "libraries_only": "rules are built from",
+    "per_type": "rules",
+}
+"""What the options of building are called,"""
+EITHER = {
+    "libraries_only": ("all types", "an earlier run, on the types with feedback"),
+    "per_type": ("shared by all types", "of each task type by themselves"),
+}
+"""and what it means that one is False or True."""
+
+
+class Difference(BaseModel):
+    """One setting, ours and the paper's."""
+
+    model_config = ConfigDict(frozen=True)
+
+    what: str
+    ours: str
+    theirs: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.ours}; theirs: {self.theirs}"
+
 
 Facts = Iterator[tuple[str, object, object]]
-"""What, ours, theirs."""
-NO_LIMIT = "no limit"
-SELECTOR = "selector"
-"""An option whose None is the method's own choice, and no limit."""
-WITHOUT_A_MODEL = ("procedures", "code", "naive", "random")
+"""What, ours, theirs; a None says nothing."""
 
 
-def unlike(config: Config, summary: Summary, models: tuple[str, ...], paper: Publication) -> tuple[Difference, ...]:
-    """Everything that differs from how the paper's figures for the world and split were made."""
-    setting = paper.setting(config.world.name, split_of(config))
-    facts = [*_tasks(config, summary, setting), *_world(config, setting), *_planning(config, models, paper, setting)]
+def unlike(run: Played, paper: Publication, setting: Setting) -> tuple[Difference, ...]:
+    """Everything that differs from how the paper's figures of a setting were made."""
+    facts = [*_tasks(run, setting), *_world(run.config, setting), *_planning(run, paper, setting)]
+    if setting.building:
+        facts += _learning(run, setting.building)
     return tuple(
-        Difference(what=what, ours=_plain(ours), theirs=_plain(theirs))
+        Difference(what=what, ours=str(ours), theirs=str(theirs))
         for what, ours, theirs in facts
-        if ours != theirs
+        if ours is not None and theirs is not None and ours != theirs
     )
 
 
-def split_of(config: Config) -> str:
-    """The split that was played: where none is named the world's first; empty for tasks that were chosen by id."""
-    if config.selection.split or config.selection.ids:
-        return config.selection.split or ""
-    return config.world.splits[0]
-
-
-def _tasks(config: Config, summary: Summary, setting: Setting) -> Facts:
-    yield "split", split_of(config) or "tasks chosen by id", setting.split
-    seeded = setting.repeats > 1 and config.world.takes_seeds(split_of(config) or setting.split)
-    if summary.tasks != setting.tasks * setting.repeats:  # a task of another seed is as good as a repeat
-        yield "tasks", summary.tasks // summary.repeats, setting.tasks
+def _tasks(run: Played, setting: Setting) -> Facts:
+    summary = run.summary
+    yield "split", run.split or "tasks chosen by id", setting.split
+    yield "task types", len(summary.by_type), len(setting.types) or None
+    splits, takes_seeds = {run.split or setting.split, setting.split}, run.config.world.takes_seeds
+    seeded = setting.tasks is not None and setting.repeats > 1 and all(map(takes_seeds, splits))
+    if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # another seed is as good as a repeat
+        yield "tasks", run.tasks, setting.tasks
+        yield "tasks of each type", _each(run), setting.tasks_of_each_type
         if summary.repeats != setting.repeats:
             yield "repeats", summary.repeats, f"{setting.repeats}{_other_seeds(setting) if seeded else ''}"
     if seeded and summary.repeats == setting.repeats:
         yield "repeats", f"{summary.repeats}, each in the same world", f"{setting.repeats}{_other_seeds(setting)}"
     yield "episodes that were not played", summary.failures.get(Outcome.NOT_RUN.value, 0), 0
-    if setting.actions is not None:
-        yield "actions that an episode may take", config.actions, setting.actions
+    yield "actions that an episode may take", run.config.actions, setting.actions
+
+
+def _each(run: Played) -> int | str:
+    counts = sorted({tasks // run.summary.repeats for _, tasks in run.summary.by_type.values()})
+    return counts[0] if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
 def _other_seeds(setting: Setting) -> str:
@@ -60,37 +91,75 @@ def _world(config: Config, setting: Setting) -> Facts:
     for name, value in config.world_options.model_dump(mode="json").items():
         theirs = setting.world_options.get(name, (usual[name],))
         if name not in (*SAME_EITHER_WAY, setting.same_with) and value not in theirs:
-            yield f"world option {name}", value, theirs[0]
+            yield f"world option {name}", _limit(value), _limit(theirs[0])
     given = setting.same_with and getattr(config.world_options, setting.same_with)
     if setting.world:
         yield "world", f"{setting.same_with} {given}" if given else setting.our_world, setting.world
 
 
-def _planning(config: Config, models: tuple[str, ...], paper: Publication, setting: Setting) -> Facts:
-    if config.planner in WITHOUT_A_MODEL:
+def _planning(run: Played, paper: Publication, setting: Setting) -> Facts:
+    config = run.config
+    if not run.uses_a_model:
         if config.planner not in paper.planners:
             yield "planner", f"no model: {config.title}", "a model plans"
         return
     if config.planner not in paper.planners:
         yield "planner", config.planner, "none of this paper's"
-    if not models or not all(model.endswith(setting.models) for model in models):
-        yield "model", ", ".join(models), " or ".join(setting.models)
-    ours = options_told(config)
-    for name, theirs in setting.options.items():
-        if name in ours:
-            yield name, ours[name], theirs
-    if config.library != SHIPPED_LIBRARY:
+    yield from _models("model", run.models, setting.models)
+    yield from _options("", run.options, setting.options)
+    if config.rule_tokens is not None:
+        yield "rules in a prompt", f"at most {config.rule_tokens:,} tokens", "all of them"
+    sampling = config.sampling.get(PLANNER) or config.sampling.get(DEFAULT) or Sampling()
+    yield "temperature", sampling.temperature, setting.sampling.get("temperature")
+    yield "context, in tokens", sampling.context, setting.sampling.get("context")
+    if setting.building is None and config.library != SHIPPED_LIBRARY:
         yield "what was learnt", f"the library {config.library}", "nothing"
-    yield "prompts", "in words of our own; models answer with Python", setting.prompts
+    yield "prompts", "in words of our own, through chat completions; models answer with Python", setting.prompts
 
 
-def options_told(config: Config) -> dict[str, JsonValue]:
-    """The planner's options as far as they can be held against a paper's."""
-    found = chosen_options(config, config.world.name)
-    if found.get(SELECTOR) is None:
-        found.pop(SELECTOR, None)
-    return found
+def _learning(run: Played, theirs: Building) -> Facts:
+    origin, config = run.origin, run.config
+    if origin is None or origin.building is None or origin.building.learning is None:
+        library = f"the library {config.library}, whose building run is not at hand"
+        yield "what was learnt", library if origin and origin.learnt else "nothing", "from a building run"
+        return
+    if config.after is not None:
+        yield "what was learnt", f"what was known after {config.after} building tasks", "after all"
+    if run.only_in_testing:
+        yield f"without {', '.join(run.only_in_testing)}", "in testing only", "in building, too"
+    if "rules" not in run.without and not origin.formulated and "formulation" not in config.without:
+        yield "manual", "not formulated: the rules as a list", "formulated"
+    yield from _building(origin, origin.building, origin.building.learning, theirs)
 
 
-def _plain(value: object) -> str:
-    return NO_LIMIT if value is None else str(value)
+def _building(origin: Origin, building: Config, learning: Learning, theirs: Building) -> Facts:
+    yield from _models("building model", origin.builders, theirs.models)
+    yield "building planner", building.planner, theirs.planner
+    yield "building split", building.selection.split, theirs.split
+    yield "actions that an episode of building may take", building.actions, theirs.actions
+    yield from _options(" in building", building.planner_options, theirs.options)
+    for name, what in LEARNING.items():
+        yield what, _said(name, getattr(learning, name)), _said(name, getattr(theirs.learning, name))
+    if building.selection.ids or building.selection.types:
+        yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
+
+
+def _models(what: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> Facts:
+    if not ours or not all(model.endswith(theirs) for model in ours):
+        yield what, ", ".join(ours), " or ".join(theirs)
+
+
+def _options(where: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Facts:
+    for name, value in theirs.items():
+        if name in ours:
+            yield f"{name}{where}", _limit(ours[name]), _limit(value)
+
+
+def _limit(value: JsonValue) -> JsonValue:
+    return NO_LIMIT if value is None else value
+
+
+def _said(name: str, value: object) -> object:
+    if name in EITHER:
+        return EITHER[name][bool(value)]
+    return ", ".join(sorted(value)) or "none" if isinstance(value, tuple) else value

@@ -13,14 +13,14 @@ from planbook.figures.deeds import deeds_in
 from planbook.figures.summary import Summary, summarise
 from planbook.papers import publications
 from planbook.papers.columns import COLUMNS
-from planbook.papers.published import ALL, publication_of
+from planbook.papers.published import ALL, papers_of
 from planbook.run import Run
 from planner import METHODS, Ending, Outcome
 from planner.models import Reply
 from tests.planbook.figures.test_rounds import Book
-from tests.planbook.test_paper_published import differs, held, printed, row, values
+from tests.planbook.test_paper_published import differs, held, paper_of, printed, row, tables_of, values
 
-ADAPT, _, AGENTKIT, ADVOCATE = publications()
+_, ADAPT, _, AGENTKIT, ADVOCATE = publications()
 WORLDS = '''
 from pydantic import BaseModel
 from envs.toy import Toy
@@ -160,9 +160,9 @@ def test_a_shop_s_score_is_a_hundred_times_the_reward_in_either_paper(tmp_path: 
     assert differs(compared)["world"] == ("a made catalogue of 1,200 products", AGENTKIT.settings[1].world)
     config = of(worlds, "Shopping", "adapt", model="gpt-3.5-turbo", split="test")
     compared = held(*played(tmp_path / "adapt", config, endings))
-    assert [each.table.table for each in compared.tables] == [3, 9]
+    assert tables_of(compared) == [3, 9]
     assert row(printed(compared), "ADaPT, table 9:", "ours: adapt") == ["ours: adapt", "75.0", "50.0"]
-    assert not any(each.partly for each in compared.tables)
+    assert not any(each.types_played < each.types for each in paper_of(compared).tables)
     same: dict[str, Any] = {"env_options": {"items": "theirs.json"}}
     found = differs(held(*played(tmp_path / "items", config.model_copy(update=same), endings)))
     assert found["world"] == ("items theirs.json", ADAPT.settings[-1].world)
@@ -186,14 +186,31 @@ def test_web_tasks_stand_beside_table_1_and_figure_6(tmp_path: Path, worlds: str
 
 def test_a_column_of_which_the_run_has_nothing_is_empty(tmp_path: Path, worlds: str) -> None:
     compared = held(*played(tmp_path / "run", of(worlds, "Web", "react", model="gpt-4-0613"), [ended(None)]))
-    assert [each.ours for each in compared.tables] == [{ALL: 0.0}, {}]
+    assert [each.ours for each in paper_of(compared).tables] == [{ALL: 0.0}, {}]
     assert "table 1" not in printed(compared)
     assert differs(compared)["planner"] == ("react", "none of this paper's")
 
 
 def test_each_method_finds_its_own_paper() -> None:
-    assert publication_of("agentkit", "shopping") is AGENTKIT
-    assert publication_of("lats", "shopping") is ADAPT
-    assert publication_of("lats", "web") is ADVOCATE
-    assert publication_of("random", "crafter") is AGENTKIT
-    assert publication_of("agentkit", "moon") is None
+    assert papers_of("agentkit", "shopping") == [AGENTKIT]
+    assert papers_of("lats", "shopping") == [ADAPT]
+    assert papers_of("lats", "web") == [ADVOCATE]
+    assert papers_of("random", "crafter") == [AGENTKIT]
+    assert papers_of("agentkit", "moon") == []
+
+
+def test_a_run_stands_beside_every_paper_that_has_its_method_and_world(tmp_path: Path, worlds: str) -> None:
+    config = of(worlds, "Shopping", "react", model="gpt-3.5-turbo", split="test")
+    compared = held(*played(tmp_path / "run", config, [ended(0.5), ended(1.0, solved=True)]))
+    assert [each.paper for each in compared.papers] == ["ADaPT", "AgentKit"]
+    assert (tables_of(compared, "ADaPT"), tables_of(compared, "AgentKit")) == ([3, 9], [2])
+    assert differs(compared, "AgentKit")["model"] == ("gpt-3.5-turbo", "gpt-4-turbo or gpt-4-0613")
+    assert "model" not in differs(compared, "ADaPT")
+    text = printed(compared)
+    assert text.count("Ours: react with gpt-3.5-turbo") == 1
+    assert row(text, "ADaPT, table 9:", "ours: react") == ["ours: react", "75.0", "50.0"]
+    assert row(text, "AgentKit, table 2:", "ReAct") == ["ReAct", "66.6"]
+    assert row(text, "AgentKit, table 2:", "ours: react") == ["ours: react", "75.0"]
+    own, _, other = text.partition("What differs from ADaPT's setting")[2].partition("What differs from AgentKit's")
+    assert "Only quoted" not in own
+    assert "Only quoted, as they cannot be played here: Act, AgentBench." in other

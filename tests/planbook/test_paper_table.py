@@ -1,15 +1,12 @@
-"""A run beside the paper: the figures as printed, our row among them, and everything that differs."""
+"""Runs of AutoManual's stages beside its paper: the figures as printed, our row, and everything that differs."""
 
-import re
 from collections.abc import Sequence
 from contextlib import closing
-from io import StringIO
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from envs import Selection, Task, load_world
 from envs.alfworld.task_types import TYPES
@@ -18,17 +15,18 @@ from planbook.episodes.runner import recorded_endings
 from planbook.figures.summary import Summary, summarise
 from planbook.learning.ablations import ABLATIONS
 from planbook.learning.state import EVERYTHING, fresh_beginning
-from planbook.papers import Comparison, compare, lines, tables
-from planbook.papers.figures import automanual
+from planbook.papers import Beside, publications
+from planbook.papers.columns import COLUMNS
+from planbook.papers.published import ALL
 from planbook.run import Run
 from planner import Ending, Outcome
 from planner.models import Reply, Sampling
 from tests.command import planbook, result
+from tests.planbook.test_paper_published import TASKS, differs, held, paper_of, printed, row
 
-PAPER = automanual()
+PAPER = publications()[0]
+TEST_MODELS = ("GPT-3.5-turbo", "GPT-4-turbo")
 GPT_4 = "gpt-4-1106-preview"
-TASKS = {"pick_and_place": 24, "pick_clean_then_place": 31, "pick_heat_then_place": 23}
-TASKS |= {"pick_cool_then_place": 21, "look_at_obj": 18, "pick_two_obj": 17}
 BUILDING = Config(
     planner="automanual",
     env="alfworld",
@@ -47,15 +45,16 @@ TESTING = Config(
 )
 
 
-def figure(table: int, model: str = "GPT-4-turbo", **wanted: Any) -> float:
-    (row,) = [
-        row
+def figure(table: int, model: str = "GPT-4-turbo", split: str = "", method: str = "AutoManual", **wanted: Any) -> float:
+    (found,) = [
+        line
         for each in PAPER.tables
-        if each.table == table and each.split == wanted.get("split", each.split)
-        for row in each.rows
-        if row.model == model and all(getattr(row, name) == value for name, value in wanted.items() if name != "split")
+        if each.table == table and split in ("", each.split)
+        for line in each.rows
+        if (line.model, line.method) == (model, method)
+        and all(line.options.get(name) == value for name, value in wanted.items())
     ]
-    return row.overall
+    return found.values[ALL]
 
 
 def tasks(counts: dict[str, int], env: str = "alfworld") -> list[Task]:
@@ -107,67 +106,67 @@ def library(config: Config, folder: Path) -> Config:
     return config.model_copy(update={"library": str(folder)})
 
 
-def differs(compared: Comparison | None) -> dict[str, tuple[str, str]]:
-    assert compared is not None
-    return {each.what: (each.ours, each.theirs) for each in compared.differs}
-
-
-def printed(compared: Comparison | None) -> str:
-    assert compared is not None
-    screen = Console(file=StringIO(), width=110, highlight=False, emoji=False, markup=False)
-    for part in (*tables(compared), *lines(compared)):
-        screen.print(part, soft_wrap=isinstance(part, str))
-    written = screen.file
-    assert isinstance(written, StringIO)
-    return written.getvalue()
-
-
-def cells(text: str, title: str, name: str) -> list[str]:
-    """The cells of a row of the first table whose title has these words."""
-    (row,) = [line for line in text.partition(title)[2].split("└")[0].splitlines() if line.startswith(f"│ {name} ")]
-    return [cell.strip() for cell in row.strip("│").split("│")]
+def like_ours(compared: Beside) -> set[tuple[str, ...]]:
+    """What rows of ablations leave out that were made as ours was."""
+    ablations = [each for each in paper_of(compared).tables if each.table.table in (3, 6, 7)]
+    options = [each.table.rows[number].options for each in ablations for number in each.alike]
+    return {tuple(map(str, left_out)) for each in options if isinstance(left_out := each["without"], list)}
 
 
 def test_the_figures_agree_where_the_paper_prints_them_twice() -> None:
-    for model in PAPER.test_models:
-        everything = figure(1, model, method="AutoManual")
-        assert everything == figure(6, model, without=())
+    for model in TEST_MODELS:
+        everything = figure(1, model)
+        assert everything == figure(6, model, without=[])
         for method in ("RCI", "AdaPlanner", "Planner+Lib.", "AutoManual"):
             assert figure(2, model, method=method, split="feedback") == figure(5, model, method=method)
-        assert figure(5, model, method="AutoManual") == figure(7, model, start=("search-engine",))
-    assert figure(3, without=()) == figure(1, method="AutoManual") == 97.4
-    assert figure(3, without=("rules",)) == figure(1, method="Planner+Lib.") == 88.1
+        assert figure(5, model) == figure(7, model, start=["search-engine"])
+    assert figure(3, without=[]) == figure(1) == 97.4
+    assert figure(3, without=["rules"]) == figure(1, method="Planner+Lib.") == 88.1
 
 
 def test_the_averages_of_table_5_follow_from_its_types() -> None:
     (table,) = [each for each in PAPER.tables if each.table == 5]
     assert len(table.rows) == 8
-    for row in table.rows:
-        assert row.overall == pytest.approx(mean(row.by_type.values()), abs=0.11)
+    for line in table.rows:
+        by_type = [figure for name, figure in line.values.items() if name != ALL and name not in COLUMNS]
+        assert len(by_type) == 9
+        assert line.values[ALL] == pytest.approx(mean(by_type), abs=0.11)
 
 
 def test_the_data_speaks_in_our_words() -> None:
     for each in PAPER.tables:
-        types = set(load_world(each.env).types)
-        assert {kind for row in each.rows for kind in row.by_type} <= types
-        assert {name for row in each.rows for name in row.without or ()} <= set(ABLATIONS)
-        assert all(list(row.without or ()) == sorted(row.without or ()) for row in each.rows)
+        assert set(each.columns) <= {*load_world(each.env).types, ALL, *COLUMNS}
+        for line in each.rows:
+            assert (line.planner is None) == (not line.options), line.method
+            without = line.options.get("without", [])
+            assert isinstance(without, list)
+            assert set(without) <= set(ABLATIONS)
+            assert without == sorted(map(str, without))
     assert set(PAPER.names) == set(TYPES)
-    quoted = {row.method for each in PAPER.tables for row in each.rows if row.only_quoted}
+    assert {each.types for each in PAPER.settings} == {
+        load_world("alfworld").types,
+        load_world("miniwob").types,
+        load_world("miniwob").types[:9],
+    }
+    quoted = {line.method for each in PAPER.tables for line in each.rows if line.planner is None}
     assert quoted == {"ReAct", "Reflexion", "ExpeL", "AdaPlanner", "RCI"}
 
 
 def test_a_run_in_the_papers_setting_differs_in_its_prompts_alone(tmp_path: Path) -> None:
-    compared = compare(*a_test(tmp_path / "test", library(TESTING, built(tmp_path / "built")), unsolved=5))
+    compared = held(*a_test(tmp_path / "test", library(TESTING, built(tmp_path / "built")), unsolved=5))
     assert set(differs(compared)) == {"prompts"}
-    assert compared is not None
     assert compared.ours.overall == round(100 * (129 + 128 + 127) / 402, 1) == 95.5
     assert compared.ours.spread == round(100 / 134, 1)
     assert compared.ours.by_type["pick_and_place"] == round(100 * (19 + 18 + 17) / 72, 1)
-    text = printed(compared)
-    assert cells(text, "GPT-4-turbo", "pick_and_place (Put)")[-2:] == ["100.0", "75.0"]
-    assert cells(text, "GPT-4-turbo", "all")[-2:] == ["97.4", "95.5"]
-    assert cells(text, "ablations", "nothing") == ["nothing", "3, 6", "86.2", "97.4", "0.3", "95.5", "0.18"]
+    text, ours = printed(compared), "ours: automanual, without nothing"
+    theirs = ["100.0", "98.9", "100.0", "95.4", "100.0", "90.2", "97.4", "1"]
+    assert row(text, "AutoManual, table 1:", "AutoManual, GPT-4-turbo (as ours)")[1:] == theirs
+    assert row(text, "AutoManual, table 1:", ours)[1:] == ["75.0"] + ["100.0"] * 5 + ["95.5", "1"]
+    assert row(text, "AutoManual, table 3:", "AutoManual, without nothing (as ours)")[1:] == ["97.4", "0.30", "1"]
+    assert row(text, "AutoManual, table 3:", ours)[1:] == ["95.5", "0.18", "1"]
+    assert row(text, "AutoManual, table 6:", "AutoManual, GPT-3.5-turbo, without nothing (as ours)")[1] == "86.2"
+    assert row(text, "AutoManual, table 6:", ours)[1] == "95.5"
+    assert "Put pick_and_place, Clean pick_clean_then_place" in text
     assert f"automanual with {GPT_4}, valid_unseen: 134 tasks, 3 repeats, standard deviation 0.7" in text
     assert "Only quoted, as they cannot be played here: ReAct, Reflexion, ExpeL, AdaPlanner." in text
 
@@ -189,18 +188,21 @@ def test_everything_that_differs_is_told(tmp_path: Path) -> None:
             "sampling": {"default": Sampling(temperature=0.7)},
         }
     )
-    assert differs(compare(*a_test(tmp_path / "test", test, 0, {"pick_and_place": 2}, model="small"))) == {
+    assert differs(held(*a_test(tmp_path / "test", test, 0, {"pick_and_place": 2}, model="small"))) == {
         "split": ("valid_seen", "valid_unseen"),
         "task types": ("1", "6"),
         "tasks": ("2", "134"),
         "repeats": ("1", "3"),
         "actions that an episode may take": ("30", "50"),
-        "test model": ("small", "gpt-3.5-turbo-1106 or gpt-4-1106-preview"),
+        "model": ("small", "gpt-3.5-turbo-1106 or gpt-4-1106-preview"),
         "replans": ("2", "3"),
-        "procedures": ("stored procedures are tried before a model is asked", "nothing like it"),
+        "procedures_first": ("True", "False"),
         "rules in a prompt": ("at most 500 tokens", "all of them"),
         "temperature": ("0.7", "0.0"),
-        "prompts": ("in words of our own, through chat completions", "the paper's, through the Assistants API"),
+        "prompts": (
+            "in words of our own, through chat completions; models answer with Python",
+            "the paper's, through the Assistants API",
+        ),
         "what was learnt": ("what was known after 1 building tasks", "after all"),
         "building model": ("other-model", GPT_4),
         "building split": ("generated", "train"),
@@ -215,48 +217,54 @@ def test_everything_that_differs_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("building", "testing", "formulated", "row"),
+    ("building", "testing", "formulated", "left_out"),
     [
         (("online",), (), True, "online"),
         (("rules",), ("rules",), False, "rules"),
-        (("rules", "libraries"), ("rules", "libraries"), False, "libraries, rules"),
+        (("rules", "libraries"), ("rules", "libraries"), False, "libraries + rules"),
         ((), ("formulation",), True, "formulation"),
         ((), (), False, "formulation"),
         (("types",), (), True, "types"),
-        (("cases", "logs"), (), True, ""),
+        (("cases", "logs"), (), True, None),
     ],
 )
 def test_what_is_left_out_stands_beside_the_papers_row(
-    tmp_path: Path, building: Sequence[str], testing: Sequence[str], formulated: bool, row: str
+    tmp_path: Path, building: Sequence[str], testing: Sequence[str], formulated: bool, left_out: str | None
 ) -> None:
     learnt = built(tmp_path / "built", BUILDING.model_copy(update={"without": tuple(building)}), formulated=formulated)
     test = library(TESTING, learnt).model_copy(update={"without": tuple(testing)})
-    text = printed(compare(*a_test(tmp_path / "test", test, 2, {"pick_and_place": 2})))
-    found = [line for line in text.partition("ablations")[2].splitlines() if re.search(r"│ +0\.0 │ +4\.00 │$", line)]
-    assert [line.strip("│").split("│")[0].strip() for line in found] == [row or "cases, logs"]
+    compared = held(*a_test(tmp_path / "test", test, 2, {"pick_and_place": 2}))
+    assert like_ours(compared) == ({tuple(left_out.split(" + "))} if left_out else set())
+    text, ours = printed(compared), f"ours: automanual, without {left_out or 'cases + logs'}"
+    assert row(text, "AutoManual, table 3:", ours)[1:] == ["0.0 (1/6)", "4.00", "1"]
+    assert text.count("(as ours)") == sum(len(each.alike) for each in paper_of(compared).tables)
 
 
 def test_leaving_out_in_testing_alone_is_no_ablation_of_the_papers(tmp_path: Path) -> None:
     test = library(TESTING, built(tmp_path / "built")).model_copy(update={"without": ("examples",)})
-    told = differs(compare(*a_test(tmp_path / "test", test, 0, {"pick_and_place": 2})))
+    told = differs(held(*a_test(tmp_path / "test", test, 0, {"pick_and_place": 2})))
     assert told["without examples"] == ("in testing only", "in building, too")
 
 
 def test_web_tasks_fill_the_figures_they_are_about(tmp_path: Path) -> None:
     setting: dict[str, Any] = {"env": "miniwob", "selection": Selection(split="all"), "actions": 20, "repeats": 1}
     test = TESTING.model_copy(update=setting)
-    some = compare(*a_test(tmp_path / "some", test, 3, {"terminal": 6, "email-inbox": 6}))
-    text = printed(some)
-    assert cells(text, "GPT-4-turbo", "terminal")[-2:] == ["100.0", "50.0"]
-    assert cells(text, "GPT-4-turbo", "tic-tac-toe")[-2:] == ["66.7", "-"]
-    assert cells(text, "GPT-4-turbo", "9 types with feedback")[-2:] == ["94.5", "75.0 (2/9)"]
-    assert cells(text, "GPT-4-turbo", "53 types")[-2:] == ["98.3", "-"]
+    some = held(*a_test(tmp_path / "some", test, 3, {"terminal": 6, "email-inbox": 6}))
+    text, theirs, ours = printed(some), "AutoManual, GPT-4-turbo", "ours: automanual, without all that is learnt"
+    by_type = "by type (% of tasks solved), with GPT-4-turbo"
+    assert row(text, by_type, "terminal")[-2:] == ["100.0", "50.0"]
+    assert row(text, by_type, "tic-tac-toe")[-2:] == ["66.7", "-"]
+    assert row(text, by_type, "all")[-2:] == ["94.5", "75.0 (2/9)"]
+    assert row(text, "success on 9 types with feedback", theirs)[1] == "94.5"
+    assert row(text, "success on 9 types with feedback", ours)[1] == "75.0 (2/9)"
+    assert row(text, "success on 53 types", theirs)[1] == "98.3"
+    assert row(text, "success on 53 types", ours)[1] == "-"
     assert differs(some)["task types"] == ("2", "9")
-    assert differs(some)["actions"] == ("those of the paper, and more", "its own")
+    assert differs(some)["world option paper_actions"] == ("False", "True")
     every = dict.fromkeys(load_world("miniwob").types, 6)
-    text = printed(compare(*a_test(tmp_path / "every", test, 0, every)))
-    assert cells(text, "GPT-4-turbo", "9 types with feedback")[-1] == "100.0"
-    assert cells(text, "GPT-4-turbo", "53 types")[-1] == "100.0"
+    text = printed(held(*a_test(tmp_path / "every", test, 0, every)))
+    assert row(text, "success on 9 types with feedback", ours)[1] == "100.0"
+    assert row(text, "success on 53 types", ours)[1] == "100.0"
 
 
 def test_the_53_types_are_built_from_rules_of_nine_and_libraries_of_all(tmp_path: Path) -> None:
@@ -267,18 +275,19 @@ def test_the_53_types_are_built_from_rules_of_nine_and_libraries_of_all(tmp_path
     split = {"selection": Selection(split="all")}
     folder = built(tmp_path / "built", BUILDING.model_copy(update=setting | split | {"learning": learning}))
     test = library(TESTING, folder).model_copy(update=setting | split)
-    assert set(differs(compare(*a_test(tmp_path / "all", test, 0, every)))) == {"prompts"}
-    nine = differs(compare(*a_test(tmp_path / "nine", test, 0, dict.fromkeys(feedback, 6))))
+    assert set(differs(held(*a_test(tmp_path / "all", test, 0, every)))) == {"prompts"}
+    nine = differs(held(*a_test(tmp_path / "nine", test, 0, dict.fromkeys(feedback, 6))))
     assert nine["starting examples"] == (", ".join(sorted(starts)), "search-engine")
     assert nine["building split"] == ("all", "feedback")
     assert nine["rules are built from"] == ("an earlier run, on the types with feedback", "all types")
 
 
 def test_a_planner_that_learnt_nothing_is_no_row_of_the_papers(tmp_path: Path) -> None:
-    compared = compare(*a_test(tmp_path / "test", TESTING, 2, {"pick_and_place": 2}))
+    compared = held(*a_test(tmp_path / "test", TESTING, 2, {"pick_and_place": 2}))
     assert differs(compared)["what was learnt"] == ("nothing", "from a building run")
-    row = cells(printed(compared), "ablations", "nothing was learnt")
-    assert row == ["nothing was learnt", "-", "-", "-", "-", "0.0", "4.00"]
+    assert not any(each.alike for each in paper_of(compared).tables)
+    ours = row(printed(compared), "AutoManual, table 3:", "ours: automanual, without all that is learnt")
+    assert ours[1:] == ["0.0 (1/6)", "4.00", "1"]
 
 
 def test_a_world_that_is_in_no_paper_is_told_in_a_line(tmp_path: Path) -> None:
@@ -299,9 +308,10 @@ def test_the_command_again_adds_the_table_and_plays_nothing(tmp_path: Path) -> N
     with closing(Run.open(tmp_path / "run")) as run:
         assert sum(1 for _ in run.store.events("task")) == played
     assert second["solved"] == first["solved"] == 6
-    table = second["table"]
-    assert table["ours"]["overall"] == 100.0
-    assert table["only_quoted"] == ["ReAct", "Reflexion", "ExpeL", "AdaPlanner"]
-    assert {"what": "split", "ours": "generated", "theirs": "valid_unseen"} in table["differs"]
+    (paper,) = second["table"]["papers"]
+    assert second["table"]["ours"]["overall"] == 100.0
+    assert [each["table"]["table"] for each in paper["tables"]] == [1, 3, 6]
+    assert paper["only_quoted"] == ["ReAct", "Reflexion", "ExpeL", "AdaPlanner"]
+    assert {"what": "split", "ours": "generated", "theirs": "valid_unseen"} in paper["differs"]
     assert "ablations" not in finished.stderr
     assert "Ours: procedures with no model" in finished.stderr
