@@ -14,8 +14,12 @@ class Came(NamedTuple):
 EPISODES = {
     "adapt-alfworld": Came(3, 3, 3),
     "adapt-alfworld-stepwise": Came(1, 1, 12),
+    "adapt-shopping": Came(3, 3, 3),
+    "adapt-shopping-stepwise": Came(1, 1, 5),
     "adapt-textcraft": Came(6, 6, 6),
     "adapt-textcraft-stepwise": Came(2, 3, 25),
+    "agentkit-alfworld": Came(2, 2, 6),
+    "chain-of-thought-graph-crafter": Came(0, 1, 7),
     "chain-of-thought-minecraft": Came(3, 3, 3),
     "code-as-policies-minecraft": Came(4, 4, 4),
     "dep-minecraft": Came(2, 2, 2),
@@ -23,12 +27,24 @@ EPISODES = {
     "deps-minecraft": Came(8, 8, 8),
     "deps-minecraft-chances": Came(2, 4, 28),
     "deps-tabletop": Came(5, 5, 5),
+    "devils-advocate-alfworld": Came(1, 1, 18),
     "inner-monologue-minecraft": Came(2, 2, 5),
+    "lats-textcraft": Came(1, 1, 34),
+    "plan-act-textcraft": Came(2, 2, 36),
     "plan-and-execute-textcraft": Came(2, 2, 13),
     "progprompt-minecraft": Came(4, 4, 4),
+    "react-shopping": Came(3, 3, 3),
     "react-textcraft": Came(2, 2, 2),
     "reflexion-textcraft": Came(0, 1, 7),
+    "spring-crafter": Came(0, 1, 18),
     "try-again-textcraft": Came(0, 1, 4),
     "zero-shot-minecraft": Came(4, 4, 4),
     "zero-shot-replan-minecraft": Came(4, 4, 4),
 }
+
+ON_PAGES = {
+    "devils-advocate-web": Came(2, 2, 30),
+    "lats-web": Came(1, 1, 17),
+    "plan-act-web": Came(2, 2, 22),
+}
+"""Played on pages of a browser: another version or other fonts show them otherwise, and then the prompts are others."""

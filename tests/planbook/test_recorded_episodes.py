@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from planbook import errors
 from planbook.config import RECORDINGS
 from planner import METHODS
+from tests.browser import need_browser
 from tests.flows import here
-from tests.planbook.recorded_episodes import EPISODES
+from tests.planbook.recorded_episodes import EPISODES, ON_PAGES
 
 
 def command(name: str) -> list[str]:
@@ -27,6 +29,17 @@ def test_a_recorded_run_comes_to_what_it_came_to(name: str, tmp_path: Path) -> N
     again = here("replay", out, "--json")
     assert again.returncode == 0, again.told
     assert again.result["by_sameness"]["same"] == result["tasks"]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ON_PAGES)
+def test_a_run_recorded_on_pages_comes_to_what_it_came_to(name: str, tmp_path: Path) -> None:
+    need_browser()
+    played = here(*command(name), "--model", f"recorded:{name}", "--out", tmp_path / "run", "--json")
+    if played.returncode == errors.MISSING and "no answer" in played.told:
+        pytest.skip("this browser shows the pages otherwise than the one of the recording")
+    assert played.returncode == 0, played.told
+    assert (played.result["solved"], played.result["tasks"], played.result["model_calls"]) == ON_PAGES[name]
 
 
 def test_every_method_that_asks_is_recorded() -> None:
