@@ -67,6 +67,9 @@ class GraphFile:
         return Database(self.initial)
 
 
+NOTHING = "the file holds nothing; it begins with `nodes:`"
+
+
 def read_graph(path: Path) -> GraphFile:
     """The graph of a file. Raises BadGraphFile: every fault, each as ``FILE:LINE: where: what, and what to do``."""
     try:
@@ -102,7 +105,7 @@ def _examined(text: str, path: Path) -> tuple[list[Fault], GraphSheet | None, li
     tree = read_tree(text)
     faults = list(tree.faults)
     if tree.value is None:
-        return faults, None, []
+        return faults or [Fault(1, "", NOTHING)], None, []
     sheet, placed = read_sheet(tree, faults)
     if sheet is not None:
         faults += faults_of(sheet, placed, tree, path.parent, sure=not faults)

@@ -18,7 +18,7 @@ agent.goto('/wiki/Glossary')
 """
 EDIT = """
 agent.goto('/wiki/WikiStart?action=edit')
-area = [box for box in agent.find(role='textbox') if box['value'].startswith('= Tidemark')][0]
+area = [box for box in agent.find(role='textbox') if box['value'].startswith('= Welcome')][0]
 agent.type(area['id'], '= Tidemark =\\n * [wiki:HarbourList Harbours]', enter=False)
 agent.click(agent.find(role='button', name='Submit changes')[0]['id'])
 """
