@@ -21,6 +21,7 @@ WHOLE = "\n".join((LOGS, PLANKS, STICKS, PICKAXE))
 TOY = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 
 
+ASKING = sorted(name for name, each in METHODS.items() if each.roles and name != "automanual")
 SHOWN = ("goals", "thoughts", "assertions", "policies")
 
 
@@ -168,7 +169,7 @@ def test_an_assertion_ends_a_program_for_good(sandbox: Sandbox) -> None:
     assert "no sand" in playing.feedbacks[-1].text
 
 
-@pytest.mark.parametrize("planner", sorted(name for name, each in METHODS.items() if each.roles and name != "automanual"))
+@pytest.mark.parametrize("planner", ASKING)
 def test_a_demonstration_that_is_missing_breaks_nothing(sandbox: Sandbox, planner: str) -> None:
     method = METHODS[planner]
     assert set(method.demonstrations) <= {"deps", *SHOWN} or "atomic" in method.demonstrations
