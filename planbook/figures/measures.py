@@ -13,6 +13,11 @@ ALL = "all"
 """All task types together, where there are several."""
 
 
+def plain(number: float, digits: int = 4) -> str:
+    """A figure of any size, to so many digits, but never in powers of ten."""
+    return f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
+
+
 class Measure(BaseModel):
     """A figure over the episodes that were played; ``sd`` is None for a single one."""
 
@@ -23,7 +28,7 @@ class Measure(BaseModel):
     episodes: int
 
     def __str__(self) -> str:
-        return f"{self.mean:.4g}" if self.sd is None else f"{self.mean:.4g} ± {self.sd:.2g}"
+        return plain(self.mean) if self.sd is None else f"{plain(self.mean)} ± {plain(self.sd, 2)}"
 
 
 Measured = Mapping[str, Mapping[str, Measure]]
