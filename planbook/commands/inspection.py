@@ -61,6 +61,8 @@ def _world_table(world: type[Environment]) -> Table:
         table.add_row("attributes", ", ".join(world.attributes))
     if options := world.Options.model_fields:
         table.add_row("options", ", ".join(f"{name}={field.default}" for name, field in options.items()))
+    if world.restores:
+        table.add_row("turning back", world.restores)
     table.add_row("procedures", f"for {len(procedures)} of {len(world.types)} task types")
     for each in world.requirements():
         table.add_row(each.name, each.found or f"missing: {each.remedy}", style="" if each.found else "yellow")
