@@ -17,7 +17,7 @@ SENTENCES = {
     "remedy": ("Now argue against yourself",),
     "map": ("This code was written for a moment",),
     "align": ("Does this go the right way",),
-    "value": ("How far does this bring the task",),
+    "value": ("How promising are things for the whole task now",),
     "task_done": ("Is the whole task complete",),
     "subtask_done": ("Is this sub-task done, or",),
     "answer": ("The task is complete. If it asks",),

@@ -184,3 +184,23 @@ def test_each_idea_is_tried_at_its_own_moment_however_that_is_reached(sandbox: S
     standing = [str(action.args[0]) for action, _ in watched.world.history]
     assert [step.action.args[0] for step in playing.steps if not step.undone] == standing
     assert [each["fate"] for each in found].count("kept") == len(standing)
+
+
+def test_samples_that_are_the_same_to_python_or_to_the_world_are_one(sandbox: Sandbox) -> None:
+    says, journal = (
+        Counsellors(
+            act=[
+                touch("wall"),
+                code('agent.touch("wall")  # again'),
+                code("agent.touch('wall')", "print(agent.table())"),
+                code(SOLVE),
+            ],
+            value=valued(4),
+        ),
+        MemoryJournal(),
+    )
+    ending, _ = played(sandbox, says, "lats", journal=journal)
+    assert ending.outcome is Outcome.DIRECT_SUCCESS
+    told = [(each["idea"], each["fate"], each["why"]) for each in recorded(journal, "branch")][:2]
+    assert told[1] == (2, "turned back", "It took the same actions as another sample.")
+    assert says.questions.count("value") == 1, "what the second would be worth is known"

@@ -14,6 +14,7 @@ from planner.asking import Draw
 from planner.episode import Episode
 from planner.strategies.advocate.options import AdvocateOptions
 from planner.strategies.advocate.playing import Playing
+from planner.strategies.advocate.replies import meaning
 from planner.strategies.advocate.rounds import play_rounds
 from planner.strategies.advocate.tree import Branch, Moment
 
@@ -37,6 +38,9 @@ def lats(episode: Episode, options: BaseModel) -> None:
     play_rounds(episode, chosen, lambda playing: Search(playing, chosen).search())
 
 
+TWIN = "It took the same actions as another sample."
+
+
 @dataclass(eq=False)
 class SearchNode:
     """A moment in the tree of a search, or an idea that failed. ``total`` sums up values from 0 to 1."""
@@ -54,6 +58,13 @@ class SearchNode:
     def way(self) -> list["SearchNode"]:
         """The nodes from the root to this one."""
         return [*(self.parent.way if self.parent else []), self]
+
+    @property
+    def is_a_twin(self) -> bool:
+        """Whether an idea before it took the very same actions from the same moment."""
+        others = self.parent.children if self.parent else []
+        before = [other.moment.actions for other in others[: others.index(self)] if other.moment] if others else []
+        return self.moment is not None and bool(self.moment.actions) and self.moment.actions in before
 
     def worth(self, exploration: float) -> float:
         """Its mean value, more if it was seldom visited (UCT)."""
@@ -151,8 +162,8 @@ class Search:
         count, found = self._options.samples, dict[str, Branch]()
         for sample in range(count):
             plan = self._playing.act(moment, Draw(self._playing.number * count + sample, self._options.temperature))
-            if plan is not None and plan.code.strip() not in found:
-                found[plan.code.strip()] = self._playing.idea(moment, sample, plan)
+            if plan is not None and meaning(plan.code) not in found:
+                found[meaning(plan.code)] = self._playing.idea(moment, sample, plan)
         return list(found.values())
 
     def _simulate(self, node: SearchNode, before: Moment) -> None:
@@ -161,6 +172,9 @@ class Search:
         branch, counsel = node.branch, self._playing.counsel
         node.moment = self._playing.carry_out(before, branch)
         node.closed = node.moment is None
+        if node.is_a_twin:
+            branch.fate, branch.why, node.closed, node.moment = "turned back", TWIN, True, None
+            return
         value = 0.0
         if node.moment is not None:
             judged = counsel.valued(before, branch.mapped or branch.code, node.moment)

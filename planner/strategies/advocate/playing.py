@@ -12,6 +12,7 @@ from planner.models.types import Message
 from planner.strategies.advocate.counsel import Counsel, Past
 from planner.strategies.advocate.notes import Notes
 from planner.strategies.advocate.options import AdvocateOptions
+from planner.strategies.advocate.replies import meaning
 from planner.strategies.advocate.tree import Branch, Moment, Tree
 from planner.types import Feedback, FeedbackKind, Plan, Step
 
@@ -57,7 +58,7 @@ class Playing:
         history: Sequence[Message] = ()
         plan, history = self.counsel.act(moment)
         while plan is not None:
-            if plan.code.strip() not in {known.code.strip() for known in found}:
+            if meaning(plan.code) not in {meaning(known.code) for known in found}:
                 found.append(plan)
             if remedies <= 0:
                 break
@@ -144,7 +145,8 @@ class Playing:
         told = Ran(self._episode.world, steps, Observation(moment.page)).told(feedback.output)
         page = steps[-1].observation.text if steps else moment.page
         seen = self._seen(told or "The code took no action and printed nothing.", page)
-        return Moment(page, seen, moment.subtask, branch, len(self.tree.path) + 1)
+        actions = tuple(str(step.action) for step in steps)
+        return Moment(page, seen, moment.subtask, branch, len(self.tree.path) + 1, actions=actions)
 
     def _seen(self, happened: str, page: str) -> str:
         """What prompts tell of a moment: what led to it, the page unless that tells it, and the world's state line."""

@@ -1,11 +1,14 @@
 """What the models of Devil's Advocate reply, read strictly: what is not in the form asked for raises ValueError."""
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from planner.thought import as_plan
 from planner.types import Plan
+from sandbox.reading import parse
+from sandbox.types import Fault
 
 MOST_PARTS = 30
 NONE = "NONE"
@@ -31,6 +34,12 @@ class Judgement(NamedTuple):
     did: str
     why: str
     value: float
+
+
+def meaning(code: str) -> str:
+    """Code without what does not count, such as the kind of its quotes: equal where it is the same to Python."""
+    tree = parse(code)
+    return code.strip() if isinstance(tree, Fault) else ast.dump(tree)
 
 
 def read_outline(text: str) -> Outline:

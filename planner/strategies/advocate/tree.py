@@ -59,6 +59,8 @@ class Moment:
     branch: Branch | None = None
     depth: int = 0
     mark: Mark | None = None
+    actions: tuple[str, ...] = ()
+    """What was done to come here from the moment before."""
     written_for: str = ""
 
     def looks(self, page: str, seen: str) -> None:
