@@ -31,7 +31,9 @@ ADAPT = Asked(
     planner_options=("iterations=3", "actions_per_reply=1"),
 )
 DEPS = Asked(env="minecraft", split="table21:8", models=("recorded:deps-minecraft",))
-PLANNED = {"adapt": ADAPT, "deps": DEPS}
+AGENTKIT = Asked(env="shopping", split="test:1", models=("recorded:agentkit-shopping",))
+ADVOCATE = Asked(env="alfworld", split="generated:1", seeds="9", models=("recorded:devils-advocate-alfworld",))
+PLANNED = {"adapt": ADAPT, "deps": DEPS, "agentkit": AGENTKIT, "devils-advocate": ADVOCATE}
 """Planner to what it plays, as the recordings were made."""
 
 
@@ -53,7 +55,7 @@ class Demo:
         self._took(*play(asked.config("procedures"), self._folder(asked, "procedures"), **self._how))
 
     def planning(self) -> None:
-        """ADaPT and DEPS, which ask a model; its replies are recorded."""
+        """The methods that plan in other ways; they ask a model, whose replies are recorded."""
         for planner, asked in PLANNED.items():
             self._took(*play(asked.config(planner), self._folder(asked, planner), **self._how))
 
@@ -86,7 +88,7 @@ class Demo:
 
 
 def show(out: Path | None, hosting: Hosting, *, as_json: bool) -> tuple[int, list[Summary]]:
-    """Stored procedures on ALFWorld scenes and, where Chromium is, on pages; ADaPT and DEPS; then learning a manual."""
+    """Stored procedures on ALFWorld scenes and, where Chromium is, on pages; four methods; then learning a manual."""
     demo = Demo(out, hosting, as_json=as_json)
     demo.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
     for asked in (ALFWORLD_TASKS, MINIWOB_TASKS):
@@ -94,7 +96,8 @@ def show(out: Path | None, hosting: Hosting, *, as_json: bool) -> tuple[int, lis
         if demo.code == errors.INTERRUPTED:
             return demo.code, demo.summaries
     demo.screen.print(
-        "2. ADaPT takes crafting apart, DEPS plans in Minecraft; the model's replies are recorded ones.\n"
+        "2. ADaPT takes crafting apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate keeps house; the "
+        "model's replies are recorded ones.\n"
     )
     demo.planning()
     if demo.code == errors.INTERRUPTED:

@@ -19,6 +19,7 @@ EPISODES = {
     "adapt-textcraft": Came(6, 6, 6),
     "adapt-textcraft-stepwise": Came(2, 3, 25),
     "agentkit-alfworld": Came(2, 2, 6),
+    "agentkit-crafter": Came(0, 1, 67),
     "chain-of-thought-graph-crafter": Came(0, 1, 7),
     "chain-of-thought-minecraft": Came(3, 3, 3),
     "code-as-policies-minecraft": Came(4, 4, 4),
