@@ -20,6 +20,7 @@ EPISODES = {
     "adapt-textcraft-stepwise": Came(2, 3, 25),
     "agentkit-alfworld": Came(2, 2, 6),
     "agentkit-crafter": Came(0, 1, 67),
+    "agentkit-shopping": Came(1, 1, 29),
     "chain-of-thought-graph-crafter": Came(0, 1, 7),
     "chain-of-thought-minecraft": Came(3, 3, 3),
     "code-as-policies-minecraft": Came(4, 4, 4),
@@ -30,7 +31,7 @@ EPISODES = {
     "deps-tabletop": Came(5, 5, 5),
     "devils-advocate-alfworld": Came(1, 1, 18),
     "inner-monologue-minecraft": Came(2, 2, 5),
-    "lats-textcraft": Came(1, 1, 34),
+    "lats-textcraft": Came(1, 1, 24),
     "plan-act-textcraft": Came(2, 2, 36),
     "plan-and-execute-textcraft": Came(2, 2, 13),
     "progprompt-minecraft": Came(4, 4, 4),
@@ -45,7 +46,7 @@ EPISODES = {
 
 ON_PAGES = {
     "devils-advocate-web": Came(2, 2, 30),
-    "lats-web": Came(1, 1, 17),
+    "lats-web": Came(1, 1, 15),
     "plan-act-web": Came(2, 2, 22),
 }
 """Played on pages of a browser: another version or other fonts show them otherwise, and then the prompts are others."""
