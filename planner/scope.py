@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any, TypeVar
 
 from pydantic import JsonValue
@@ -34,6 +35,11 @@ class Scope:
     def asked(self) -> int:
         """How many replies were had here, those that could not be used among them."""
         return self._events["ask"]
+
+    @property
+    def recorded_replies(self) -> int:
+        """How many replies the journal holds of this very place, whether they were had again yet or not."""
+        return next(number for number in count() if self.journal.get(self.path, "ask", number) is None)
 
     def child(self, name: str) -> "Scope":
         """The next child of that name: ``task/17/round/1``, then ``task/17/round/2``."""

@@ -131,10 +131,14 @@ class _Traversing:
         if spent.calls:
             ERRORS.print(f"{spending(spent, self.run.meter.budget)}; {spent.seconds:.1f} s", style="dim")
         if problem:
-            ERRORS.print(f"{problem}. Go on with the same command and --out {self.run.folder}", soft_wrap=True)
+            ERRORS.print(f"{problem}. {self._how_to_go_on()}", soft_wrap=True)
         else:
             ERRORS.print(f"Everything is in {self.run.folder}", style="dim", soft_wrap=True)
         return code, self.ran.model_copy(update={"problem": problem, **_figures(spent)})
+
+    def _how_to_go_on(self) -> str:
+        same = f"with the same command and --out {self.run.folder}"
+        return f"Ask that node anew {same}" if isinstance(self.error, UnusableReply) else f"Go on {same}"
 
     def _ending(self) -> tuple[int, str]:
         error = self.error
@@ -143,7 +147,7 @@ class _Traversing:
         if isinstance(error, BudgetEnded):
             return errors.OUT_OF_BUDGET, f"Stopped: {error}"
         if isinstance(error, UnusableReply):
-            return errors.BROKEN, f"Pass {self.ran.passes} failed: {error}"
+            return errors.BROKEN, f"Pass {self.ran.passes + 1} failed: {error}"
         if isinstance(error, JournalMismatch):
             what = f"what {self.run.folder} holds does not fit any more: {error.scope} came out otherwise"
             raise BadRun(f"{what}; a hook has changed, or is not the same every time. Name another folder") from error
@@ -171,7 +175,8 @@ class _Traversing:
 
     def _pass(self, number: int, scope: Scope, graph: Graph) -> None:
         side_by_side = self.given.side_by_side
-        done = run_pass(graph, self.database, scope, number=number, hooks=self.file.hooks, side_by_side=side_by_side)
+        hooks = self.file.hooks
+        done = run_pass(graph, self.database, scope, number=number, hooks=hooks, side_by_side=side_by_side, anew=True)
         answer = done.answers[self.file.code] if self.file.code else done.last
         self.ran = self.ran.model_copy(
             update={

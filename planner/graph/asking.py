@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from planner.asking import FIRST, Draw
 from planner.errors import GraphError
 from planner.graph.condition import ANSWER
 from planner.graph.database import Database, json_value
@@ -56,7 +57,9 @@ def compose(
     return NodeQuestion(node.name, text)
 
 
-def ask(node: Node, question: NodeQuestion, scope: Scope, database: Database, hooks: Hooks) -> JsonValue:
+def ask(
+    node: Node, question: NodeQuestion, scope: Scope, database: Database, hooks: Hooks, draw: Draw = FIRST
+) -> JsonValue:
     """The node's answer. What does not fit goes back to the model a few times; then it is UnusableReply."""
     view = database.view()
 
@@ -67,7 +70,7 @@ def ask(node: Node, question: NodeQuestion, scope: Scope, database: Database, ho
         _check_items(node, answer)
         return answer
 
-    return scope.ask(node.model, question, read=read).value
+    return scope.ask(node.model, question, read=read, draw=draw).value
 
 
 def _check_items(node: Node, answer: JsonValue) -> None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from planner.errors import GraphError
-from planner.graph.asking import ask, compose, items_of
+from planner.asking import Draw
+from planner.errors import GraphError, UnusableReply
+from planner.graph.asking import NodeQuestion, ask, compose, items_of
 from planner.graph.condition import ANSWER
 from planner.graph.database import Database
 from planner.graph.graph import Graph
@@ -54,13 +55,16 @@ def run_pass(
     number: int = 0,
     hooks: Hooks | None = None,
     side_by_side: int = 1,
+    anew: bool = False,
 ) -> Pass:
     """Traverse the graph once; passes are numbered from 0. The nodes of a layer are asked ``side_by_side`` at most.
+
+    With ``anew`` a pass that failed can be run again on its journal: the node that had no usable reply is asked anew.
 
     Raises GraphError for a cycle or a missing dependency before anything is asked, and for a refused edit;
     UnusableReply where an answer stays unusable; and what asking a model raises.
     """
-    passing = _Passing(graph, database, scope, hooks or {}, Pass(number), side_by_side)
+    passing = _Passing(graph, database, scope, hooks or {}, Pass(number), side_by_side, anew)
     with graph.passing():
         graph.layers()
         while layer := graph.ready():
@@ -77,6 +81,7 @@ class _Passing:
     hooks: Hooks
     result: Pass
     side_by_side: int
+    anew: bool
 
     def evaluate(self, layer: list[str]) -> None:
         """Everything of one layer."""
@@ -119,13 +124,28 @@ class _Passing:
             compose(node, self.result.answers, told[node.name], self.database, self.hooks, self.result.number)
             for node in nodes
         ]
-        scopes = [self.scope.child(node.name) for node in nodes]
 
         def answer(place: int) -> JsonValue:
-            return ask(nodes[place], questions[place], scopes[place], self.database, self.hooks)
+            return self._answer(nodes[place], questions[place])
 
         answered = _each(answer, len(nodes), self.side_by_side)
         return {node.name: each for node, each in zip(nodes, answered, strict=True)}
+
+    def _answer(self, node: Node, question: NodeQuestion) -> JsonValue:
+        """What the model says. Where an earlier sitting failed here, ``anew`` goes on in the node's next scope.
+
+        All that is needed to know that is in the journal, so that resuming takes the same way every time.
+        """
+        tries = 0
+        while True:
+            scope = self.scope.child(node.name)
+            recorded = scope.recorded_replies if self.anew else 0
+            try:
+                return ask(node, question, scope, self.database, self.hooks, Draw(sample=tries))
+            except UnusableReply:
+                if not recorded or scope.asked > recorded:
+                    raise  # it failed just now
+            tries += 1
 
     def _after_query(self, node: Node, answer: JsonValue) -> dict[str, JsonValue]:
         """What follows from an answer: what is stored (which is returned), branches, the loop, and the finish hook."""

@@ -221,7 +221,23 @@ def test_an_answer_that_stays_unusable_is_a_failure(tmp_path: Path, script: str)
     done = run(script, tmp_path / "run", "--json")
     assert done.return_value == 1
     assert "the graph gave no usable reply to users:1" in told(done)["problem"]
+    assert told(done)["problem"].startswith("Pass 1 failed: ")
     assert told(done)["answer"] is None
+    assert f"Ask that node anew with the same command and --out {tmp_path / 'run'}" in done.stderr
+
+
+def test_the_same_command_asks_the_failed_node_anew_and_resumes_to_the_same(tmp_path: Path, script: str) -> None:
+    (tmp_path / "risk").write_text("N/A")
+    assert [run(script, tmp_path / "run", "--json").return_value for _ in range(2)] == [1, 1]
+    assert len(asked(tmp_path)) == 2 + 3 + 3, "users, signs, and twice the first item with its repairs"
+    (tmp_path / "risk").write_text("Yes.")
+    done = told(run(script, tmp_path / "run", "--json"))
+    assert (done["problem"], done["answer"]) == ("", "So it is.")
+    calls = len(asked(tmp_path))
+    (tmp_path / "risk").write_text("N/A")
+    again = told(run(script, tmp_path / "run", "--json"))
+    assert again | {"seconds": 0} == done | {"seconds": 0}
+    assert len(asked(tmp_path)) == calls == done["model_calls"], "what was answered in the end is not asked again"
 
 
 def test_a_budget_ends_a_run_that_another_sitting_finishes(tmp_path: Path, script: str) -> None:
