@@ -10,7 +10,7 @@ from planner.graph.condition import ANSWER, Condition
 from planner.graph.graph import Graph
 from planner.graph.hooking import hook_problem
 from planner.graph.known import Known
-from planner.graph.lookups import DATABASE, PATH, look_ups, nearest, unclosed
+from planner.graph.lookups import DATABASE, PATH, look_ups, nearest, unclosed, unknown
 from planner.graph.node import Node
 from planner.graph.schema import HOOKS, GraphSheet, Placed
 from planner.graph.shape import ANY, CODE, LIST, Shape
@@ -116,6 +116,9 @@ def _texts(each: Placed, known: Known) -> Iterator[Found]:
 def _prompt(node: Node, where: Where, names: tuple[str, ...], known: Known) -> Iterator[Found]:
     for text in unclosed(node.prompt, names):
         yield where, f"{text} begins a look-up that does not end; write {text.rstrip('.,;:!?')}$"
+    for each in unknown(node.prompt, names):
+        if meant := known.meant(each, item=names[-1] if len(names) > 1 else ""):
+            yield where, f"{each.text} looks nothing up and would stand as it is; did you mean {meant}?"
     for each in look_ups(node.prompt, names):
         if each.name == DATABASE and each.otherwise is None and (problem := known.problem(each.path)):
             yield where, f"{each.text}: {problem}"

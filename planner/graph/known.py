@@ -1,16 +1,20 @@
 """What a graph file lets one know beforehand: which nodes there are, and which paths of the database are ever set."""
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from planner.graph.condition import ANSWER
-from planner.graph.lookups import nearest, paths_of
+from planner.graph.lookups import DATABASE, LookUp, nearest, paths_of
 from planner.graph.schema import GraphSheet, Placed
 from planner.graph.shape import ANY, Shape
 from planner.graph.yaml_tree import Where
 
 OF_AN_AGENT = ("world", "last", "step")
 """What stands in the database of a graph that plays a world, one whose answer is plan code."""
+
+ALIKE = 0.7
+"""How alike what is between two dollar signs must be to a look-up to be taken for a slip of the pen; at most 1."""
 
 
 class Place(NamedTuple):
@@ -59,14 +63,39 @@ class Known:
             if each.node.loop and each.node.loop.store:
                 yield Place(each.node.loop.store, each.node.name, each.branch, (*each.where, "each", "store"))
 
+    @property
+    def paths(self) -> list[str]:
+        """Every path of the database that the file names where it gives or stores a value."""
+        return [*paths_of(self._initial), *self._set, *self._free]
+
+    def is_set(self, path: str) -> bool:
+        """Whether the file gives or stores a value there, or below."""
+        return any(each == path or each.startswith(f"{path}.") for each in self.paths)
+
+    def meant(self, look_up: LookUp, item: str) -> str:
+        """The look-up that something like one is probably meant for, or nothing; ``item`` is a loop's, if any."""
+        written = f"{look_up.name}.{look_up.path}".rstrip(".")
+        ways = {path: f"${DATABASE}.{path}$" for path in self.paths}
+        ways |= {f"{DATABASE}.{path}": way for path, way in ways.items()}
+        if item:
+            ways[item] = f"${item}$"
+        if written in ways:
+            return ways[written]
+        if any(written.startswith(f"{path}.") for path in self._free):
+            return f"${DATABASE}.{written}$"
+        alike = get_close_matches(written, ways, n=1, cutoff=ALIKE) or get_close_matches(
+            look_up.name, [item], n=1, cutoff=ALIKE
+        )
+        return ways[alike[0]] if alike else ""
+
     def problem(self, path: str) -> str:
         """Why a path of the database can never be looked up, if so."""
         if not path:
             return ""
         steps = path.split(".")
         beginnings = [".".join(steps[: number + 1]) for number in range(len(steps))]
-        paths = [*paths_of(self._initial), *self._set, *self._free]
-        if any(each == path or each.startswith(f"{path}.") for each in paths):
+        paths = self.paths
+        if self.is_set(path):
             return ""
         for beginning in reversed(beginnings):
             if beginning in self._free or self._is_group(beginning):

@@ -48,6 +48,12 @@ def unclosed(text: str, names: Iterable[str]) -> list[str]:
     return [match[0] for match in _UNCLOSED.finditer(rest) if match["name"] in known]
 
 
+def unknown(text: str, names: Iterable[str]) -> list[LookUp]:
+    """What is written like a look-up and begins with none of the names: it may well be meant as it stands."""
+    known = set(names)
+    return [found for found in map(_read, _LOOK_UP.finditer(text)) if found.name not in known]
+
+
 def fill(text: str, names: Iterable[str], find: Find) -> str:
     """The text with every look-up replaced, once: what is put in is not searched again."""
     known = set(names)

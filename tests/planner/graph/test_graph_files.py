@@ -165,6 +165,7 @@ def test_a_file_that_would_mean_a_billion_values_is_refused_before_it_is_built()
         "{when: {answer: y}, nodes: {c: {prompt: x, store: p}}}]}",
         "database: {p: {}}\nnodes:\n  a: {prompt: $db.p.filled.later|no$ $db.p.any$}",
         "nodes:\n  a: {prompt: costs 5$ and $6 and $item$ and $$}",
+        "inputs: {forecast: f}\nnodes:\n  a: {prompt: forecast $5 and $6 forecast$ $HOME$ $US$ $x.y$}",
         "code: a\nnodes:\n  a: {prompt: $db.world.observation$ $db.last.feedback$ $db.step$, expect: code}",
         "manual: m\nguidance: g\nnodes:\n  a: {prompt: $db.manual$ $db.guidance$}",
         "nodes:\n  a: {prompt: x, else: ''}",
@@ -173,6 +174,30 @@ def test_a_file_that_would_mean_a_billion_values_is_refused_before_it_is_built()
 def test_what_is_sound_has_no_faults(text: str) -> None:
     assert faults(text) == []
     assert graph_of(text, FILE)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "meant"),
+    [
+        ("$forecast$", "$db.forecast$"),
+        ("$forcast$", "$db.forecast$"),
+        ("$bd.forecast$", "$db.forecast$"),
+        ("$plan.goal|none$", "$db.plan.goal$"),
+        ("$forecast.today$", "$db.forecast.today$"),
+    ],
+)
+def test_what_is_almost_a_look_up_is_a_fault(prompt: str, meant: str) -> None:
+    text = "inputs: {{forecast: f}}\ndatabase: {{plan: {{goal: x}}}}\nnodes:\n  a: {{prompt: {}}}"
+    (fault,) = faults(text.format(prompt))
+    assert fault == f"4: nodes.a.prompt: {prompt} looks nothing up and would stand as it is; did you mean {meant}?"
+
+
+@pytest.mark.parametrize("prompt", ["$stpe$", "$steps$", "$stpe.what$"])
+def test_what_is_almost_the_item_of_a_loop_is_a_fault(prompt: str) -> None:
+    node = f"{{in: answer, as: step, node: {{prompt: 'Do {prompt} for $5 and $6'}}}}"
+    (fault,) = faults(f"nodes:\n  a: {{prompt: x, expect: [text], each: {node}}}")
+    assert fault.startswith(f"2: nodes.a.each.node.prompt: {prompt} looks nothing up")
+    assert fault.endswith("did you mean $step$?")
 
 
 def test_dates_and_numbers_are_what_json_has() -> None:
