@@ -1,6 +1,7 @@
 """The README's examples do what it says."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -31,12 +32,28 @@ def folder(tmp_path: Path) -> Path:
     """An empty folder with the README's files."""
     (tmp_path / "plan.py").write_text(block("# plan.py"))
     (tmp_path / "lights.py").write_text(block("# lights.py"))
+    (tmp_path / "trip.yaml").write_text(block("# trip.yaml"))
     return tmp_path
 
 
 def test_the_faulty_plan_is_told_as_shown(folder: Path) -> None:
     command, _, shown = block("$ planbook check").partition("\n")
     assert run("-m", *command.removeprefix("$ ").split(), cwd=folder) == shown
+
+
+def test_the_graph_is_checked_as_shown(folder: Path) -> None:
+    command, _, shown = block("$ planbook graph check").partition("\n")
+    printed = run("-m", *command.removeprefix("$ ").split(), cwd=folder)
+    assert shown.partition("$ ")[0] == printed
+
+
+def test_the_graph_runs_as_shown(folder: Path) -> None:
+    (folder / "script.py").write_text("replies = ['Yes.', 'heavy', 'A coat.']\n")
+    (command,) = [
+        line for line in block("$ planbook graph check").splitlines() if line.startswith("$ planbook graph run")
+    ]
+    words = [word.replace("openai:NAME", "scripted:script.py:replies") for word in shlex.split(command)[1:]]
+    assert run("-m", *words, cwd=folder) == "A coat.\n"
 
 
 def test_the_mended_plan_runs_as_shown(folder: Path) -> None:

@@ -23,6 +23,7 @@ from planner.asking import DEFAULT
 from planner.graph import GraphFile, file_faults, graph_of, graph_path, read_graph
 from planner.graph.drawing import FORMATS
 from planner.graph.lookups import nearest, told
+from planner.graph.picture import picture
 
 NAMED = "a YAML file, or the name of a graph that ships"
 SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
@@ -63,13 +64,23 @@ def check(name: str, as_json: bool) -> int:
         out.print(f"{path}: {counted(len(faults), 'fault')}", soft_wrap=True)
     else:
         file = graph_of(text, path)
-        layers = file.graph().layers()
+        layers = _layers(file)
         out.print(f"{path}: no faults; {counted(len(file.every_node), 'node')} in {counted(len(layers), 'layer')}:")
         for number, layer in enumerate(layers, 1):
             out.print(f"  {number}. {', '.join(layer)}", markup=False, soft_wrap=True)
     if as_json:
         click.echo(json.dumps({"graph": str(path), "faults": [fault._asdict() for fault in faults]}))
     return errors.BAD_INPUT if faults else errors.OK
+
+
+def _layers(file: GraphFile) -> list[list[str]]:
+    """The nodes as they come if every branch is taken; of those that may be missing it is said what they hang on."""
+    hangs: dict[str, str] = {}
+    for node in file.every_node:
+        hangs |= {inner.name: f" (if {node.name})" for branch in node.branches for inner in branch.nodes}
+        if node.loop:
+            hangs[node.loop.node.name] = f" (each of {node.name})"
+    return [[f"{name}{hangs.get(name, '')}" for name in layer] for layer in picture(file).layers]
 
 
 @graph.command()

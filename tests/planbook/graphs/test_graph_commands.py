@@ -72,8 +72,15 @@ def asked(tmp_path: Path) -> list[str]:
 def test_check_tells_a_sound_graph_by_its_layers() -> None:
     done = invoked("check", DRIVE)
     assert done.return_value == 0
-    assert "no faults; 7 nodes in 4 layers" in done.output
-    assert "1. users, signs" in done.output
+    assert done.output.splitlines() == [
+        f"{DRIVE}: no faults; 7 nodes in 6 layers:",
+        "  1. users, signs",
+        "  2. users:user (each of users)",
+        "  3. risk",
+        "  4. reroute (if risk)",
+        "  5. act",
+        "  6. log",
+    ]
 
 
 def test_check_tells_every_fault_with_its_line(tmp_path: Path) -> None:
