@@ -133,8 +133,13 @@ class Run:
         asked, there = config.model_dump(), run.config.model_dump()
         if different := list(_different(there, asked)):
             run.close()
-            raise BadRun(f"{folder} holds another run (other {', '.join(different)}); name another folder with --out")
+            raise BadRun(f"{folder} holds another run ({cls._other(different)}); name another folder with --out")
         return run
+
+    @classmethod
+    def _other(cls, different: Sequence[str]) -> str:
+        """What is another than was asked for, by the names of the settings."""
+        return f"other {', '.join(different)}"
 
     def _list(self, tasks: Sequence[Task]) -> None:
         pairs = [(task, repeat) for repeat in range(self.config.repeats) for task in tasks]

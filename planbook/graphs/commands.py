@@ -2,18 +2,16 @@
 
 import inspect
 import json
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import JsonValue
 
 from planbook import errors
-from planbook.arguments import Asked, budget_of, by_role, lasting_model, pairs
+from planbook.arguments import Asked, budget_of, by_role, lasting_model
 from planbook.episodes.voices import opened
 from planbook.errors import BadArgument
+from planbook.graphs.giving import needs_no_world, values_of, with_inputs
 from planbook.graphs.making import make_graph
 from planbook.graphs.running import Given, run_graph
 from planbook.options import ASKING, JSON, SPENDING, options
@@ -26,7 +24,8 @@ from planner.graph.lookups import nearest, told
 from planner.graph.picture import picture
 
 NAMED = "a YAML file, or the name of a graph that ships"
-SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
+ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}
+"""The endings of files that a drawing may be written to, by its format; the first is the usual one."""
 OUT = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -89,8 +88,10 @@ def _layers(file: GraphFile) -> list[list[str]]:
 @click.option("--out", default=None, type=OUT, help="The file to write; else it is printed.")
 def draw(name: str, form: str | None, out: Path | None) -> int:
     """Draw GRAPH, with every branch and loop."""
-    form = form or (SUFFIXES.get(out.suffix.lower(), "svg") if out else "mermaid")
+    form = _form(form, out)
     drawn = FORMATS[form](read_graph(graph_path(name)))
+    if out and out.suffix.lower() == ".md":
+        drawn = f"```mermaid\n{drawn}```\n"
     if out is None:
         click.echo(drawn, nl=False)
         return errors.OK
@@ -100,6 +101,18 @@ def draw(name: str, form: str | None, out: Path | None) -> int:
         raise BadArgument(f"{out} cannot be written: {error.strerror}; name another file with --out") from error
     click.echo(f"{out} ({form})")
     return errors.OK
+
+
+def _form(form: str | None, out: Path | None) -> str:
+    """The format that was asked for, or that of the file's ending. Raises BadArgument where they do not fit."""
+    if out is None or (form and not out.suffix):
+        return form or "mermaid"
+    fitting = [each for each, endings in ENDINGS.items() if out.suffix.lower() in endings]
+    if not fitting or (form and form not in fitting):
+        told = "; ".join(f"{each}: {', '.join(ENDINGS[each])}" for each in ([form] if form else ENDINGS))
+        usual = out.with_suffix(ENDINGS[form or "svg"][0]).name
+        raise BadArgument(f"{out}: its ending fits no drawing ({told}); name it {usual}, say")
+    return fitting[0]
 
 
 @graph.command()
@@ -118,10 +131,12 @@ def run(
     path = graph_path(name)
     text = _text(path)
     file = graph_of(text, path)
+    put = values_of(file, values, files)
+    needs_no_world(file, path, put)
     given = Given(
         models=_models(file, asked["models"]),
         sampling=Asked(env=None, sampling=asked["sampling"]).sampling_by_role({}),
-        values=_values(file, values, files),
+        values=with_inputs(file, put),
         passes=asked["passes"],
         side_by_side=asked["side_by_side"],
         budget=budget_of(asked["budgets"]),
@@ -157,36 +172,3 @@ def _models(file: GraphFile, texts: tuple[str, ...]) -> dict[str, str]:
     for model in dict.fromkeys(models.values()):
         opened(model)
     return models
-
-
-def _values(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]) -> Mapping[str, JsonValue]:
-    """What goes into the database; what the graph needs and was not given is asked for at a terminal."""
-    values: dict[str, JsonValue] = {**pairs(texts, "--set"), **_of_files(files)}
-    database = file.database()
-    for path, value in values.items():
-        database.set(path, value)
-    for path, what in file.inputs.items():
-        if not database.has(path):
-            if not sys.stdin.isatty():
-                raise BadArgument(
-                    f"{file.name} needs {path} ({what}): give it with --set {path}=... or --input {path}=@FILE"
-                )
-            values[path] = click.prompt(f"{what} ({path})", err=True)
-    return values
-
-
-def _of_files(texts: tuple[str, ...]) -> dict[str, JsonValue]:
-    values: dict[str, JsonValue] = {}
-    for text in texts:
-        path, found, file = text.partition("=@")
-        if not path or not found:
-            raise BadArgument(f"--input {text}: write PATH=@FILE; a value goes with --set PATH=VALUE")
-        values[path] = _input(Path(file))
-    return values
-
-
-def _input(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadArgument(f"--input: {path} cannot be read: {error}") from error

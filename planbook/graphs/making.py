@@ -58,7 +58,8 @@ def make_graph(path: Path) -> int:
     )
     drawn = path.with_suffix(".svg")
     click.echo(f"  planbook graph check {path}\n  planbook graph draw {path} --out {drawn}")
-    click.echo(f"  planbook graph run {path} --model openai:NAME")
+    given = "".join(f" --set {each}=..." for each in sheet.inputs)
+    click.echo(f"  planbook graph run {path}{given} --model openai:NAME")
     return errors.OK
 
 

@@ -1,7 +1,7 @@
 """`planbook graph run`: passes of a graph in a run folder, saved node by node."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from textwrap import indent
@@ -79,6 +79,13 @@ class GraphRun(Run):
     """A run folder with passes of a graph: no tasks, no world, and the scopes ``pass/0``, ``pass/1`` ..."""
 
     of_a_graph = True
+
+    @classmethod
+    def _other(cls, different: Sequence[str]) -> str:
+        """In the words of ``planbook graph run``."""
+        if "planner_options.graph" in different:
+            return "the graph was changed since, and a changed graph is another run"
+        return super()._other([each.replace("planner_options.given.", "--set ") for each in different])
 
 
 def config_of(file: GraphFile, text: str, given: Given) -> Config:

@@ -30,6 +30,11 @@ class Sheet:
         return dict(self._content["nodes"])
 
     @property
+    def inputs(self) -> list[str]:
+        """The paths that whoever runs the graph gives."""
+        return list(self._content.get("inputs") or ())
+
+    @property
     def has_code(self) -> bool:
         """Whether it is said which node writes plan code."""
         return "code" in self._content

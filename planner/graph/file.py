@@ -14,6 +14,7 @@ from planner.graph.checks import faults_of
 from planner.graph.database import Database
 from planner.graph.graph import Graph
 from planner.graph.hooking import Hooks, find_hook
+from planner.graph.lookups import DATABASE, look_ups, paths_of
 from planner.graph.node import Node
 from planner.graph.schema import HOOKS, GraphSheet, Placed, read_sheet
 from planner.graph.yaml_tree import Fault, read_tree
@@ -57,6 +58,25 @@ class GraphFile:
     def roles(self) -> tuple[str, ...]:
         """The roles that are asked."""
         return tuple(dict.fromkeys(node.model for node in self.every_node))
+
+    @property
+    def looked_up(self) -> tuple[str, ...]:
+        """The paths of the database that prompts, conditions and loops look up; what hooks do is not known."""
+        found: dict[str, None] = {}
+        for node in self.every_node:
+            found |= dict.fromkeys(each.path for each in look_ups(node.prompt, [DATABASE]))
+            conditions = [node.when, *(branch.when for branch in node.branches)]
+            names = [test.name for each in conditions if each for test in each.tests()]
+            names += [node.loop.items] if node.loop else []
+            found |= dict.fromkeys(name.partition(".")[2] for name in names if name.startswith(f"{DATABASE}."))
+        return tuple(found)
+
+    @property
+    def known_paths(self) -> tuple[str, ...]:
+        """Every path of the database that the file names: given, stored or looked up."""
+        stored = [path for node in self.every_node for path in node.store]
+        stored += [node.loop.store for node in self.every_node if node.loop and node.loop.store]
+        return tuple(dict.fromkeys([*self.inputs, *paths_of(dict(self.initial)), *stored, *self.looked_up]))
 
     def graph(self) -> Graph:
         """The graph."""

@@ -126,6 +126,60 @@ def test_draw_writes_svg_and_mermaid(tmp_path: Path) -> None:
     assert "cannot be written" in str(invoked("draw", DRIVE, "--out", tmp_path / "none" / "x.svg").exception)
 
 
+@pytest.mark.parametrize(
+    ("out", "form", "said"),
+    [
+        ("x.png", (), "svg: .svg); name it x.svg, say"),
+        ("x", (), "name it x.svg, say"),
+        ("x.svg", ("--format", "mermaid"), "(mermaid: .mmd, .mermaid, .md, .txt); name it x.mmd, say"),
+        ("x.mmd", ("--format", "svg"), "(svg: .svg); name it x.svg, say"),
+    ],
+)
+def test_a_drawing_is_not_written_under_a_strange_ending(
+    tmp_path: Path, out: str, form: tuple[str, ...], said: str
+) -> None:
+    assert said in str(invoked("draw", DRIVE, "--out", tmp_path / out, *form).exception)
+    assert not (tmp_path / out).exists()
+
+
+def test_a_drawing_may_have_no_ending_or_stand_in_markdown(tmp_path: Path) -> None:
+    assert invoked("draw", DRIVE, "--format", "svg", "--out", tmp_path / "x").return_value == 0
+    assert (tmp_path / "x").read_text().startswith("<svg")
+    assert invoked("draw", DRIVE, "--out", tmp_path / "x.md").return_value == 0
+    drawn = (tmp_path / "x.md").read_text()
+    assert drawn.startswith("```mermaid\nflowchart TD\n")
+    assert drawn.endswith("\n```\n")
+
+
+def test_a_value_that_nothing_uses_is_refused(tmp_path: Path, script: str) -> None:
+    (tmp_path / "road.txt").write_text("A ferry.")
+    for slip in (("--set", "raod=x"), ("--input", f"raod=@{tmp_path / 'road.txt'}")):
+        said = str(run(script, tmp_path / "run", *slip).exception)
+        assert 'nothing in drive uses raod; did you mean "road"? It takes road, route, route.target, ' in said
+    used = ("--set", 'route={"target": "home"}', "--set", "warnings.first=x", "--set", "route.way=x")
+    assert "nothing in drive" not in str(run(script, tmp_path / "run", *used).exception)
+    plain = tmp_path / "plain.yaml"
+    plain.write_text("nodes:\n  a: {prompt: x}\n")
+    given = ("run", plain, "--model", script, "--out", tmp_path / "plain", "--set", "x=1")
+    assert "nothing in plain uses x. It takes no values" in str(invoked(*given).exception)
+    plain.write_text("nodes:\n  a: {prompt: x, finish: mine.py:f}\n")
+    (tmp_path / "mine.py").write_text("def f(finishing):\n    finishing.database.get('x')\n")
+    assert invoked(*given).return_value == 0, "a hook may use any"
+
+
+def test_a_graph_that_plays_a_world_is_run_otherwise(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("code: a\nnodes:\n  a: {prompt: $db.world.goal$, expect: code}\n")
+    for name, how in (
+        ("crafter", "--env crafter`"),
+        ("general", "--env ENV --planner-option graph=general`"),
+        (mine, f"--env ENV --planner-option graph={mine}`"),
+    ):
+        said = str(invoked("run", name).exception)
+        assert f"plays a world, a pass a step: `planbook run --planner agentkit {how}" in said
+    assert "asks a model" in str(invoked("run", mine, "--set", "world.goal=x").exception)
+
+
 def test_run_prints_each_answer_and_the_last_one_at_the_end(tmp_path: Path, script: str) -> None:
     done = run(script, tmp_path / "run")
     assert (done.exception, done.return_value) == (None, 0)
@@ -306,9 +360,10 @@ def test_another_graph_or_another_input_is_another_run(tmp_path: Path, script: s
     copy.write_text(DRIVE.read_text())
     given = ("run", copy, "--model", script, "--out", tmp_path / "run")
     assert invoked(*given, "--set", "road=A bridge.").return_value == 0
-    assert "other planner_options.given.road" in str(invoked(*given, "--set", "road=A ferry.").exception)
+    assert "holds another run (other --set road)" in str(invoked(*given, "--set", "road=A ferry.").exception)
     copy.write_text(f"# changed\n{DRIVE.read_text()}")
-    assert "other planner_options.graph" in str(invoked(*given, "--set", "road=A bridge.").exception)
+    changed = str(invoked(*given, "--set", "road=A bridge.").exception)
+    assert "the graph was changed since, and a changed graph is another run); name another folder with --out" in changed
 
 
 def test_a_hook_that_has_changed_is_told(tmp_path: Path, script: str) -> None:

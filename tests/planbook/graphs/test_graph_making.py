@@ -50,7 +50,7 @@ def test_a_graph_is_made_by_answering_questions(tmp_path: Path) -> None:
         "      decide: go\n"
     )
     assert path.read_text() in done.output, "what was made is shown"
-    assert f"planbook graph run {path}" in done.output
+    assert f"planbook graph run {path} --set forecast=... --model openai:NAME\n" in done.output
     assert read_graph(path).graph().layers() == [["weather"], ["decide"], ["pack"]]
 
 
