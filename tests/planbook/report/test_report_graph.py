@@ -58,6 +58,7 @@ def test_a_skipped_node_leads_to_where_it_was_answered() -> None:
     assert third.nodes[0].last == first.nodes[0].anchor
     (never,) = passes(node(0, "a", 0, skipped=True, answer="instead"))
     assert (never.nodes[0].last, never.nodes[0].answer) == ("", "instead")
+    assert [(each.reused, each.skipped) for each in (first, second, never)] == [(0, 0), (1, 0), (0, 1)]
 
 
 def test_of_a_long_game_the_prompts_at_both_ends_are_shown() -> None:
