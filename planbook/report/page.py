@@ -72,7 +72,7 @@ def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
         "rows": tables.rows(run),
         "failures": tables.failures(run),
         "charts": charts([run]),
-        "settings": list(tables.settings(run.run.config.model_dump(mode="json"))),
+        "settings": list(tables.settings(tables.asked(run.run.config))),
         "choice": choice,
         "subtasks": summary.subtasks,
         "otherwise": tables.claimed_otherwise(run),
