@@ -9,7 +9,7 @@ from planner.types import Ending, Feedback, FeedbackKind, Outcome
 NO_PLAN = "no_plan"
 """The cause of a failure in which no code was ever run."""
 NOT_JUDGED = "not_judged"
-"""The cause of a failure that may be none: the episode came to its end, and the world cannot say whether it was solved."""
+"""The cause of a failure that may be none: the episode came to its end, and the world cannot say if it was solved."""
 
 
 class Standing(NamedTuple):
