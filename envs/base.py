@@ -175,6 +175,13 @@ class Environment(ABC):
     def verdict(self) -> Verdict:
         """The world's judgement of the current state; the plan never sees it."""
 
+    def unjudged(self) -> str:
+        """Where nothing says whether the task was done (one of the user's own), what it came to; else empty.
+
+        Its verdict is that it was not solved; for the host only.
+        """
+        return ""
+
     def state(self) -> str:
         """One line for prompts: where things stand now."""
         return ""

@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from planbook.episodes.telling import TELL, tell
+from planbook.figures.causes import in_words, outcome_of, score_of
 from planbook.figures.goals import pursuit_lines
 from planbook.figures.measures import measure_lines
 from planbook.figures.milestones import milestone_parts
@@ -72,7 +73,9 @@ def summary_table(summary: Summary, title: str) -> Table:
 
 def episode_line(entry: Entry, ending: Ending, total: int, meter: Meter) -> str:
     """How one episode of a long run ended, and what has been spent by then."""
-    how = ending.cause if ending.outcome is Outcome.NOT_RUN else f"{ending.outcome}, {ending.actions} actions"
+    how = ending.cause if ending.outcome is Outcome.NOT_RUN else f"{outcome_of(ending)}, {ending.actions} actions"
+    if ending.outcome is not Outcome.NOT_RUN:
+        how += score_of(ending)
     return f"{entry.index + 1}/{total} {entry.task.id}: {how} ({spending(meter.spent, meter.budget)})"
 
 
@@ -123,8 +126,12 @@ def _of(limit: float | None) -> str:
 def failure_lines(summary: Summary) -> Iterable[str]:
     """The failures by cause, some of what broke, and the spread over repeats."""
     if summary.failures:
-        causes = ", ".join(f"{cause} {count}" for cause, count in summary.failures.items())
+        causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
         yield f"Not solved, by cause: {causes}."
+    for task_id, message in list(summary.unjudged_messages.items())[:SHOWN_BROKEN]:
+        yield f"Not judged here, and not counted as solved: {task_id}; {harmless(message)}"
+    if (more := len(summary.unjudged_messages) - SHOWN_BROKEN) > 0:
+        yield f"... and {more} more that were not judged."
     for task_id, message in list(summary.broken_messages.items())[:SHOWN_BROKEN]:
         yield f"Broken: {task_id}: {message}"
     if (more := summary.broken - SHOWN_BROKEN) > 0:

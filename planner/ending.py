@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from envs import Verdict
-from planner.types import Ending, Feedback, Outcome
+from planner.types import Ending, Feedback, FeedbackKind, Outcome
 
 NO_PLAN = "no_plan"
 """The cause of a failure in which no code was ever run."""
+NOT_JUDGED = "not_judged"
+"""The cause of a failure that may be none: the episode came to its end, and the world cannot say if it was solved."""
 
 
 class Standing(NamedTuple):
@@ -16,6 +18,8 @@ class Standing(NamedTuple):
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()
     measures: Mapping[str, float] = {}
+    unjudged: str = ""
+    """What it came to, where the world does not judge the task."""
 
     @property
     def rank(self) -> tuple[bool, float, int]:
@@ -26,9 +30,11 @@ class Standing(NamedTuple):
 def ending_of(standing: Standing, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool) -> Ending:
     """The ending by what is known now; ``used_up`` says whether an action was refused because none was left."""
     outcome, cause = _outcome(standing.verdict, feedbacks, used_up=used_up)
+    unjudged = standing.unjudged if cause == FeedbackKind.DONE else ""
     return Ending(
         outcome=outcome,
-        cause=cause,
+        cause=NOT_JUDGED if unjudged else cause,
+        message=unjudged,
         verdict=standing.verdict,
         actions=actions,
         error_steps=_errors(feedbacks),

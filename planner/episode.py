@@ -214,7 +214,7 @@ class Episode:
     def _standing(self) -> Standing:
         with _blaming_the_world():
             world = self.world
-            now = Standing(world.verdict(), tuple(world.milestones()), dict(world.measures()))
+            now = Standing(world.verdict(), tuple(world.milestones()), dict(world.measures()), world.unjudged())
         return now if self._best is None else max(self._best, now, key=lambda standing: standing.rank)
 
     def ending(self) -> Ending:

@@ -172,6 +172,12 @@ class Web(Acting):
                 raise
         return self._verdict or Verdict(solved=False, score=0.0)
 
+    def unjudged(self) -> str:
+        """The answer to a task without checks."""
+        if self._web_task is None or self._web_task.checks:
+            return ""
+        return f"answer: {self._answer}" if self._answer else "no answer"
+
     def _site_of_task(self) -> Site | None:
         return self._site if self._web_task and self._web_task.site else None
 

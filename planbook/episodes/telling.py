@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from planbook.figures.causes import in_words, outcome_of, score_of
 from planner import Cell, Ending, Step
+from planner.ending import NOT_JUDGED
 from planner.surface import AGENT
 
 NOTHING = "nothing (the recording ends here)"
@@ -33,8 +35,11 @@ def _cell(body: Any) -> str:
 
 def _outcome(body: Any) -> str:
     ending = Ending.model_validate(body)
-    why = f" ({ending.message or ending.cause})" if ending.cause else ""
-    return f"{ending.outcome}{why} after {ending.actions} actions"
+    after = f"after {ending.actions} actions{score_of(ending)}"
+    if ending.cause == NOT_JUDGED:
+        return f"{outcome_of(ending)}; {ending.message} ({after})"
+    why = f" ({ending.message or in_words(ending.cause)})" if ending.cause else ""
+    return f"{ending.outcome}{why} {after}"
 
 
 TELL: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}

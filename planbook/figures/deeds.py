@@ -15,12 +15,16 @@ KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node", "ac
 
 
 class Nodes(NamedTuple):
-    """How many nodes of prompt graphs were answered, and how many of a pass kept the answer that they had before."""
+    """How many nodes of prompt graphs were answered, and how many of a pass kept the answer that they had before.
+
+    ``skipped`` are those that had none before, so that nothing was asked of them yet.
+    """
 
     passes: int = 0
     answered: int = 0
     reused: int = 0
     temporary: int = 0
+    skipped: int = 0
 
 
 class Play:
@@ -36,6 +40,7 @@ class Play:
         self._lasting: defaultdict[str, list[bool]] = defaultdict(list)
         self._passes: set[tuple[str, int]] = set()
         self._nodes: Counter[str] = Counter()
+        self._answered: set[str] = set()
         self._gone_behind: set[tuple[str, int]] = set()
 
     @property
@@ -51,7 +56,7 @@ class Play:
     @property
     def nodes(self) -> Nodes:
         """What prompt graphs did."""
-        return Nodes(len(self._passes), self._nodes["answered"], self._nodes["reused"], self._nodes["temporary"])
+        return Nodes(len(self._passes), *(self._nodes[name] for name in Nodes._fields[1:]))
 
     def subtask(self, event: Event) -> None:
         """Keep a sub-task."""
@@ -73,7 +78,10 @@ class Play:
         """Counted only: a game of many steps has more answers than need to be kept."""
         node = Node.model_validate(event.body)
         self._passes.add((event.scope, node.number))
-        self._nodes["reused" if node.skipped else "answered"] += 1
+        if not node.skipped:
+            self._answered.add(node.node)
+        reused = "reused" if node.node in self._answered else "skipped"
+        self._nodes[reused if node.skipped else "answered"] += 1
         self._nodes["temporary"] += node.temporary
 
     def act(self, event: Event) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel
 
-from planbook.figures.deeds import Deeds
+from planbook.figures.deeds import Deeds, Nodes
 from planbook.figures.statistics import Episodes
 
 
@@ -18,21 +18,22 @@ class Passes(BaseModel):
     """Nodes that were skipped, so that their last answer stood in."""
     temporary: int
     """Nodes that were there for one pass."""
+    skipped: int = 0
+    """Nodes that were skipped and had no answer yet."""
 
 
 def passes(deeds: Deeds, episodes: Episodes) -> Passes | None:
     """The figures of a run; None for one without a graph."""
     every = [deeds.play(entry.path).nodes for entry, _ in episodes]
-    found, answered, reused, temporary = map(sum, zip(*every, strict=True)) if every else (0, 0, 0, 0)
-    if not found:
-        return None
-    return Passes(passes=found, answered=answered, reused=reused, temporary=temporary)
+    sums = Nodes(*map(sum, zip(*every, strict=True))) if every else Nodes()
+    return Passes(**sums._asdict()) if sums.passes else None
 
 
 def pass_lines(figures: Passes, tasks: int) -> Iterable[str]:
     """One line."""
     temporary = f"; {figures.temporary} nodes were temporary" if figures.temporary else ""
+    skipped = f", {figures.skipped} were skipped before they had one" if figures.skipped else ""
     yield (
         f"Passes of the graph: {figures.passes}, {figures.passes / tasks:.1f} a task; of its nodes "
-        f"{figures.answered} were answered and {figures.reused} kept the answer that they had{temporary}."
+        f"{figures.answered} were answered and {figures.reused} kept the answer that they had{skipped}{temporary}."
     )

@@ -16,6 +16,7 @@ from planbook.figures.statistics import mean_of
 from planbook.figures.subtasks import Decomposition, decomposition
 from planbook.run import Entry
 from planner import Ending, Outcome, Spent
+from planner.ending import NOT_JUDGED
 
 TYPE_SOLVED = "type_solved"
 """The cause of an episode that was left out of building, since its type had been solved often enough."""
@@ -66,6 +67,8 @@ class Summary(BaseModel):
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
     """Task id to what went wrong, for the episodes that failed through no fault of a plan."""
+    unjudged_messages: dict[str, str] = Field(default_factory=dict)
+    """Task id to what it came to, for those that the world does not judge; they do not count as solved."""
 
     @property
     def broken(self) -> int:
@@ -129,6 +132,7 @@ def summarise(
         seconds=round(seconds, 3),
         run=run,
         broken_messages={entry.task.id: e.message for entry, e in ended if e.outcome is Outcome.BROKEN},
+        unjudged_messages={entry.task.id: e.message for entry, e in ended if e.cause == NOT_JUDGED},
     )
 
 

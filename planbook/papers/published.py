@@ -106,6 +106,9 @@ class Setting(Told):
     """unless an option of our world is given, which names what it is then."""
     world_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
     """The values that theirs had of our world's options, where these are not our usual ones."""
+    apart: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
+    """By planner, for rows that were made otherwise than the setting says: what, ours (``{tasks}`` is the number of
+    ours) and theirs."""
     prompts: str
     building: Building | None = None
 

@@ -49,7 +49,10 @@ Facts = Iterator[tuple[str, object, object]]
 
 def unlike(run: Played, paper: Publication, setting: Setting) -> tuple[Difference, ...]:
     """Everything that differs from how the paper's figures of a setting were made."""
-    facts = [*_tasks(run, setting), *_world(run.config, setting), *_planning(run, paper, setting)]
+    apart = setting.apart.get(run.config.planner, {})
+    usual = [*_tasks(run, setting), *_world(run.config, setting), *_planning(run, paper, setting)]
+    facts: list[tuple[str, object, object]] = [fact for fact in usual if fact[0] not in apart]
+    facts += [(what, ours.format(tasks=run.tasks), theirs) for what, (ours, theirs) in apart.items()]
     if setting.building:
         facts += _learning(run, setting.building)
     return tuple(

@@ -59,9 +59,14 @@ class Passed:
         return [(layer, list(nodes)) for layer, nodes in groupby(ordered, key=lambda each: each.node.layer)]
 
     @property
+    def reused(self) -> int:
+        """How many were skipped and kept the answer that they had."""
+        return sum(each.node.skipped and bool(each.last) for each in self.nodes)
+
+    @property
     def skipped(self) -> int:
-        """How many kept the answer that they had."""
-        return sum(each.node.skipped for each in self.nodes)
+        """How many were skipped and had none yet."""
+        return sum(each.node.skipped and not each.last for each in self.nodes)
 
     @property
     def changes(self) -> list[Stored]:

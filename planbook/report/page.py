@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from planbook.figures.causes import in_words, outcome_of, score_of
 from planbook.printing import counted, harmless
 from planbook.report import tables
 from planbook.report.curves import HEIGHT, WIDTH, charts
@@ -71,7 +72,7 @@ def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
         "rows": tables.rows(run),
         "failures": tables.failures(run),
         "charts": charts([run]),
-        "settings": list(tables.settings(run.run.config.model_dump(mode="json"))),
+        "settings": list(tables.settings(tables.asked(run.run.config))),
         "choice": choice,
         "subtasks": summary.subtasks,
         "otherwise": tables.claimed_otherwise(run),
@@ -161,6 +162,9 @@ FILTERS: dict[str, Callable[..., str]] = {
     "figure": figure,
     "whole": whole,
     "counted": counted,
+    "in_words": in_words,
+    "outcome": outcome_of,
+    "score": score_of,
     "duration": duration,
     "moment": moment,
 }

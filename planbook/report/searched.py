@@ -24,7 +24,8 @@ class Limb:
     begins: bool = False
     """Whether a sub-task begins with it."""
     spare: list[Branch] = field(default_factory=list)
-    """What could have been tried in the state that it led to, and was never needed."""
+    """What was never needed, told after it: what could have been tried in its place where it was the last one tried
+    there, and what could have been tried after it where nothing was."""
     inside: list["Limb"] = field(default_factory=list)
     """What was tried from there, of one that was left; what follows one that was kept stands beside it."""
 
@@ -53,8 +54,9 @@ class Searched:
 
     @property
     def spare(self) -> list[Branch]:
-        """What could have been tried first, and was not needed."""
-        return _spare(self.limbs, None)
+        """What could have been tried first, where nothing was tried at all."""
+        tried = any(limb.branch.fate != NOT_TRIED for limb in self.limbs)
+        return [] if tried else _spare(self.limbs, None)
 
     @property
     def tree(self) -> list[Limb]:
@@ -73,9 +75,11 @@ def _way(limbs: Sequence[Limb], start: int | None) -> list[Limb]:
         on = _gone_on(tried)
         for limb in sorted(tried, key=lambda each: (each is on, each.branch.number)):
             limb.begins = not way or way[-1].branch.subtask != limb.branch.subtask
-            limb.spare = _spare(limbs, limb.branch.number)
             limb.inside = [] if limb is on else _way(_below(limbs, limb), limb.branch.number)
+            limb.spare = [] if limb is on or limb.inside else _spare(limbs, limb.branch.number)
             way.append(limb)
+        if way:
+            way[-1].spare += _spare(limbs, here)
         if on is not None:
             here = on.branch.number
     return way

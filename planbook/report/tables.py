@@ -1,10 +1,13 @@
 """What the tables of a report say."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
+from envs import EnvsError
+from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument
 from planbook.figures.measures import Measure, overall
 from planbook.figures.statistics import wilson
@@ -14,6 +17,7 @@ from planner import Outcome
 
 MANY, FIRST_SOLVED = 200, 50
 """A run of more episodes than this shows, unless asked otherwise, the failed ones and this many solved ones."""
+AGENTKIT = "agentkit"
 WAYS = "--episodes takes all, failed, or a number"
 
 
@@ -109,6 +113,15 @@ def chosen(run: RunRead, which: str | None) -> tuple[set[int], str]:
         raise BadArgument(f"--episodes {which}: {WAYS}")
     first = {played.index for played in begun[: int(which)]}
     return first, f"Only the first {len(first):,} episodes are shown cell by cell (--episodes {which})."
+
+
+def asked(config: Config) -> dict[str, Any]:
+    """What a run was asked to do, with the graph that follows from its world where none was named."""
+    told = config.model_dump(mode="json")
+    if config.planner == AGENTKIT:
+        with suppress(EnvsError):
+            told["planner_options"]["graph"] = chosen_options(config, config.world.name)["graph"]
+    return told
 
 
 def settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

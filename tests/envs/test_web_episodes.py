@@ -123,6 +123,7 @@ def test_stop_ends_the_episode_and_a_task_without_checks_is_never_solved(played:
     last = act(played, "stop", "12.50")
     assert last.terminated
     assert not played.verdict().solved
+    assert played.unjudged() == "answer: 12.50"
     with pytest.raises(EpisodeEnded):
         act(played, "go_back")
 

@@ -143,12 +143,14 @@ def test_a_game_stands_beside_table_1_with_score_reward_and_cost(tmp_path: Path,
     assert row(text, "AgentKit, table 1:", "SPRING, GPT-4-turbo")[1:] == ["7.74", "7.1 ± 3.4", "85.00"]
     ours = row(text, "AgentKit, table 1:", "ours: agentkit, graph crafter")
     assert ours[1:] == ["47.20", "4.0 ± 1.0", "0.00"]
-    assert set(differs(compared)) == {"prompts"}
+    assert set(differs(compared)) == {"prompts", "actions that an episode may take"}
 
 
-def test_what_plays_without_a_model_in_the_paper_too_differs_in_nothing(tmp_path: Path, worlds: str) -> None:
+def test_what_plays_without_a_model_in_the_paper_too_differs_in_how_it_played(tmp_path: Path, worlds: str) -> None:
     compared = held(*played(tmp_path / "run", of(worlds, "Crafter", "random"), [ended(2.0)] * 3))
-    assert differs(compared) == {}
+    assert set(differs(compared)) == {"actions that an episode may take", "tasks"}
+    assert differs(compared)["actions that an episode may take"] == ("30", "10000")
+    assert differs(compared)["tasks"][0] == "3"
     assert row(printed(compared), "AgentKit, table 1:", "ours: random")[1:] == ["0.00", "2.0 ± 0.0", "0.00"]
 
 

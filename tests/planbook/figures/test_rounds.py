@@ -167,8 +167,12 @@ def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
             for name in ("observe", "act"):
                 body = {"node": name, "number": number, "skipped": bool(number), "temporary": name == "act"}
                 book.put(f"{book.scope}/pass/{number}", "node", body)
+        for number in range(2):
+            body = {"node": "rest", "number": number, "skipped": True, "answer": "instead"}
+            book.put(f"{book.scope}/pass/{number}", "node", body)
         summary = summarised(run)
-    assert summary.graph == Passes(passes=2, answered=2, reused=2, temporary=2)
+    assert summary.graph == Passes(passes=2, answered=2, reused=2, temporary=2, skipped=2)
     assert summary.search is None
     (line,) = pass_lines(summary.graph, summary.tasks)
     assert line.startswith("Passes of the graph: 2, 2.0 a task; of its nodes 2 were answered and 2 kept")
+    assert "that they had, 2 were skipped before they had one; 2 nodes were temporary" in line

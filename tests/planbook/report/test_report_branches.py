@@ -59,8 +59,21 @@ def test_what_was_kept_goes_on_at_one_level_and_what_was_left_stands_inside() ->
         branch(8, None, "not tried"),
     )
     assert shape(found.tree) == [0, 1, 2, [3, 4], 5, 6]
-    assert [each.number for each in found.spare] == [8]
-    assert [[each.number for each in limb.spare] for limb in found.tree] == [[], [], [], [7], []]
+    assert found.spare == []
+    assert [[each.number for each in limb.spare] for limb in found.tree] == [[8], [], [], [], [7]]
+
+
+def test_what_was_never_needed_stands_after_what_was_tried_in_its_place() -> None:
+    found = grown(
+        branch(0, None, "turned back"),
+        branch(1, 0, "not tried"),
+        branch(2, None, "kept", subtask="first"),
+        branch(3, None, "not tried", subtask="first"),
+        branch(4, 2, "not tried", subtask="second"),
+    )
+    assert shape(found.tree) == [0, 2]
+    assert [[each.number for each in limb.spare] for limb in found.tree] == [[1], [3, 4]]
+    assert [each.number for each in grown(branch(0, None, "not tried")).spare] == [0]
 
 
 def test_a_round_that_was_left_altogether_is_told_in_order() -> None:
@@ -113,7 +126,7 @@ def test_every_branch_is_on_the_page_with_its_code_and_fate(page: Page) -> None:
         "remedy 1",
         "remedy 1",
     ]
-    (spare, other) = page.all("p", class_="spare")
+    (spare, other) = page.all("li", class_="spare")
     assert "remedy 2 agent.open('</script>" in spare
     assert other == "Never needed: remedy 1 agent.open('box_1')"
 

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from planbook.config import Config
 from planbook.report import report_runs
 from planbook.report.evaluated import Passed
 from planbook.report.places import Place
 from planbook.report.scopes import told
+from planbook.report.tables import asked
 from planbook.store import Event
 from tests.reported import Page, written
 from tests.searching import graph, played
@@ -58,6 +60,7 @@ def test_a_skipped_node_leads_to_where_it_was_answered() -> None:
     assert third.nodes[0].last == first.nodes[0].anchor
     (never,) = passes(node(0, "a", 0, skipped=True, answer="instead"))
     assert (never.nodes[0].last, never.nodes[0].answer) == ("", "instead")
+    assert [(each.reused, each.skipped) for each in (first, second, never)] == [(0, 0), (1, 0), (0, 1)]
 
 
 def test_of_a_long_game_the_prompts_at_both_ends_are_shown() -> None:
@@ -103,3 +106,10 @@ def test_answers_are_told_as_they_are_and_do_no_harm(page: Page) -> None:
 def test_the_figures_stand_above_the_episodes(page: Page) -> None:
     (section,) = page.all("section", class_="graph")
     assert "3 passes, 3.0 a task. Of the nodes, 11 were answered by a model, 1 kept the answer of before" in section
+
+
+def test_the_graph_that_was_gone_through_is_named_where_it_was_not_chosen() -> None:
+    assert asked(Config(planner="agentkit", env="toy", actions=5))["planner_options"] == {"graph": "general"}
+    assert asked(Config(planner="agentkit", env="crafter", actions=5))["planner_options"] == {"graph": "crafter"}
+    assert asked(Config(planner="agentkit", env="moon", actions=5))["planner_options"] == {}
+    assert asked(Config(planner="random", env="crafter", actions=5))["planner_options"] == {}

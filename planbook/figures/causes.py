@@ -1,0 +1,28 @@
+"""Why an episode was not solved, in words for people; records and JSON keep the short names."""
+
+from collections.abc import Mapping
+
+from planner import Ending, FeedbackKind
+from planner.ending import NOT_JUDGED
+
+UNJUDGED = "not judged here"
+IN_WORDS: Mapping[str, str] = {
+    FeedbackKind.DONE.value: "the episode ended unsolved",
+    NOT_JUDGED: UNJUDGED,
+}
+
+
+def in_words(cause: str) -> str:
+    """A cause; one that says it all already is told as it is."""
+    return IN_WORDS.get(cause, cause)
+
+
+def outcome_of(ending: Ending) -> str:
+    """How it ended, in a word or two: nobody knows that one was a failure that was not judged."""
+    return UNJUDGED if ending.cause == NOT_JUDGED else ending.outcome.value
+
+
+def score_of(ending: Ending) -> str:
+    """The world's score, after a comma, where it is a part of what could be had; else nothing."""
+    score = ending.verdict.score
+    return f", score {score:.2g}" if 0 < score < 1 else ""
