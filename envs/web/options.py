@@ -3,14 +3,22 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from envs.web.addresses import Gate, host_of, is_near
 from envs.web.tasks import WebTask, load_tasks, offered
 
 OWN = "own"
 """Id and type of a task of the user's own."""
-Address = Annotated[str, Field(pattern=r"^https?://")]
+
+
+def _web_address(text: str) -> str:
+    if not text.startswith(("http://", "https://")):
+        raise ValueError(f"{text!r} is no address: write http://HOST or https://HOST, and what follows")
+    return text
+
+
+Address = Annotated[str, AfterValidator(_web_address)]
 
 
 class Options(BaseModel):
@@ -56,7 +64,7 @@ class Options(BaseModel):
     @model_validator(mode="after")
     def _whole(self) -> "Options":
         if self.goal and self.start is None:
-            raise ValueError("a goal needs a start address: -o start=http://...")
+            raise ValueError("a goal needs an address to start from: --option start=http://...")
         if self.start is not None and self.tasks is not None:
             raise ValueError("start makes a task of your own, tasks names a file of them: give one of the two")
         return self
