@@ -49,7 +49,7 @@ def test_the_nearest_name_stands_before_the_list(asked: tuple[str, ...], told: s
 def test_a_recording_that_does_not_exist_is_told_with_those_that_ship() -> None:
     with pytest.raises(UnknownModel, match="with such a name are: adapt-alfworld,"):
         opened("recorded:adapt-alfwold")
-    with pytest.raises(UnknownModel, match="Those that ship are: adapt-alfworld-stepwise, adapt-alfworld, "):
+    with pytest.raises(UnknownModel, match="Those that ship are: adapt-alfworld, adapt-alfworld-stepwise, "):
         opened("recorded:qqqq")
 
 
