@@ -10,6 +10,7 @@ from types import ModuleType
 
 from envs.base import Environment
 from envs.errors import UnknownWorld
+from envs.nearest import instead
 
 ENTRY_POINT_GROUP = "planbook.environments"
 SHIPPED: Mapping[str, str] = {
@@ -38,7 +39,7 @@ def load_world(name: str) -> type[Environment]:
         return _from_file(Path(path).resolve(), class_name)
     known = known_worlds()
     if name not in known:
-        raise UnknownWorld(f"no world is called {name!r}; there are {', '.join(sorted(known))}, or FILE.py:Class")
+        raise UnknownWorld(f"no world is called {name!r}{instead(name, sorted(known))}, or FILE.py:Class")
     module_name, _, class_name = known[name].partition(":")
     try:
         module = importlib.import_module(module_name)

@@ -5,6 +5,7 @@ from itertools import islice, zip_longest
 from typing import TypeVar
 
 from envs.errors import BadSelection
+from envs.nearest import instead
 from envs.types import Selection, Task
 
 T = TypeVar("T")
@@ -13,14 +14,14 @@ T = TypeVar("T")
 def chosen_types(selection: Selection, known: Sequence[str], world: str) -> tuple[str, ...]:
     """The selected types in the world's order; all of them if none is named. Raises BadSelection."""
     if unknown := sorted(set(selection.types) - set(known)):
-        raise BadSelection(f"{world} has no task type {', '.join(unknown)}; it has {', '.join(known)}")
+        raise BadSelection(f"{world} has no task type {', '.join(unknown)}{instead(unknown[0], known, 'it has')}")
     return tuple(name for name in known if not selection.types or name in selection.types)
 
 
 def chosen_split(selection: Selection, known: Sequence[str], world: str) -> str:
     """The selected split, or the world's first. Raises BadSelection."""
     if selection.split is not None and selection.split not in known:
-        raise BadSelection(f"{world} has no split {selection.split!r}; it has {', '.join(known)}")
+        raise BadSelection(f"{world} has no split {selection.split!r}{instead(selection.split, known, 'it has')}")
     return selection.split or (known[0] if known else "")
 
 

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
 
 from envs import Environment, Selection, load_world
 from manuals import usual_starts
 from planbook.config import LIBRARIES, RECORDINGS, SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
+from planbook.fields import values_of
 from planner import Budget, method
 from planner.asking import DEFAULT
 from planner.models import Sampling
@@ -21,7 +23,13 @@ NO_MODEL = "none"
 
 
 SAID = {"extra_forbidden": "there is no such option", "missing": "this has to be given"}
-"""What is said of a wrong option where the validator's own words are of no use, by its kind of error."""
+"""What is said of an option whose value is not what is wrong, by the validator's kind of error."""
+IN_JSON = {
+    "tuple_type": """{flag} '{name}=["ONE", "TWO"]'""",
+    "list_type": """{flag} '{name}=["ONE", "TWO"]'""",
+    "dict_type": """{flag} '{name}={{"NAME": "VALUE"}}'""",
+}
+"""How a value of several is written, by the validator's kind of error."""
 
 
 class Asked(BaseModel):
@@ -235,7 +243,21 @@ def _validated(model: type[BaseModel], values: dict[str, JsonValue], flag: str) 
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        said = [(".".join(map(str, each["loc"])), SAID.get(each["type"], each["msg"])) for each in error.errors()]
-        wrong = "; ".join(f"{name}: {why}" for name, why in said)
+        wrong = "; ".join(dict.fromkeys(_said(model, each, flag) for each in error.errors()))
         known = ", ".join(model.model_fields) or "none"
         raise BadArgument(f"{flag}: {wrong}. The options there are: {known}") from error
+
+
+def _said(model: type[BaseModel], error: ErrorDetails, flag: str) -> str:
+    """What is wrong with one option, and what to write instead."""
+    name = ".".join(map(str, error["loc"]))
+    if error["type"] == "value_error":  # words of our own
+        return f"{name}: {error['ctx']['error']}" if name else str(error["ctx"]["error"])
+    if error["type"] in SAID:
+        return f"{name}: {SAID[error['type']]}"
+    field = model.model_fields.get(str(error["loc"][0])) if error["loc"] else None
+    if field is None:
+        return f"{name}: {error['msg']}"
+    takes = f"{name}: {json.dumps(error['input'], ensure_ascii=False)} does not fit; it takes {values_of(field)}"
+    example = IN_JSON.get(error["type"])
+    return f"{takes}, so write {example.format(flag=flag, name=name)}" if example else takes

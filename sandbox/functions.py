@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from sandbox.check.suggest import closest
 from sandbox.errors import BadFunction
 from sandbox.protocol import MAX_DEPTH, MAX_STRING
 
@@ -147,6 +148,8 @@ class Check:
         self._adapter = adapter
         self._plain = _plain(annotation)
         self._exact = annotation if annotation in EXACT else None
+        choices = get_args(annotation) if get_origin(annotation) is Literal else ()
+        self._texts = [choice for choice in choices if isinstance(choice, str)]
 
     def __call__(self, function: str, value: JsonValue) -> object:
         """The value as the function gets it. Raises TypeError or ValueError."""
@@ -159,9 +162,14 @@ class Check:
             return self._adapter.validator.validate_json(to_json(value), strict=True)
         except ValidationError as error:
             kind, message = _told(error)
-            raise kind(f"{function}(): argument {self._name!r} {message}, not {_short(value)}") from None
+            meant = f"; did you mean {near!r}?" if (near := self._meant(value)) else ""
+            raise kind(f"{function}(): argument {self._name!r} {message}, not {_short(value)}{meant}") from None
         except ValueError as error:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
+
+    def _meant(self, value: JsonValue) -> str | None:
+        """The text most like the given one, of those that the parameter takes."""
+        return closest(value, self._texts) if isinstance(value, str) else None
 
 
 def _plain(annotation: object) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from envs.alfworld import games, generated, selecting, wheel
 from envs.alfworld.commands import as_action
@@ -27,13 +27,17 @@ class AlfworldOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    engine: Literal["direct", "textworld"] = "direct"
-    """The fast engine, or the reference, which alfworld ships (seconds a game)."""
-    shared_locations: Literal["hidden", "open"] = "hidden"
-    """Some receptacles stand where another stands. In the game, one cannot ``go_to`` the second from the first
-    ("Nothing happens."), so its content stays hidden unless examined. "open": ``go_to`` it shows it."""
-    count_observation_actions: bool = True
-    """Whether look, inventory and examine count towards the action limit."""
+    engine: Literal["direct", "textworld"] = Field(
+        default="direct", description="The fast engine, or the reference, which alfworld ships (seconds a game)."
+    )
+    shared_locations: Literal["hidden", "open"] = Field(
+        default="hidden",
+        description="Some receptacles stand where another stands. In the game, one cannot go_to the second from the "
+        'first ("Nothing happens."), so its content stays hidden unless examined. open: go_to it shows it.',
+    )
+    count_observation_actions: bool = Field(
+        default=True, description="look, inventory and examine count towards the action limit."
+    )
 
 
 class Alfworld(Environment):

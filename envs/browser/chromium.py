@@ -20,17 +20,21 @@ from envs.types import Requirement
 
 REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
-    "or name them in MINIWOB_CHROME_BINARY and MINIWOB_CHROMEDRIVER"
+    "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"
 )
 NO_SANDBOX = (
     "If the message is about a sandbox, this machine grants no user namespaces: install Debian's chromium-sandbox, "
     "or run as root, where Chromium runs without one."
 )
 PROGRAMS = (
-    ("chromium", "MINIWOB_CHROME_BINARY", ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")),
-    ("chromedriver", "MINIWOB_CHROMEDRIVER", ("chromedriver",)),
+    (
+        "chromium",
+        ("PLANBOOK_CHROMIUM", "MINIWOB_CHROME_BINARY"),
+        ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+    ),
+    ("chromedriver", ("PLANBOOK_CHROMEDRIVER", "MINIWOB_CHROMEDRIVER"), ("chromedriver",)),
 )
-"""What is needed, the variable that names it, and its names on PATH."""
+"""What is needed, the variables that name it, the first before the second, and its names on PATH."""
 
 FLAGS = (
     "--headless=new",
@@ -53,9 +57,9 @@ ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
 
 
 def find(name: str) -> str | None:
-    """Where a program of ``PROGRAMS`` is; its variable comes before PATH."""
-    _, variable, names = next(program for program in PROGRAMS if program[0] == name)
-    if chosen := os.environ.get(variable):
+    """Where a program of ``PROGRAMS`` is; its variables come before PATH."""
+    _, variables, names = next(program for program in PROGRAMS if program[0] == name)
+    if chosen := next(filter(None, map(os.environ.get, variables)), None):
         return chosen if os.access(chosen, os.X_OK) else None
     return next(filter(None, map(shutil.which, names)), None)
 
@@ -69,10 +73,9 @@ def require() -> tuple[str, str]:
     """The paths of Chromium and its driver. Raises MissingRequirement."""
     chromium, driver = find("chromium"), find("chromedriver")
     if chromium is None or driver is None:
-        missing = " and ".join(
-            name for name, found in (("chromium", chromium), ("chromedriver", driver)) if found is None
-        )
-        raise MissingRequirement(f"this world needs a browser, and {missing} is not there: {REMEDY}")
+        missing = [name for name, found in (("chromium", chromium), ("chromedriver", driver)) if found is None]
+        are = f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'}"
+        raise MissingRequirement(f"this world needs a browser, and {are} not there: {REMEDY}")
     return chromium, driver
 
 

@@ -22,8 +22,7 @@ class CrafterOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    length: int = Field(default=10_000, ge=1)
-    """Steps until the game's time is up."""
+    length: int = Field(default=10_000, ge=1, description="Steps until the game's time is up.")
 
     @classmethod
     def read(cls, options: BaseModel | None) -> "CrafterOptions":

@@ -8,14 +8,20 @@ class MinecraftOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    ticks: int | None = Field(default=None, ge=1)
-    """Length of an episode; by default that of the task's group (table 1), and 3000 for parallel goals."""
-    time_limits: bool = False
-    """Whether each goal has a time limit of its own (table 18): 600 ticks, ores 3000, diamonds 12000."""
-    chances: bool = False
-    """Whether goals fail by bad luck as often as table 18 says; that costs the goal's whole time limit."""
-    durability: bool = False
-    """Whether tools wear out and break."""
+    ticks: int | None = Field(
+        default=None,
+        ge=1,
+        description="Length of an episode in ticks; null: as the task's group has it (table 1), or 3000.",
+    )
+    time_limits: bool = Field(
+        default=False,
+        description="Each goal has a time limit of its own (table 18): 600 ticks, ores 3000, diamonds 12000.",
+    )
+    chances: bool = Field(
+        default=False,
+        description="Goals fail by bad luck as often as table 18 says; that costs the goal's whole time limit.",
+    )
+    durability: bool = Field(default=False, description="Tools wear out and break.")
 
     @classmethod
     def read(cls, options: BaseModel | None) -> "MinecraftOptions":

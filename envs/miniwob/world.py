@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from envs.base import Environment, action, query
 from envs.browser import chromium, keys
@@ -23,11 +23,13 @@ LONGEST_CHANGE = 300
 
 
 class Options(BaseModel):
-    """``paper_actions``: only the five actions of the papers, and no ``find``."""
+    """Which actions there are."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    paper_actions: bool = False
+    paper_actions: bool = Field(
+        default=False, description="Only the five actions of the papers, and no find (also --paper-actions)."
+    )
 
 
 class Miniwob(Environment):

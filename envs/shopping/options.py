@@ -10,8 +10,7 @@ class ShoppingOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    results_per_page: Literal[3, 10] = 10
-    """How many products a page of results shows."""
+    results_per_page: Literal[3, 10] = Field(default=10, description="How many products a page of results shows.")
     items: str = Field(default="", description="A file of products in WebShop's format, instead of our own catalogue.")
     attributes: str = Field(default="", description="Beside items: what its products are said to be.")
     goals: str = Field(default="", description="Beside items: what people wanted of its products.")

@@ -3,46 +3,68 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from envs.web.addresses import Gate, host_of, is_near
 from envs.web.tasks import WebTask, load_tasks, offered
 
 OWN = "own"
 """Id and type of a task of the user's own."""
-Address = Annotated[str, Field(pattern=r"^https?://")]
+
+
+def _web_address(text: str) -> str:
+    if not text.startswith(("http://", "https://")):
+        raise ValueError(f"{text!r} is no address: write http://HOST or https://HOST, and what follows")
+    return text
+
+
+Address = Annotated[str, AfterValidator(_web_address)]
 
 
 class Options(BaseModel):
-    """``start`` and ``goal`` make a task of your own; ``tasks`` names a file of them, by default the shipped ones.
+    """Which tasks there are, where a browser may go for them, and how pages are told.
 
-    ``sites``: the addresses behind the names in braces of a task file. ``allowed``: patterns of hosts, or of hosts with
-    ports, that may be visited besides those of the task (``*.example.org``, ``127.0.0.1:8000``, ``*``). Without it, a
-    task whose start is on the internet may go anywhere there, but nowhere on this machine or its network, and one whose
-    start is on this machine or its network may go to the hosts and ports of the task only.
-
-    ``patience``: seconds that a page may take to load or to answer. ``characters``: how much of a page is told at most.
-    ``paper_actions``: only the actions of the paper, and no ``find``. ``approximate`` and ``logged_in`` are for
-    WebArena's files (see ``envs.web.tasks``).
+    Each field's description is what ``planbook envs --env web`` tells of it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tasks: Path | None = None
-    sites: dict[str, Address] = Field(default_factory=dict)
-    start: Address | None = None
-    goal: str = ""
-    allowed: tuple[str, ...] = ()
-    patience: float = Field(default=10.0, gt=0, le=120)
-    characters: int = Field(default=12_000, ge=200)
-    paper_actions: bool = False
-    approximate: bool = False
-    logged_in: bool = False
+    tasks: Path | None = Field(
+        default=None, description="A file of tasks, of our format or WebArena's; null is the shipped ones."
+    )
+    sites: dict[str, Address] = Field(
+        default_factory=dict, description="The addresses (http://...) behind the names in braces of a task file."
+    )
+    start: Address | None = Field(
+        default=None, description="The address (http://...) at which a task of your own begins; not beside tasks."
+    )
+    goal: str = Field(default="", description="What is to be done from start; without it, to look around there.")
+    allowed: tuple[str, ...] = Field(
+        default=(),
+        description="Patterns of hosts, or of hosts with ports, that may be visited besides those of the task: "
+        "*.example.org, 127.0.0.1:8000, *. Without any, a task whose start is on the internet may go anywhere there, "
+        "but nowhere on this machine or its network; one whose start is on this machine or its network may go to the "
+        "hosts and ports of the task only.",
+    )
+    patience: float = Field(
+        default=10.0, gt=0, le=120, description="Seconds that a page may take to load or to answer."
+    )
+    characters: int = Field(default=12_000, ge=200, description="How much of a page is told at most.")
+    paper_actions: bool = Field(
+        default=False, description="Only the actions of the paper, and no find (also --paper-actions)."
+    )
+    approximate: bool = Field(
+        default=False,
+        description="For WebArena's files: a comparison of words stands in for the model that judges there.",
+    )
+    logged_in: bool = Field(
+        default=False, description="For WebArena's files: the sites log the browser in by themselves."
+    )
 
     @model_validator(mode="after")
     def _whole(self) -> "Options":
         if self.goal and self.start is None:
-            raise ValueError("a goal needs a start address: -o start=http://...")
+            raise ValueError("a goal needs an address to start from: --option start=http://...")
         if self.start is not None and self.tasks is not None:
             raise ValueError("start makes a task of your own, tasks names a file of them: give one of the two")
         return self

@@ -62,7 +62,11 @@ def load_tasks(
         return list(_shipped())
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except json.JSONDecodeError as error:
+        raise BadSelection(
+            f"the task file {path} is no JSON (line {error.lineno}: {error.msg}); it must hold a list of tasks"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
         raise BadSelection(f"the task file {path} cannot be read: {error}") from error
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise BadSelection(f"the task file {path} must hold a list of at least one task, each an object")

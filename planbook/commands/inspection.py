@@ -12,6 +12,7 @@ from manuals import ProcedureLibrary
 from planbook import errors
 from planbook.arguments import Asked
 from planbook.commands.playing import read_plan
+from planbook.fields import option_facts, options_table
 from planbook.printing import console
 from planner import checked_functions, is_procedure, parse_procedure, plan_attributes
 from planner.surface import AGENT, TASK
@@ -30,6 +31,8 @@ def show_worlds(env: str | None, *, as_json: bool) -> int:
     for world in worlds:
         out.print(_world_table(world))
         if env:
+            if world.Options.model_fields:
+                out.print(options_table(world.Options, "--option"))
             out.print(_action_table(world))
     held = Table(title="sandbox", title_justify="left", show_header=False)
     for mechanism in mechanisms:
@@ -60,7 +63,7 @@ def _world_table(world: type[Environment]) -> Table:
     if world.attributes:
         table.add_row("attributes", ", ".join(world.attributes))
     if options := world.Options.model_fields:
-        table.add_row("options", ", ".join(f"{name}={field.default}" for name, field in options.items()))
+        table.add_row("options", ", ".join(options))
     if world.restores:
         table.add_row("turning back", world.restores)
     table.add_row("procedures", f"for {len(procedures)} of {len(world.types)} task types")
@@ -88,6 +91,7 @@ def _facts(world: type[Environment]) -> dict[str, object]:
         "splits": world.splits,
         "types": world.types,
         "actions": sorted(world.actions),
+        "options": option_facts(world.Options),
         "requirements": [dataclasses.asdict(each) for each in world.requirements()],
     }
 

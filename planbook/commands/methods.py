@@ -1,25 +1,19 @@
 """The planning methods, told to who has to choose one: what each asks, takes, and shows of the worlds."""
 
 import json
-from types import UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import click
-from pydantic import JsonValue
-from pydantic.fields import FieldInfo
 from rich.table import Table
 
 from envs import known_worlds
 from manuals import demonstrated
 from planbook import errors
+from planbook.fields import option_facts, options_table
 from planbook.printing import console
 from planner import METHODS, Method, method
 
-NULL = "null"
-"""How None is written on the command line."""
-NAMES = {type(None): NULL, str: "text", int: "number"}
 SOMETIMES = "sometimes"
-BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
 
 
 def show_planners(name: str | None, *, as_json: bool) -> int:
@@ -30,7 +24,11 @@ def show_planners(name: str | None, *, as_json: bool) -> int:
         out.print(_methods_table())
         out.print(f"{SOMETIMES}: where the world and the options are such. `planbook planners NAME` tells more of one.")
     else:
-        for table in (_method_table(name), _options_table(name), _demonstrations_table(name)):
+        for table in (
+            _method_table(name),
+            options_table(METHODS[name].options, "--planner-option"),
+            _demonstrations_table(name),
+        ):
             if table.row_count:
                 out.print(table)
     if as_json:
@@ -54,16 +52,6 @@ def _method_table(name: str) -> Table:
     return table
 
 
-def _options_table(name: str) -> Table:
-    table = Table(title="options (--planner-option NAME=VALUE)", title_justify="left", show_lines=True)
-    for column in ("name", "value", "default", "what it means"):
-        table.add_column(column, no_wrap=column == "name")
-    for option, field in METHODS[name].options.model_fields.items():
-        default = "must be given" if field.is_required() else json.dumps(field.default)
-        table.add_row(option, values_of(field), default, field.description)
-    return table
-
-
 def _demonstrations_table(name: str) -> Table:
     table = Table(title="what it shows of the worlds", title_justify="left")
     for column in ("world", "demonstrations", "not there"):
@@ -72,30 +60,6 @@ def _demonstrations_table(name: str) -> Table:
     for world, there in _shown(METHODS[name]).items():
         table.add_row(world, ", ".join(there) or "none", ", ".join(each for each in names if each not in there))
     return table
-
-
-def values_of(field: FieldInfo) -> str:
-    """The values that an option takes, as they are written on the command line."""
-    bounds = [
-        f" {told} {getattr(bound, kind)}"
-        for bound in field.metadata
-        for kind, told in BOUNDS.items()
-        if getattr(bound, kind, None) is not None
-    ]
-    kinds = _kinds(field.annotation)
-    bounded = ", ".join(kind for kind in kinds if kind != NULL) + "".join(bounds)
-    return f"{bounded}, or {NULL}" if NULL in kinds else bounded
-
-
-def _kinds(annotation: Any) -> list[str]:
-    """The parts of a type."""
-    if get_origin(annotation) is Literal:
-        return list(map(str, get_args(annotation)))
-    if isinstance(annotation, UnionType) or get_args(annotation):
-        return [name for part in get_args(annotation) for name in _kinds(part)]
-    if annotation is bool:
-        return ["true", "false"]
-    return [NAMES.get(annotation, annotation.__name__)]
 
 
 def _roles(strategy: Method) -> str:
@@ -115,12 +79,7 @@ def _facts(strategy: Method) -> dict[str, Any]:
         "summary": strategy.summary,
         "roles": strategy.roles,
         "asked_sometimes": sorted(strategy.sometimes),
-        "options": {name: _option(field) for name, field in strategy.options.model_fields.items()},
+        "options": option_facts(strategy.options),
         "demonstrations": strategy.demonstrations,
         "demonstrations_by_world": _shown(strategy),
     }
-
-
-def _option(field: FieldInfo) -> dict[str, JsonValue]:
-    told: dict[str, JsonValue] = {"values": values_of(field), "description": field.description}
-    return told if field.is_required() else {**told, "default": field.default}

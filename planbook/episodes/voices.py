@@ -3,11 +3,14 @@
 import threading
 from collections.abc import Callable, Collection
 from contextlib import closing
+from pathlib import Path
 
+from envs.nearest import nearest
 from planbook.config import RECORDINGS, Config
 from planbook.errors import BadArgument
 from planner import METHODS, Roles, method
 from planner.asking import DEFAULT, no_model
+from planner.errors import UnknownModel
 from planner.models import Model, load_model
 
 ROLES = ("builder", "consolidator", "formulator")
@@ -37,9 +40,20 @@ def opened(spec: str, stopped: Callable[[], bool] = lambda: False) -> Model:
     """A model by its name, which it keeps; a recording that ships is named without its folder. Raises ModelError."""
     kind, _, name = spec.partition(":")
     shipped = RECORDINGS / f"{name}.jsonl"
-    model = load_model(f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec, stopped=stopped)
+    try:
+        model = load_model(f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec, stopped=stopped)
+    except UnknownModel as error:
+        told = f"{error}. {_shipped_ones(name)}" if kind == "recorded" and "+" not in name else str(error)
+        raise UnknownModel(told) from error
     model.name = spec
     return model
+
+
+def _shipped_ones(name: str) -> str:
+    """The recordings that ship: those whose names are like this one, else all."""
+    shipped = sorted(file.stem for file in RECORDINGS.glob("*.jsonl"))
+    near = nearest(Path(name).stem, shipped, most=5)
+    return f"Those that ship {'with such a name ' if near else ''}are: {', '.join(near or shipped)}"
 
 
 def check_voices(config: Config, more: tuple[str, ...] = ()) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from envs.nearest import instead
 from planner.errors import UnknownStrategy
 from planner.strategies import adapt, advocate, agentkit, automanual, code, deps
 from planner.strategies.automanual import AutoManualOptions
@@ -16,7 +17,7 @@ METHODS: Mapping[str, Method] = dict(sorted(entry for family in _FAMILIES for en
 def method(name: str) -> Method:
     """The planning method of that name. Raises UnknownStrategy, saying which there are."""
     if name not in METHODS:
-        raise UnknownStrategy(f"no planner is called {name!r}; there are {', '.join(METHODS)}")
+        raise UnknownStrategy(f"no planner is called {name!r}{instead(name, METHODS)}")
     return METHODS[name]
 
 

@@ -55,9 +55,23 @@ def misfits(call: ast.Call, function: Function) -> Iterator[Misfit]:
     for message, hint in problems:
         yield Misfit(call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
     for parameter, value in bound:
-        if not accepts(parameter.annotation, value):
+        if accepts(parameter.annotation, value):
+            continue
+        if get_origin(parameter.annotation) is Literal:
+            yield _no_choice(function, parameter, value)
+        else:
             message = f"{function.name}() takes {parameter.text}, and {_shown(value)} is {_kind_name(value)}"
             yield Misfit(value, "literal-type", message, f"call it as {function}")
+
+
+def _no_choice(function: Function, parameter: Parameter, value: ast.expr) -> Misfit:
+    """A literal that is none of those a parameter takes."""
+    choices = get_args(parameter.annotation)
+    told = f"{function.name}() takes as {parameter.name} one of {', '.join(map(repr, choices))}"
+    text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+    near = closest(text, (choice for choice in choices if isinstance(choice, str)))
+    hint = f"did you mean {near!r}?" if near else "write one of those"
+    return Misfit(value, "literal-type", f"{told}, and {_shown(value)} is none of them", hint)
 
 
 def _bind(

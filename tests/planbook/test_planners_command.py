@@ -2,7 +2,8 @@
 
 import pytest
 
-from planbook.commands.methods import values_of
+from envs import known_worlds, load_world
+from planbook.fields import values_of
 from planner import METHODS
 from planner.strategies.base import Method
 from tests.command import planbook, result
@@ -57,6 +58,25 @@ def test_every_option_says_what_it_means(strategy: Method) -> None:
     for name, field in strategy.options.model_fields.items():
         assert field.description, name
         assert values_of(field), name
+
+
+@pytest.mark.parametrize("world", sorted(known_worlds()))
+def test_every_option_of_a_world_says_what_it_means(world: str) -> None:
+    for name, field in load_world(world).Options.model_fields.items():
+        assert field.description, name
+        assert values_of(field), name
+
+
+def test_a_world_is_told_with_the_values_and_meanings_of_its_options() -> None:
+    finished = planbook("envs", "--env", "web", "--json")
+    assert "PydanticUndefined" not in finished.stderr
+    sites = next(line for line in finished.stderr.splitlines() if "│ sites " in line)
+    assert [cell.strip() for cell in sites.strip("│").split("│")][:3] == ["sites", "{text: text, ...}", "{}"]
+    told = result(finished)["worlds"]["web"]["options"]
+    assert told["allowed"]["values"] == "[text, ...]"
+    assert "│ [text, ...] " in finished.stderr
+    assert told["patience"]["values"] == "number above 0 to 120"
+    assert told["tasks"] == {"values": "path, or null", "default": None, "description": told["tasks"]["description"]}
 
 
 def test_help_says_where_the_planners_are_listed() -> None:

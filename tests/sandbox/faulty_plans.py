@@ -154,7 +154,14 @@ FAULTY_PLANS: dict[str, Faulty] = {
     "text template for a number": Faulty('agent.scroll(f"{3}")', [(1, "literal-type")], "is str"),
     "fraction for a number": Faulty("agent.scroll(1.5)", [(1, "literal-type")], "1.5 is float"),
     "number in a list of texts": Faulty('agent.select(["a", 2])', [(1, "literal-type")], "takes options: list[str]"),
-    "not one of the choices": Faulty('agent.press_key("Enter")', [(1, "literal-type")], "Literal['enter', 'tab']"),
+    "not one of the choices": Faulty(
+        'agent.press_key("Enter")',
+        [(1, "literal-type")],
+        "takes as key one of 'enter', 'tab', and 'Enter' is none of them did you mean 'enter'?",
+    ),
+    "nothing like one of the choices": Faulty(
+        'agent.press_key("F12")', [(1, "literal-type")], "'F12' is none of them write one of those"
+    ),
     "text for a point or None": Faulty('agent.drag((1, 2), "here")', [(1, "literal-type")], "'here' is str"),
     "keyword literal": Faulty("agent.scroll(1, smooth='no')", [(1, "literal-type")], "takes smooth: bool"),
     # use of what is given

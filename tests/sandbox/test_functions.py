@@ -152,6 +152,7 @@ REFUSED: list[tuple[object, JsonValue, type[Exception], str]] = [
     (tuple[int, int], [1], ValueError, "Field required at 1"),
     (str | None, 1, TypeError, "should be a valid string"),
     (Literal["a", "b"], "c", ValueError, "should be 'a' or 'b', not str 'c'"),
+    (Literal["stone_pickaxe", "table"], "stone pickaxe", ValueError, "'stone pickaxe'; did you mean 'stone_pickaxe'?"),
     (Colour, "blue", ValueError, "should be 'red'"),
     (Annotated[int, Field(ge=0)], -1, ValueError, "greater than or equal to 0"),
     (str, "x" * 100_001, ValueError, "100001 characters; at most 100000"),

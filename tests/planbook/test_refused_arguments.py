@@ -1,0 +1,74 @@
+"""What is said of arguments that cannot be: what was wrong, and what to write instead."""
+
+from pathlib import Path
+
+import pytest
+
+from envs.browser import chromium
+from envs.errors import MissingRequirement
+from planbook.arguments import Asked
+from planbook.episodes.voices import opened
+from planbook.errors import BadArgument
+from planner.errors import UnknownModel
+from tests.command import planbook
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("goal=look", "--option: a goal needs an address to start from: --option start=http://"),
+        ("allowed=host", """it takes [text, ...], so write --option 'allowed=["ONE", "TWO"]'"""),
+        ("sites=host", """it takes {text: text, ...}, so write --option 'sites={"NAME": "VALUE"}'"""),
+        ("start=host", "start: 'host' is no address: write http://HOST"),
+        ("patience=long", 'patience: "long" does not fit; it takes number above 0 to 120'),
+        ("nothing=1", "nothing: there is no such option"),
+    ],
+)
+def test_a_wrong_option_is_told_with_what_to_write(option: str, told: str) -> None:
+    with pytest.raises(BadArgument) as refused:
+        Asked(env="web", options=(option,)).world_options()
+    assert told in str(refused.value)
+    assert "Input should" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("--env", "alfwold"), "did you mean alfworld? There are"),
+        (("--env", "alfworld", "--split", "tran"), "did you mean train? It has"),
+        (("--env", "alfworld", "--types", "pick_an_place"), "did you mean pick_and_place? It has"),
+        (("--env", "toy", "--planner", "reakt"), "did you mean react? There are"),
+    ],
+)
+def test_the_nearest_name_stands_before_the_list(asked: tuple[str, ...], told: str) -> None:
+    finished = planbook("run", *asked)
+    assert finished.returncode == 2
+    assert told in " ".join(finished.stderr.split())
+
+
+def test_a_recording_that_does_not_exist_is_told_with_those_that_ship() -> None:
+    with pytest.raises(UnknownModel, match="with such a name are: adapt-alfworld,"):
+        opened("recorded:adapt-alfwold")
+    with pytest.raises(UnknownModel, match="Those that ship are: adapt-alfworld, adapt-alfworld-stepwise, "):
+        opened("recorded:qqqq")
+
+
+def test_a_task_file_that_is_no_json_is_called_that(tmp_path: Path) -> None:
+    (tmp_path / "w.py").write_text("import os\n", encoding="utf-8")
+    finished = planbook("run", "--env", "web", "-o", f"tasks={tmp_path / 'w.py'}")
+    assert finished.returncode == 2
+    assert "is no JSON (line 1: Expecting value); it must hold a list of tasks" in " ".join(finished.stderr.split())
+
+
+def test_a_browser_is_named_by_our_own_variables_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    for name in ("MINIWOB_CHROME_BINARY", "MINIWOB_CHROMEDRIVER", "PLANBOOK_CHROMEDRIVER"):
+        monkeypatch.setenv(name, str(tmp_path / "nothing"))
+    monkeypatch.setenv("PLANBOOK_CHROMIUM", str(program))
+    assert chromium.find("chromium") == str(program)
+    monkeypatch.delenv("PLANBOOK_CHROMIUM")
+    with pytest.raises(MissingRequirement, match="chromium and chromedriver are not there"):
+        chromium.require()
