@@ -134,8 +134,9 @@ def test_browser_tests_skip_without_a_browser_but_fail_in_ci(
 
 
 def test_a_browser_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for _, variable, names in chromium.PROGRAMS:
-        monkeypatch.delenv(variable, raising=False)
+    for _, variables, names in chromium.PROGRAMS:
+        for variable in variables:
+            monkeypatch.delenv(variable, raising=False)
         (tmp_path / names[0]).write_text("#!/bin/sh\n")
         (tmp_path / names[0]).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
