@@ -30,6 +30,7 @@ EPISODES = {
     "deps-minecraft-chances": Came(2, 4, 28),
     "deps-tabletop": Came(5, 5, 5),
     "devils-advocate-alfworld": Came(1, 1, 18),
+    "devils-advocate-minecraft-chances": Came(2, 2, 38),
     "inner-monologue-minecraft": Came(2, 2, 5),
     "lats-textcraft": Came(1, 1, 24),
     "plan-act-textcraft": Came(2, 2, 36),

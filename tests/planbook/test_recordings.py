@@ -13,7 +13,7 @@ from manuals import SHIPPED, parse, read_knowledge
 from planbook.config import LIBRARIES, RECORDINGS
 from tests.browser import need_browser
 from tests.flows import here
-from tests.planbook.recorded_episodes import EPISODES
+from tests.planbook.recorded_episodes import EPISODES, ON_PAGES
 
 LEARNT = LIBRARIES["learnt"]
 RECORDED = {path.stem: json.loads(path.read_text().splitlines()[0]) for path in sorted(RECORDINGS.glob("*.jsonl"))}
@@ -50,7 +50,7 @@ def test_a_recording_says_where_it_comes_from_and_names_no_machine(name: str) ->
 
 
 def test_every_recording_is_played() -> None:
-    assert set(RECORDED) == {*BUILT, *EPISODES}
+    assert set(RECORDED) == {*BUILT, *EPISODES, *ON_PAGES}
 
 
 def test_six_generated_tasks_teach_procedures_for_scenes_nobody_saw(tmp_path: Path) -> None:
