@@ -156,7 +156,7 @@ def test_our_own_format_with_sites_of_the_user(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "cannot be read"),
+        ("{", "is no JSON"),
         ("[]", "at least one task"),
         ("[1]", "each an object"),
         (json.dumps([OURS | {"kind": "odd"}]), "task 0 is no task: kind"),
