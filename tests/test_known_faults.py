@@ -99,12 +99,6 @@ COVERED = {
 }
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
-
-
 @pytest.mark.parametrize("fault", COVERED)
 def test_the_tests_that_are_named_are_there(fault: str) -> None:
     for named in COVERED[fault]:

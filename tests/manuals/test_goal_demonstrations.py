@@ -2,7 +2,7 @@
 
 import re
 from ast import literal_eval
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from pydantic import JsonValue
@@ -36,12 +36,6 @@ PLAYED = [
     for seed in seeds
 ]
 HOUSEHOLD = ("deps", "goals", "thoughts")
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def sections(world: str, name: str) -> list[tuple[Task, str]]:

@@ -1,7 +1,6 @@
 """The demonstrations that ship: their code passes the check, their plans are read, and what they quote is true."""
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -56,12 +55,6 @@ def shown(path: Path) -> str:
 
 executors = pytest.mark.parametrize("path", [path for path in FILES if name_of(path) in DEMONSTRATIONS], ids=label)
 planners = pytest.mark.parametrize("path", [path for path in FILES if name_of(path) not in DEMONSTRATIONS], ids=label)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def is_shortened(quoted: str, real: str) -> bool:

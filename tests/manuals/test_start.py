@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -39,12 +39,6 @@ STARTS = [
 SEGMENTS = ["Understanding", "Rules", "Plan", "Code"]
 LATER_SEGMENTS = ["Understanding", "Mistakes", "Rules", "Plan", "Code"]
 HELPER, SUCCESS = RuleType.USEFUL_HELPER_METHOD, RuleType.SUCCESS_PROCESS
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def parts(example: str) -> list[tuple[str, str]]:

@@ -1,6 +1,5 @@
 """ADaPT's controller: what is tried, what is taken apart, what is handed on, and when it is over."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -34,13 +33,6 @@ from tests.planner.players import (
     told,
     touched,
 )
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
-
 
 CHAIN = {GOAL: planned("S1", "one"), "one": planned("S1", "two"), "two": planned("S1", "three")}
 """Every piece of work is taken apart into a smaller one."""

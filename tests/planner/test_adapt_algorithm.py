@@ -5,7 +5,6 @@ from itertools import count
 from random import Random
 from typing import Any, cast
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,12 +14,6 @@ from tests.planner.players import GOAL, Players, planned, played, touched
 
 Call = tuple[str, str, int, str]
 """Who is asked about what, how deep, and what it is told of those before."""
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 class Luck:

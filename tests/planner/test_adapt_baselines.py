@@ -1,6 +1,5 @@
 """What ADaPT is compared with, on the same executor: ReAct, Plan-and-Execute, Try Again, Reflexion."""
 
-from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
@@ -23,12 +22,6 @@ from tests.planner.players import (
     played,
     told,
 )
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 class Crafting(Traced):

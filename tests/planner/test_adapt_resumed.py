@@ -1,6 +1,5 @@
 """Episodes of ADaPT that were cut off, and gone on with."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,13 +8,6 @@ from planner import Body, BudgetEnded, JournalMismatch, MemoryJournal, Outcome
 from planner.errors import ModelUnavailable
 from sandbox import Sandbox
 from tests.planner.players import GOAL, SOLVE, Players, done_by, planned, played
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
-
 
 DOES = {"l": ["agent.touch('l')", done_by("l2")], "n": ["rubbish"], "deep": ["print(agent.holding)", SOLVE]}
 PLANS = {

@@ -1,9 +1,6 @@
 """ADaPT where notes are handed on: a whole purchase by four skills, what its planner sees, and the naive buyer."""
 
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from envs import Environment, Selection, load_world
 from planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
@@ -23,12 +20,6 @@ SKILLS = {
     SECOND: "agent.click('B0Z1STOEFE')\nfinish('Faux Leather' in agent.click('Attributes'), 'Matched: B0Z1STOEFE.')",
     BUY: "agent.click('< Prev')\nagent.click('coral')\nagent.click('16 x 16 inch')\nagent.click('Buy Now')",
 }
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def bought(

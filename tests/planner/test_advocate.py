@@ -1,7 +1,5 @@
 """Devil's Advocate on the loop: remedies, turning back, new plans, and when it is over."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from envs import Action, Observation, Verdict, action
@@ -19,12 +17,6 @@ from tests.planner.counsellors import (
     recorded,
 )
 from tests.planner.players import SOLVE, Traced
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 class Ending(Traced):

@@ -1,7 +1,7 @@
 """Algorithm 1: whatever is accepted, refused or ends in an error, the states visited are those of a plain recursion."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -165,12 +165,6 @@ class Walkers(Counsellors):
             return "NONE" if number else "There is nothing to do."
         idea = ideas[number]
         return self._watched.code(idea, fails=self._tree.fails((*path, idea)))
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 WORLDS: dict[str, Callable[[], Watched]] = {

@@ -1,7 +1,6 @@
 """Whole episodes of Devil's Advocate on a real site: a wrong way deeper and deeper, and all the way back."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,12 +21,6 @@ area = [box for box in agent.find(role='textbox') if box['value'].startswith('= 
 agent.type(area['id'], '= Tidemark =\\n * [wiki:HarbourList Harbours]', enter=False)
 agent.click(agent.find(role='button', name='Submit changes')[0]['id'])
 """
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def found(pattern: str, prompt: str) -> str:

@@ -1,21 +1,12 @@
 """Devil's Advocate where things look otherwise when it comes back: mapping, what lasts, and pages that are too long."""
 
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from envs import Observation, Task, Verdict, action
 from planner import MemoryJournal, Outcome
 from sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, aligned, branches, code, played, recorded
 from tests.planner.players import Traced
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 class Pages(Traced):

@@ -1,6 +1,6 @@
 """Episodes of Devil's Advocate and of LATS that were cut off, and gone on with."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -11,12 +11,6 @@ from sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, Says, aligned, code, played, valued
 from tests.planner.players import SOLVE
 from tests.planner.test_advocate_pages import Pages, click
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def touch(what: str) -> str:

@@ -1,6 +1,6 @@
 """AgentKit as a method: whole episodes whose nodes reply as they are told to."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,6 @@ from tests.planner.players import SOLVE, TASK
 
 TASK_ID = TASK.id
 WRONG = code("agent.open('box_1', 'box_2')")
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 GRAPH = """

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,12 +19,6 @@ from tests.planner.nodes import Nodes, Reply, code, played
 TASK = "survive/0"
 GATED = {"subgoals", "top_subgoal", "subgoal_analysis", "skill", "planner_adaptive", "kb_add", "unknown"}
 WOOD = "wood of a tree"
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def opened(*steps: int) -> Reply:

@@ -1,7 +1,5 @@
 """AgentKit's shopping agent: six nodes, a history of its own, one call a step."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from envs import load_world
@@ -12,12 +10,6 @@ from tests.planner.nodes import Nodes, Reply, code, played, task_of
 
 TASK = "test/0"
 NODES = ("obs", "task_filter", "actor_sketch", "action", "summary_obs", "summary_actor_plan")
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def page(*products: str) -> Reply:

@@ -1,6 +1,6 @@
 """AutoManual's planner on the toy world, with a model that replies by a list."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -82,12 +82,6 @@ class Secretive(Toy):
     @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
         return {"color": "red"}
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def said(*codes: str) -> Said:

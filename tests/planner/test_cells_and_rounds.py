@@ -17,12 +17,6 @@ from tests.planner.players import GOAL, SOLVE, TASK, Players, Traced, episode
 LOOP = "while True:\n    agent.touch('x')"
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
-
-
 @pytest.fixture
 def playing(sandbox: Sandbox) -> Iterator[Episode]:
     begun = episode(sandbox, Players())

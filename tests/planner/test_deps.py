@@ -1,7 +1,5 @@
 """DEPS on a small world in which order matters: whole episodes with scripted models."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from planner import MemoryJournal, Outcome
@@ -14,12 +12,6 @@ STICKS = "agent.craft({'stick': 4}, {'planks': 2})  # step 3: craft 4 stick from
 PICKAXE = "agent.craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})  # step 4: craft 1 pickaxe"
 WHOLE = "\n".join((LOGS, PLANKS, STICKS, PICKAXE))
 WITHOUT_STICKS = "\n".join((LOGS, PLANKS, PICKAXE))
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def test_the_goals_of_a_plan_are_reached_one_by_one(sandbox: Sandbox) -> None:

@@ -1,6 +1,5 @@
 """The planners that DEPS is compared with, and the controller: one whole episode each."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -64,12 +63,6 @@ class Unlisted(Fetching):
 
     def possible_actions(self) -> None:
         return None
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 @pytest.mark.parametrize("planner", ["zero-shot", "chain-of-thought", "zero-shot-replan", "dep", "deps"])

@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -29,12 +28,6 @@ agent.craft({"furnace": 1}, {"cobblestone": 8}, "crafting_table")
 agent.smelt({"glass": 2}, {"sand": 2}, "furnace")
 """
 SEEDS = range(6)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 @pytest.fixture

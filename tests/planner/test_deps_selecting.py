@@ -1,7 +1,7 @@
 """DEPS choosing among goals: in which order they are done, in which way, and what is written down of it."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,12 +18,6 @@ REST = [
     "agent.craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})",
 ]
 PLAN = "\n".join(FIRST + REST)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def chosen(sandbox: Sandbox, selector: str | None, plan: str = PLAN) -> tuple[list[str], Sequence[Any], int]:

@@ -1,7 +1,6 @@
 """The verbs of an episode, on the toy world and in the real sandbox."""
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -34,12 +33,6 @@ for number in range(1, 9):
 agent.put(task.params["things"][0])
 print("never reached")
 """
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def stop() -> None:

@@ -31,12 +31,6 @@ REPLIES: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
-
-
 @pytest.mark.parametrize("reply", REPLIES)
 @pytest.mark.parametrize("world_name", TASKS)
 @pytest.mark.parametrize("planner", ASKING)

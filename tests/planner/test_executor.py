@@ -1,6 +1,5 @@
 """ADaPT's executor: replies, actions in a reply, and how it declares itself done or failed."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,12 +13,6 @@ from sandbox import Sandbox
 from tests.planner.players import FAIL, GOAL, SOLVE, Players, claims, done_by, episode, played
 
 WORK = Subtask(text="look around")
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def worked(

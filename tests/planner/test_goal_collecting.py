@@ -17,12 +17,6 @@ SAND = Action("mine", ({"sand": 1}, None))
 LOG = Action("mine", ({"log": 1}, None))
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
-
-
 @pytest.fixture
 def episode(sandbox: Sandbox) -> Iterator[Episode]:
     task, terms = Camp.tasks(Selection())[0], Terms(actions=30, limits=Limits(wall_seconds=0.5))

@@ -1,9 +1,8 @@
 """Tree search over sampled actions: what is expanded, how a moment is reached again, and what is recorded."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,12 +13,6 @@ from tests.planner.counsellors import NO, YES, Counsellors, code, played, record
 from tests.planner.players import SOLVE, TASK
 from tests.planner.test_advocate_algorithm import Path, Tracing, Walked, toy
 from tests.planner.test_advocate_pages import Pages, click
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def touch(what: str) -> str:

@@ -1,19 +1,9 @@
 """Plan+Act: the same questions as Devil's Advocate, without remedies and without turning back."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from planner import METHODS, MemoryJournal, Outcome
 from sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, aligned, branches, code, played, recorded
 from tests.planner.players import SOLVE
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def touch(what: str) -> str:

@@ -1,19 +1,11 @@
 """The baseline that draws its actions."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from envs import Selection, load_world
 from planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
 from planner.strategies.agentkit.random_choice import choices_in
 from sandbox import Sandbox
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def drawn(

@@ -10,12 +10,6 @@ from planner import Episode, MemoryJournal, Terms, WrongMark
 from sandbox import Sandbox
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
-
-
 @pytest.fixture
 def episode(sandbox: Sandbox) -> Iterator[Episode]:
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]

@@ -1,6 +1,6 @@
 """An episode read back from its events is what the episode saw, whatever its plans did; and how it is told."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -38,12 +38,6 @@ class Event(NamedTuple):
     scope: str
     kind: str
     body: object
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def events_of(journal: MemoryJournal) -> list[Event]:

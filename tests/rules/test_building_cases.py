@@ -1,6 +1,5 @@
 """The Builder's five cases from the question to the book, in the real sandbox, with a model that replies by a list."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -26,12 +25,6 @@ CORRECTED = 'write_rule(content="Look into every box.", type="Corrected Error", 
 UNRESOLVED = 'write_rule(content="Box_2 did not open.", type="Unresolved Error")'
 FOUND = 'write_rule(content="Boxes hold several things.", type="Special Phenomenon")'
 SHARPER = 'update_rule("rule_2", content="To put a thing on the table, **find it first** with rule_1.")'
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def built(

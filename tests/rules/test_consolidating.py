@@ -1,6 +1,6 @@
 """The Consolidator: it always ends, sees what it asked for, and never deletes what tasks are solved with."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -13,12 +13,6 @@ from tests.rules.told import TERMS, asking, edits, last, roles
 
 STOP = "stop_generating()"
 PAST = {"task/1": "The first\nepisode.", "task/2": "The second\nepisode."}
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def trajectories(ids: list[str]) -> str:

@@ -1,6 +1,6 @@
 """From a success's code to a procedure that has shown that it holds."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -122,12 +122,6 @@ class Bench:
     def generalise(self, load: Callable[[str], Model], knowledge: Knowledge = KNOWN, attempts: int = 3) -> Generalised:
         scope = Scope(self.journal, "generalise/fetch", Roles(load, {}))
         return generalise(scope, knowledge, "fetch", PLAYED, self.verify, world=Toy, actions=30, attempts=attempts)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def nobody(role: str) -> Model:

@@ -1,9 +1,6 @@
 """From a model's first success to tasks that need no model: played, concluded, learnt, told, generalised, replayed."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
-
-import pytest
 
 from envs import Selection, Task
 from envs.toy import Toy
@@ -66,12 +63,6 @@ class Run:
         play(episode, METHODS[planner].play, options)
         events = [Event(scope, kind, body) for (scope, kind, _), body in self.journal.events.items()]
         return read_trajectory(path, events)
-
-
-@pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: Sandbox) -> None:

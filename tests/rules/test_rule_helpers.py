@@ -1,7 +1,5 @@
 """Helpers taken out of rules and skills, defined for real in the sandbox."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from envs import Selection, Task
@@ -52,12 +50,6 @@ def look(box):
 
 find("key")
 '''
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def defined(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[list[str], str]:

@@ -1,7 +1,5 @@
 """The rule system, called by code in the real sandbox."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from rules import BUILDER, CONSOLIDATOR, USER, Case, Edited, Permissions, RuleSystem, RuleType, apply, run_edits
@@ -9,12 +7,6 @@ from sandbox import Limits, Sandbox
 from tests.rules.given import BOOK
 
 OPENED = {"task/1": "agent.open('box_1') -> nothing", "task/2": "agent.open('box_2') -> key"}
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as shared:
-        yield shared
 
 
 def trajectories(ids: list[str]) -> str:

@@ -6,7 +6,7 @@ The project's content lies in ``project/``; everything else is Trac's default. A
 import json
 import sqlite3
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def noon(day: str) -> int:
     """Noon of an ISO day, as Trac stores it; 0 for none."""
     if not day:
         return 0
-    return at(int(datetime.fromisoformat(f"{day}T12:00:00").replace(tzinfo=timezone.utc).timestamp()))  # noqa: UP017
+    return at(int(datetime.fromisoformat(f"{day}T12:00:00").replace(tzinfo=UTC).timestamp()))
 
 
 def fill_project(database: sqlite3.Connection, project: dict[str, Any]) -> None:

@@ -13,19 +13,19 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 USER = "robin"
-NOW = datetime(2031, 3, 17, 9, 0, tzinfo=timezone.utc)  # noqa: UP017
+NOW = datetime(2031, 3, 17, 9, 0, tzinfo=UTC)
 """When an episode begins; every look at the clock is a second later than the one before."""
 _seconds = itertools.count()
 
 
 def now(zone: Any = None) -> datetime:
     """The made-up time: unlike a frozen one it keeps two changes of one ticket apart."""
-    return (NOW + timedelta(seconds=next(_seconds))).astimezone(zone or timezone.utc)  # noqa: UP017
+    return (NOW + timedelta(seconds=next(_seconds))).astimezone(zone or UTC)
 
 
 import trac.util.datefmt  # noqa: E402
