@@ -27,7 +27,7 @@ bench: .venv/.ready
 
 lock: .venv/.ready
 	$(BIN)/python -m pip install -q uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra bench --extra web --generate-hashes --universal \
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra bench --extra web --extra cluster --generate-hashes --universal \
 		--python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
 
 clean:
