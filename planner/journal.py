@@ -19,6 +19,7 @@ EventKind = Literal[
     "undo",
     "versions",
     "sitting",
+    "control",
     "subtask",
     "goal",
     "plan",

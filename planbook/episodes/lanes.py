@@ -6,16 +6,18 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel
 
 from envs import Environment, EnvsError, WorldBroken
+from planbook.episodes.steering import Steering
 from planbook.errors import INTERRUPTED
 from planner import Budget, EpisodeStopped, JournalFailed, Roles
 from planner.asking import SILENT
 from sandbox import Sandbox
 
+Executor = Literal["threads", "processes", "ray"]
 OpenRoles = Callable[[Callable[[], bool]], Roles]
 Entry = TypeVar("Entry")
 Result = TypeVar("Result")
@@ -25,13 +27,16 @@ Result = TypeVar("Result")
 class Hosting:
     """How episodes are hosted: how many side by side, what may be missing, what may be spent at which prices.
 
-    ``allow_missing`` names required mechanisms of the sandbox.
+    ``allow_missing`` names required mechanisms of the sandbox. ``steering`` lets others stop and pause this one
+    run; at its end it is stopped.
     """
 
     jobs: int = 1
     allow_missing: tuple[str, ...] = ()
     budget: Budget | None = None
     prices: Path | None = None
+    executor: Executor = "threads"
+    steering: Steering | None = None
 
 
 class Lane:
@@ -91,16 +96,15 @@ def side_by_side(
     for entry in entries:
         waiting.put(entry)
     results: queue.SimpleQueue[tuple[Entry, Result] | BaseException] = queue.SimpleQueue()
-    stop = threading.Event()
+    steering = hosting.steering or Steering()
 
     def unless_stopped() -> None:
-        if stop.is_set():
-            raise EpisodeStopped
+        steering.guard()
         guard()
 
     def work(lane: Lane) -> None:
         try:
-            while not stop.is_set():
+            while not steering.stopped:
                 entry = waiting.get_nowait()
                 results.put((entry, play_one(entry, lane)))
         except (queue.Empty, EpisodeStopped):
@@ -113,7 +117,7 @@ def side_by_side(
             lane.drop_world()
 
     with Sandbox(allow_missing=hosting.allow_missing) as sandbox:
-        roles = open_roles(stop.is_set)
+        roles = open_roles(lambda: steering.stopped)
         lanes = [Lane(world_class, options, sandbox, unless_stopped, roles) for _ in range(count)]
         threads = [threading.Thread(target=work, args=(lane,), daemon=True) for lane in lanes]
         try:
@@ -127,7 +131,7 @@ def side_by_side(
         except KeyboardInterrupt:
             return False
         finally:
-            stop.set()
+            steering.stop()
             wait_for(threads)
     return True
 
