@@ -10,7 +10,8 @@ from planner import EpisodeStopped
 def test_it_lets_everything_pass_until_told_otherwise() -> None:
     steering = Steering()
     steering.guard()
-    assert not (steering.stopped or steering.paused)
+    assert not (steering.stopped)
+    assert not (steering.paused)
 
 
 def test_a_pause_holds_back_until_it_is_ended() -> None:
