@@ -10,6 +10,7 @@ demo: .venv/.ready
 	$(BIN)/planbook demo
 
 test: lint
+	@tools/setup.sh tests
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: .venv/.ready

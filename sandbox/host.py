@@ -91,6 +91,17 @@ class Sandbox:
         self.close()
 
     def _open(self, settings: bytes) -> Worker:
+        """A worker with a session; one of those that stand ready may have been killed. Raises WorkerFailed."""
+        try:
+            return self._opened(settings)
+        except ChannelClosed:
+            self._zygote.check()
+        try:
+            return self._opened(settings)
+        except ChannelClosed as error:
+            raise WorkerFailed(f"a worker did not open its session: {error}") from error
+
+    def _opened(self, settings: bytes) -> Worker:
         worker = self._zygote.hatch()
         deadline = time.monotonic() + OPEN_SECONDS
 
@@ -101,7 +112,7 @@ class Sandbox:
         try:
             worker.send(settings, look)
             self._admit(messages.parse(worker.receive(look)))
-        except (ChannelClosed, FrameTooLong, messages.HostileFrame) as error:
+        except (FrameTooLong, messages.HostileFrame) as error:
             worker.kill()
             raise WorkerFailed(f"a worker did not open its session: {error}") from error
         except BaseException:

@@ -1,22 +1,22 @@
 """A session: one namespace that lives across cells, in a worker of its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
+
+from pydantic import JsonValue
 
 from sandbox import messages
 from sandbox.answers import Answers, Seen
-from sandbox.cell import Conversation, FinishedCell
+from sandbox.cell import Conversation, Exchange, FinishedCell
 from sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy
 from sandbox.limits import LimitReached, limit_fault
 from sandbox.messages import HostileFrame
 from sandbox.process import Worker
 from sandbox.protocol import ChannelClosed, FrameTooLong
+from sandbox.rerun import Said, run_again
 from sandbox.types import CellResult, Fault, FaultKind, Limits
-
-REBUILD_PATIENCE = 2
-"""How many times the wall clock and cpu of a cell it may take when it is run again."""
 
 
 class Session:
@@ -65,10 +65,11 @@ class Session:
                 return CellResult(faults=(refused,))
             worker = self._worker or self._rebuild()
             start = self._answers.run(code, name)
-            answer = self._answers.answer
-            talk = Conversation(worker, self._limits, lambda _, request: answer(request), self._meanwhile)
-            self._current = talk
-            return self._finish(name, start, talk)
+            try:
+                return self._converse(worker, name, start, ())
+            except ChannelClosed:
+                self._check_zygote()
+            return self._go_on(name, start)
 
     def mark(self) -> int:
         """The number of finished cells; ``rewind`` comes back to it."""
@@ -124,17 +125,38 @@ class Session:
             return Fault(FaultKind.CHECK, "SyntaxError", "the code has a lone surrogate, which is no character", line)
         return None
 
-    def _finish(self, name: str, start: bytes, talk: Conversation) -> CellResult:
+    def _converse(self, worker: Worker, name: str, start: bytes, before: Sequence[Exchange]) -> CellResult:
+        """Hold the conversation of a cell, ``before`` of it having been said already. Raises ChannelClosed."""
+        said = Said(before, f"cell {len(self._cells) + 1} ({name})", self._answers.answer)
+        talk = self._current = Conversation(worker, self._limits, said.answer, self._meanwhile)
         try:
             _, value, reports = talk.hold(start)
             faults = messages.faults(reports)
         except LimitReached as reached:
             value, faults = None, (limit_fault(reached.name, self._limits, reached.detail),)
-        except ChannelClosed:
-            self._check_zygote()
-            value, faults = None, (limit_fault("crashed", self._limits),)
         except (HostileFrame, FrameTooLong) as error:
             value, faults = None, (limit_fault("protocol", self._limits, str(error)),)
+        return self._finish(name, start, talk, value, faults)
+
+    def _go_on(self, name: str, start: bytes) -> CellResult:
+        """Run a cell whose worker ended under it once more, in a new one, from what it had been answered on.
+
+        Somebody may have killed the worker. What ends a second one is the plan's own doing.
+        """
+        assert self._current is not None
+        ended, seen = self._current, self._answers.seen
+        self._kill()
+        worker = self._rebuild()
+        self._answers.return_to(seen)
+        try:
+            return self._converse(worker, name, start, ended.exchanges)
+        except ChannelClosed:
+            self._check_zygote()
+            return self._finish(name, start, self._current, None, (limit_fault("crashed", self._limits),))
+
+    def _finish(
+        self, name: str, start: bytes, talk: Conversation, value: JsonValue, faults: tuple[Fault, ...]
+    ) -> CellResult:
         seconds, kinds = talk.seconds, {fault.kind for fault in faults}
         if FaultKind.LIMIT in kinds:
             self._kill()
@@ -150,46 +172,20 @@ class Session:
 
     def _rebuild(self) -> Worker:
         """A new worker, in which every finished cell has run again. Raises RebuildDiverged."""
+        try:
+            return self._rebuilt()
+        except ChannelClosed:
+            self._check_zygote()
+        self._kill()
+        try:
+            return self._rebuilt()
+        except ChannelClosed as error:
+            raise RebuildDiverged(str(error)) from error
+
+    def _rebuilt(self) -> Worker:
         self._answers.return_to(self._opened)
         self._worker = worker = self._open_worker()
         for number, cell in enumerate(self._cells, start=1):
-            Rerun(cell, f"cell {number} ({cell.name})").run(worker, self._limits)
+            run_again(cell, f"cell {number} ({cell.name})", worker, self._limits)
             self._answers.return_to(cell.seen)
         return worker
-
-
-class Rerun:
-    """A finished cell run again: no function is called, each request must be the recorded one."""
-
-    def __init__(self, cell: FinishedCell, title: str) -> None:
-        self._cell, self._title = cell, title
-        self._next = 0
-
-    def run(self, worker: Worker, limits: Limits) -> None:
-        """Run it in a worker. Raises RebuildDiverged."""
-        patient = limits.model_copy(
-            update={
-                "wall_seconds": limits.wall_seconds * REBUILD_PATIENCE,
-                "cpu_seconds": limits.cpu_seconds * REBUILD_PATIENCE,
-            }
-        )
-        try:
-            Conversation(worker, patient, self._answer).hold(self._cell.start)
-        except LimitReached as reached:
-            fault = limit_fault(reached.name, patient)
-            raise RebuildDiverged(f"{self._title}: run again, it did not finish: {fault.message}") from reached
-        except (ChannelClosed, FrameTooLong, HostileFrame) as error:
-            raise RebuildDiverged(f"{self._title}: run again, it ended its worker: {error}") from error
-        if self._next < len(self._cell.exchanges):
-            expected = self._cell.exchanges[self._next].request.decode()
-            raise RebuildDiverged(f"{self._title}: run again, it ended before call {self._next + 1}, {expected}")
-
-    def _answer(self, payload: bytes, message: list[Any]) -> bytes:
-        done = self._cell.exchanges
-        if self._next == len(done):
-            raise RebuildDiverged(f"{self._title}: run again, it made a call more than before: {payload.decode()}")
-        if payload != done[self._next].request:
-            expected = done[self._next].request.decode()
-            raise RebuildDiverged(f"{self._title}: call {self._next + 1} was {expected}, run again {payload.decode()}")
-        self._next += 1
-        return done[self._next - 1].answer

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Set planbook up in .venv, from the lock file, and Chromium from Debian where that is possible. Run by `make`.
+# Set planbook up in .venv, from the lock file, and Chromium from Debian where that is possible; with the word `tests`, only
+# the database server that tests start one of their own of. Run by `make`.
 set -eu
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}
@@ -14,6 +15,12 @@ debian() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 ||
         { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
 }
+
+if [ "${1:-}" = tests ]; then
+    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || debian postgresql ||
+        echo "setup: no PostgreSQL: tests of runs in a database are left out; add it with: apt-get install postgresql"
+    exit 0
+fi
 
 "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     { echo "setup: planbook needs Python 3.11 or newer; name one with: make PYTHON=python3.11 ..." >&2; exit 3; }

@@ -1,6 +1,10 @@
 """Coming back: after a limit, after an end from below, and to a mark."""
 
+import os
+import signal
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -207,3 +211,63 @@ def test_a_session_is_the_same_however_often_it_was_rebuilt(
             assert other.run(cell).faults == one.run(cell).faults
         assert other.run(LOOK).value == one.run(LOOK).value
         assert (broken.number, broken.calls) == (plain.number, plain.calls)
+
+
+def worker_of(session: Session) -> int:
+    assert session._worker is not None
+    return session._worker._pid
+
+
+PLAN = """
+import random, time
+print('begun')
+got = []
+for number in range(5):
+    got.append([world.add(number), world.number, random.random(), time.time()])
+    print(number)
+    time.sleep(0.1)
+try:
+    world.add(5_000)
+except ValueError as error:
+    print(error)
+got
+"""
+
+
+@pytest.mark.parametrize("call", range(1, 7))
+def test_a_worker_killed_from_outside_in_the_middle_of_a_cell_is_not_noticed(sandbox: Sandbox, call: int) -> None:
+    holder: list[Session] = []
+
+    class Killed(Counter):
+        def add(self, n: int = 1) -> int:
+            """Add and tell, while somebody kills the worker."""
+            if self.calls + 1 == call:
+                os.kill(worker_of(holder[0]), signal.SIGKILL)
+            return super().add(n)
+
+    undisturbed, killed = Counter(), Killed()
+    with undisturbed.session(sandbox) as one, killed.session(sandbox) as other:
+        holder.append(other)
+        for code in ("import random\nkept = random.random()", PLAN, "[kept, random.random(), world.add()]"):
+            expected, result = one.run(code), other.run(code)
+            assert replace(result, seconds=0.0) == replace(expected, seconds=0.0)
+        assert killed.calls == undisturbed.calls == 7
+
+
+def test_workers_killed_while_they_stand_ready_and_while_cells_are_run_again_are_replaced(sandbox: Sandbox) -> None:
+    with Counter().session(sandbox) as session:
+        assert session.run("kept = world.add(7)").fault is None
+        for child in ready_workers():
+            os.kill(child, signal.SIGKILL)
+        assert session.run(KILL).fault is not None
+        assert session.run("kept").value == 7
+
+
+def ready_workers() -> list[int]:
+    """The processes that no session has yet: the newest of each zygote's children."""
+    return [max(workers) for zygote in _children(os.getpid()) if (workers := _children(zygote))]
+
+
+def _children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(child) for child in text.split()]
