@@ -15,7 +15,7 @@ from planbook.arguments import Asked
 from planbook.commands.beforehand import check_procedures, tell_missing_demonstrations
 from planbook.config import Config
 from planbook.episodes.divergence import Comparison, Sameness, replay_run
-from planbook.episodes.elsewhere import play_elsewhere, replay_elsewhere
+from planbook.episodes.elsewhere import check_executor, play_elsewhere, replay_elsewhere
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.runner import recorded_endings, run_tasks
 from planbook.episodes.voices import check_voices
@@ -81,6 +81,7 @@ def play(
     """Begin a run, or take it up where its folder holds the same one, and play it to the end."""
     check_ablations(config.without)
     check_voices(config)
+    check_executor(config, hosting)
     check_money(config.models.values(), hosting.budget, hosting.prices)
     tasks = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
     memory = beginning_memory(config, tasks)
@@ -94,6 +95,7 @@ def play(
 def resume(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
     """Go on with a run."""
     with closing(Run.open(folder, to_play=True)) as run:
+        check_executor(run.config, hosting)
         return play_run(run, hosting, as_json=as_json)
 
 

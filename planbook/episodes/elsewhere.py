@@ -1,15 +1,17 @@
 """Playing a run in several processes, on this machine or on a Ray cluster."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from envs import MissingRequirement
+from planbook.config import Config
 from planbook.episodes.divergence import Comparison, Sameness
 from planbook.episodes.lanes import Executor, Hosting, hand_out
 from planbook.episodes.player import Orders
 from planbook.episodes.processes import on_this_machine
 from planbook.episodes.runner import entries_left, give_up, recorded_endings
 from planbook.episodes.steering import Steering
-from planbook.episodes.workers import Crew, OpenPlaces, Result, Work
+from planbook.episodes.workers import Crew, OpenPlaces, Places, Result, Work
 from planbook.errors import BadArgument
 from planbook.run import CONFIG_FILE, Entry, Run, RunFile
 from planbook.spending import paid
@@ -36,7 +38,6 @@ def play_elsewhere(
 
     Each worker reads from the run's configuration what is known beforehand. Raises BadArgument, MissingRequirement.
     """
-    check_shareable(run, hosting)
     work = Work[Ending](
         lambda worker, entry: worker.ask("play", entry), lambda entry, message: give_up(run, entry, message)
     )
@@ -54,18 +55,26 @@ def replay_elsewhere(run: Run, on_comparison: Callable[[Entry, Comparison], None
     return _hand_out(run, run.entries(), work, on_comparison, hosting, to_replay=True)
 
 
-def check_shareable(run: Run, hosting: Hosting) -> None:
-    """See that several processes can play the run. Raises BadArgument."""
-    if run.config.learning is not None:
-        raise BadArgument(
-            f"--executor {hosting.executor}: a building run learns from one episode after the other, in one process; "
-            "leave --executor out"
-        )
-    for model in run.config.models.values():
+def check_executor(config: Config, hosting: Hosting) -> None:
+    """See that a run can be played as it is asked for, before it begins. Raises BadArgument, MissingRequirement."""
+    if hosting.executor == "threads":
+        return
+    asked = f"--executor {hosting.executor}"
+    if config.learning is not None:
+        raise BadArgument(f"{asked}: building learns from one episode after the other, in one process; leave it out")
+    for model in config.models.values():
         if model.startswith("recorded:") and paid(model) != model:
-            raise BadArgument(
-                f"--executor {hosting.executor}: {model} writes its recording from one process; leave --executor out"
-            )
+            raise BadArgument(f"{asked}: {model} writes its recording from one process; leave one of the two out")
+    PLACES[hosting.executor]()
+
+
+def check_reachable(run: Run, places: Places) -> None:
+    """See that workers on other machines can open the store. Raises BadArgument."""
+    if places.machines > 1 and isinstance(run.store.path, Path):
+        raise BadArgument(
+            f"{run.store.path} is a file of this machine, and the Ray cluster has {places.machines} machines; keep the "
+            "run in PostgreSQL, which all of them can reach"
+        )
 
 
 def _hand_out(
@@ -92,6 +101,7 @@ def _hand_out(
         to_replay,
     )
     with PLACES[hosting.executor]()(jobs) as places:
+        check_reachable(run, places)
         workers = min(jobs, places.most)
         threads = -(-jobs // workers) if run.config.world.parallel else 1
         crew = Crew(run, orders, places, min(jobs, workers * threads), threads, steering)

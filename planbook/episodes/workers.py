@@ -50,10 +50,14 @@ class Worker(ABC):
 
 
 class Places(NamedTuple):
-    """Where workers can be had: how many at once are of use, and how to start one that so many threads call."""
+    """Where workers can be had: how many at once are of use, and how to start one that so many threads call.
+
+    ``machines`` is how many they may come to be on.
+    """
 
     most: int
     start: Callable[[int], Worker]
+    machines: int = 1
 
 
 class Work(NamedTuple, Generic[Result]):
