@@ -30,7 +30,7 @@ _KINDS = {
     False: "holds passes of a prompt graph, and no episodes: see and go on with them by `planbook graph run --out`",
     True: "holds episodes, and no passes of a prompt graph; name another folder with --out",
 }
-OWN_FILES = (CONFIG_FILE, STORE_FILE, f"{STORE_FILE}-wal", f"{STORE_FILE}-shm", "run.new")
+OWN_FILES = (CONFIG_FILE, STORE_FILE, *(f"{STORE_FILE}{end}" for end in ("-wal", "-shm", "-lock")), "run.new")
 RECORDED_PACKAGES = (
     "planbook",
     "RestrictedPython",
