@@ -60,14 +60,24 @@ class Meter:
         price: Callable[[str, Reply], float | None] = lambda model, reply: 0.0,
     ) -> None:
         self.budget, self._spent, self._price = budget or Budget(), spent or Spent(), price
-        self._lock, self._begun, self._before = threading.Lock(), time.monotonic(), self._spent.seconds
+        self._lock, self._before = threading.Lock(), self._spent.seconds
+        self._begun: float | None = time.monotonic()
         self._calls_under_way = 0
 
     @property
     def spent(self) -> Spent:
         """Everything spent so far, by earlier sittings too."""
-        seconds = self._before + time.monotonic() - self._begun
-        return self._spent.model_copy(update={"seconds": seconds})
+        begun = self._begun
+        passed = 0.0 if begun is None else time.monotonic() - begun
+        return self._spent.model_copy(update={"seconds": self._before + passed})
+
+    def stop_clock(self) -> None:
+        """Let no seconds pass from now on: the run is paused."""
+        self._before, self._begun = self.spent.seconds, None
+
+    def start_clock(self) -> None:
+        """Let seconds pass again."""
+        self._begun = time.monotonic()
 
     def before_call(self) -> None:
         """Let a model be asked, or raise BudgetEnded."""

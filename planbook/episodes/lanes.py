@@ -28,7 +28,7 @@ class Hosting:
     """How episodes are hosted: how many side by side, what may be missing, what may be spent at which prices.
 
     ``allow_missing`` names required mechanisms of the sandbox. ``steering`` lets others stop and pause this one
-    run; at its end it is stopped.
+    run; it is stopped when the run is stopped otherwise, too.
     """
 
     jobs: int = 1
@@ -85,9 +85,9 @@ def side_by_side(
 ) -> bool:
     """Hand every entry to ``play_one`` in one of the threads; results are reported in this thread.
 
-    Returns False if Ctrl-C stopped it: no further episode begins, and those under way end at their next action. What
-    ``play_one`` raises is raised here. ``guard`` is called before every action, and may raise BudgetEnded;
-    ``open_roles`` is told how a waiting model learns that it should stop.
+    Returns False if Ctrl-C or the hosting's steering stopped it: no further episode begins, and those under way end at
+    their next action. What ``play_one`` raises is raised here. ``guard`` is called before every action, and may raise
+    BudgetEnded; ``open_roles`` is told how a waiting model learns that it should stop.
     """
     count = min(hosting.jobs if world_class.parallel else 1, len(entries))
     if not count:
@@ -95,7 +95,7 @@ def side_by_side(
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
     for entry in entries:
         waiting.put(entry)
-    results: queue.SimpleQueue[tuple[Entry, Result] | BaseException] = queue.SimpleQueue()
+    results: queue.SimpleQueue[tuple[Entry, Result] | BaseException | None] = queue.SimpleQueue()
     steering = hosting.steering or Steering()
 
     def unless_stopped() -> None:
@@ -107,8 +107,11 @@ def side_by_side(
             while not steering.stopped:
                 entry = waiting.get_nowait()
                 results.put((entry, play_one(entry, lane)))
-        except (queue.Empty, EpisodeStopped):
+            results.put(None)
+        except queue.Empty:
             return
+        except EpisodeStopped:
+            results.put(None)
         except JournalFailed as failed:
             results.put(failed.__cause__ or failed)
         except BaseException as error:
@@ -117,21 +120,26 @@ def side_by_side(
             lane.drop_world()
 
     with Sandbox(allow_missing=hosting.allow_missing) as sandbox:
-        roles = open_roles(lambda: steering.stopped)
+        roles = open_roles(lambda: steering.stopped).guarded(steering.guard)
         lanes = [Lane(world_class, options, sandbox, unless_stopped, roles) for _ in range(count)]
         threads = [threading.Thread(target=work, args=(lane,), daemon=True) for lane in lanes]
+        finished = False
         try:
             for thread in threads:
                 thread.start()
             for _ in entries:
                 result = results.get()
+                if result is None:
+                    return False
                 if isinstance(result, BaseException):
                     raise result
                 on_result(*result)
+            finished = True
         except KeyboardInterrupt:
             return False
         finally:
-            steering.stop()
+            if not finished:
+                steering.stop()
             wait_for(threads)
     return True
 
