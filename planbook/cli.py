@@ -221,9 +221,8 @@ def bench_command(part: str, as_json: bool) -> int:
 
 def _hosting(given: dict[str, Any]) -> Hosting:
     """Take out of the options what says how episodes are hosted; the rest says what is played."""
-    return Hosting(
-        given.pop("jobs"), given.pop("allow_missing"), budget_of(given.pop("budgets", ())), given.pop("prices", None)
-    )
+    own = {name: given.pop(name) for name in ("jobs", "executor", "allow_missing")}
+    return Hosting(**own, budget=budget_of(given.pop("budgets", ())), prices=given.pop("prices", None))
 
 
 def _answer(code: int, result: BaseModel | dict[str, Any], as_json: bool) -> int:

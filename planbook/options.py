@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
+from planbook.episodes.lanes import Executor
 from planbook.errors import BadArgument
 
 FLAGS = {"ids": "--task", "limits": "--limit", "options": "--option", "models": "--model"}
@@ -33,6 +34,12 @@ TERMS = (
 )
 RUN = (
     click.option("--jobs", default=1, type=click.IntRange(min=1), help="Episodes side by side."),
+    click.option(
+        "--executor",
+        default="threads",
+        type=click.Choice(get_args(Executor)),
+        help="Where they are played: threads of this process, worker processes, or a Ray cluster (RAY_ADDRESS).",
+    ),
     click.option(
         "--allow-missing", multiple=True, metavar="MECHANISM", help="Run plans though the kernel lacks this mechanism."
     ),
@@ -138,7 +145,7 @@ def options(*groups: Iterable[Callable[[Any], Any]]) -> Callable[[Command], Comm
 def only_with_a_run(what: str, parameter: str) -> None:
     """Refuse options that a recorded run answers itself. Raises BadArgument."""
     context = click.get_current_context()
-    allowed = {parameter, "jobs", "allow_missing", "budgets", "prices", "table", "as_json"}
+    allowed = {parameter, "jobs", "executor", "allow_missing", "budgets", "prices", "table", "as_json"}
     given = [
         name
         for name in context.params

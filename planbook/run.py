@@ -32,7 +32,7 @@ _KINDS = {
 }
 PAUSED = "paused"
 """Marks the end of a sitting that is only a pause."""
-OWN_FILES = (CONFIG_FILE, STORE_FILE, f"{STORE_FILE}-wal", f"{STORE_FILE}-shm", "run.new")
+OWN_FILES = (CONFIG_FILE, STORE_FILE, *(f"{STORE_FILE}{end}" for end in ("-wal", "-shm", "-lock")), "run.new")
 RECORDED_PACKAGES = (
     "planbook",
     "RestrictedPython",

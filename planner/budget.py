@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
@@ -45,12 +45,24 @@ class Spent(Record):
         return self.prompt + self.completion
 
 
+COUNTED = ("calls", "replayed", "shortened", "prompt", "completion", "actions")
+"""What of the spending is whole numbers that add up."""
+
+
+class News(NamedTuple):
+    """What one process of a run tells the others: what it has spent since it last told, and the calls it waits for."""
+
+    spent: Spent = Spent()
+    calls_under_way: int = 0
+
+
 class Meter:
     """Counts what a run spends, over all its threads, and says when that is enough.
 
     ``price`` gives the dollars of a reply, or None where the model's price is unknown. ``spent`` is what earlier
     sittings spent. Calls never exceed the budget. Tokens and money may, by what the last calls cost, and actions by
-    those that episodes side by side take at the same moment.
+    those that episodes side by side take at the same moment. Where several processes play a run, each has a meter and
+    they settle now and then: then all of these may exceed it, by what the others do between two settlings.
     """
 
     def __init__(
@@ -59,51 +71,85 @@ class Meter:
         spent: Spent | None = None,
         price: Callable[[str, Reply], float | None] = lambda model, reply: 0.0,
     ) -> None:
-        self.budget, self._spent, self._price = budget or Budget(), spent or Spent(), price
-        self._lock, self._before = threading.Lock(), self._spent.seconds
+        self.budget, self._price = budget or Budget(), price
+        self._before, self._own = spent or Spent(), Spent()
+        self._lock, self._seconds = threading.Lock(), self._before.seconds
         self._begun: float | None = time.monotonic()
-        self._calls_under_way = 0
+        self._calls_under_way = self._calls_elsewhere = 0
 
     @property
     def spent(self) -> Spent:
         """Everything spent so far, by earlier sittings too."""
-        begun = self._begun
-        passed = 0.0 if begun is None else time.monotonic() - begun
-        return self._spent.model_copy(update={"seconds": self._before + passed})
+        with self._lock:
+            return self._all()
 
     def stop_clock(self) -> None:
         """Let no seconds pass from now on: the run is paused."""
-        self._before, self._begun = self.spent.seconds, None
+        with self._lock:
+            self._seconds, self._begun = self._passed(), None
 
     def start_clock(self) -> None:
         """Let seconds pass again."""
-        self._begun = time.monotonic()
+        with self._lock:
+            self._seconds, self._begun = self._passed(), time.monotonic()
 
     def before_call(self) -> None:
         """Let a model be asked, or raise BudgetEnded."""
         with self._lock:
-            self._unless_spent("calls", self._spent.calls + self._calls_under_way)
-            self._unless_spent("tokens", self._spent.tokens)
-            self._unless_spent("money", self._spent.money or 0.0)
-            self._unless_spent("seconds", self.spent.seconds)
+            spent = self._all()
+            self._unless_spent("calls", spent.calls + self._calls_under_way + self._calls_elsewhere)
+            self._unless_spent("tokens", spent.tokens)
+            self._unless_spent("money", spent.money or 0.0)
+            self._unless_spent("seconds", spent.seconds)
             self._calls_under_way += 1
 
     def before_action(self) -> None:
         """Let an action be taken, or raise BudgetEnded."""
-        self._unless_spent("actions", self._spent.actions)
-        self._unless_spent("seconds", self.spent.seconds)
+        spent = self.spent
+        self._unless_spent("actions", spent.actions)
+        self._unless_spent("seconds", spent.seconds)
 
     def saw(self, kind: EventKind, body: Body) -> None:
         """Count a new event."""
         if kind in ("ask", "act"):
             with self._lock:
                 self._calls_under_way -= kind == "ask"
-                self._spent = add(self._spent, kind, body, self._price)
+                self._own = add(self._own, kind, body, self._price)
+
+    def settle(self, total: Spent, calls_elsewhere: int) -> News:
+        """Learn what all processes had spent when they last told, this one included; what is new here is told."""
+        with self._lock:
+            new, self._own = self._own, Spent()
+            self._before, self._calls_elsewhere = plus(total, new), calls_elsewhere
+            return News(new, self._calls_under_way)
+
+    def take(self, spent: Spent) -> None:
+        """Count what another process has spent."""
+        with self._lock:
+            self._own = plus(self._own, spent)
+
+    def recount(self, spent: Spent) -> None:
+        """Take this for everything spent so far, but for the time."""
+        with self._lock:
+            self._before, self._own = spent, Spent()
+
+    def _all(self) -> Spent:
+        return plus(self._before, self._own).model_copy(update={"seconds": self._passed()})
+
+    def _passed(self) -> float:
+        return self._seconds + (0.0 if self._begun is None else time.monotonic() - self._begun)
 
     def _unless_spent(self, name: str, amount: float) -> None:
         limit = getattr(self.budget, name)
         if limit is not None and amount >= limit:
             raise BudgetEnded(f"the budget of {limit:,} {name} is used up")
+
+
+def plus(one: Spent, other: Spent) -> Spent:
+    """Both together; time is not added up, it passes for both at once."""
+    money = None if one.money is None or other.money is None else one.money + other.money
+    counted = {name: getattr(one, name) + getattr(other, name) for name in COUNTED}
+    return one.model_copy(update={**counted, "money": money})
 
 
 def add(spent: Spent, kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent:

@@ -1,5 +1,6 @@
 """The main job on what is there already: no key, no download."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,9 @@ class Demo:
     def learning(self) -> None:
         """Build rules from episodes, formulate the manual, and test what was learnt on other scenes."""
         built = self._folder(BUILDING, "build")
-        self._took(*building.build("automanual", BUILDING.model_copy(update={"out": built}), LEARNING, **self._how))
+        here = replace(self._hosting, executor="threads")  # building is one episode after the other
+        asked = BUILDING.model_copy(update={"out": built})
+        self._took(*building.build("automanual", asked, LEARNING, here, as_json=self._as_json))
         if self.code in STOPPED:
             return
         code, _ = building.formulate(built, (), None, self._hosting, as_json=self._as_json)

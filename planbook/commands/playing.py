@@ -17,6 +17,7 @@ from planbook.commands.beforehand import check_procedures, tell_missing_demonstr
 from planbook.config import Config
 from planbook.episodes.control import Control, hosted
 from planbook.episodes.divergence import Comparison, Sameness, replay_run
+from planbook.episodes.elsewhere import check_executor, play_elsewhere, replay_elsewhere
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.runner import recorded_endings, run_tasks
 from planbook.episodes.voices import check_voices
@@ -80,6 +81,7 @@ def play(
     """Begin a run, or take it up where its folder holds the same one, and play it to the end."""
     check_ablations(config.without)
     check_voices(config)
+    check_executor(config, hosting)
     check_money(config.models.values(), hosting.budget, hosting.prices)
     tasks = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
     memory = beginning_memory(config, tasks)
@@ -93,6 +95,7 @@ def play(
 def resume(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
     """Go on with a run."""
     with closing(Run.open(folder, to_play=True)) as run:
+        check_executor(run.config, hosting)
         return play_run(run, hosting, as_json=as_json)
 
 
@@ -180,6 +183,8 @@ def _progress(run: Run, title: str, hosting: Hosting, paused: Callable[[], bool]
 
 def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:
     """Play what is left. Returns False if it was stopped."""
+    if hosting.executor != "threads":
+        return play_elsewhere(run, progress.ended, hosting)
     if not run.config.learning:
         return run_tasks(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
     total = len(run.entries())
@@ -192,9 +197,12 @@ def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | No
 
 
 def execute_plan(plan: Path, asked: Asked, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
-    """Run one plan file, or one procedure, on the chosen tasks; its steps are printed as they happen."""
+    """Run one plan file, or one procedure, on the chosen tasks.
+
+    Its steps are printed as they happen, where one episode is played at a time, and in this process.
+    """
     config = asked.config("code", given_plan(plan, asked).model_dump(mode="json"))
-    live = Live(console(as_json)) if hosting.jobs == 1 else None
+    live = Live(console(as_json)) if hosting.jobs == 1 and hosting.executor == "threads" else None
     return play(config, asked.out, hosting, as_json=as_json, watch=live)
 
 
@@ -229,7 +237,8 @@ def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, 
             out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
 
     with closing(Run.open(folder)) as run:
-        finished = replay_run(run, on_comparison, hosting=hosting)
+        replay = replay_run if hosting.executor == "threads" else replay_elsewhere
+        finished = replay(run, on_comparison, hosting)
     seconds = round(time.monotonic() - begun, 3)
     counted = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
     out.print(f"{counts.total()} episodes replayed in {seconds:.1f} s: {counted or 'none'}.")

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from envs import EnvsError, MissingRequirement
+from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.runner import last_path, play_entry, recorded_endings
 from planbook.episodes.telling import tell
@@ -57,27 +58,32 @@ class Recording:
         raise JournalMismatch(scope, kind, number, None, dict(body))
 
 
-def replay_run(run: Run, on_comparison: Callable[[Entry, Comparison], None], *, hosting: Hosting | None = None) -> bool:
+def replay_run(run: Run, on_comparison: Callable[[Entry, Comparison], None], hosting: Hosting | None = None) -> bool:
     """Play every recorded episode again and compare. Returns False if Ctrl-C stopped it."""
     config = run.config
     endings = recorded_endings(run)
 
     def play_one(entry: Entry, lane: Lane) -> Comparison:
-        return _replay(run, entry, lane, endings.get(entry.index))
+        return replay_entry(run, entry, lane, endings.get(entry.index))
 
-    hosting = hosting or Hosting()
     return side_by_side(
         run.entries(),
         config.world,
         config.world_options,
         play_one,
         on_comparison,
-        hosting,
-        open_roles=lambda stopped: Roles(no_model, config.sampling),
+        hosting or Hosting(),
+        open_roles=lambda stopped: mute(config),
     )
 
 
-def _replay(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> Comparison:
+def mute(config: Config) -> Roles:
+    """The roles of a run that is replayed: the record answers, and nobody is asked."""
+    return Roles(no_model, config.sampling)
+
+
+def replay_entry(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> Comparison:
+    """Play an episode again, and hold it against its recording; ``ending`` is the recorded one."""
     if ending is None or ending.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
         return Comparison(sameness=Sameness.NOT_COMPARED)
     path = last_path(run, entry)

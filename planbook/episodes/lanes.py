@@ -3,10 +3,11 @@
 import os
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -21,14 +22,17 @@ Executor = Literal["threads", "processes", "ray"]
 OpenRoles = Callable[[Callable[[], bool]], Roles]
 Entry = TypeVar("Entry")
 Result = TypeVar("Result")
+Hand = AbstractContextManager[Callable[[Entry], Result]]
+"""What plays one episode after the other in a thread; entered and left in that thread."""
 
 
 @dataclass(frozen=True)
 class Hosting:
     """How episodes are hosted: how many side by side, what may be missing, what may be spent at which prices.
 
-    ``allow_missing`` names required mechanisms of the sandbox. ``steering`` lets others stop and pause this one
-    run; it is stopped when the run is stopped otherwise, too.
+    ``allow_missing`` names required mechanisms of the sandbox. ``executor`` says where they are played: in threads of
+    this process, in worker processes of this machine, or on a Ray cluster. ``steering`` lets others stop and pause this
+    one run; it is stopped when the run is stopped otherwise, too.
     """
 
     jobs: int = 1
@@ -72,6 +76,14 @@ class Lane:
             self._world.close()
             self._world = None
 
+    @contextmanager
+    def open(self, play_one: Callable[[Entry, Self], Result]) -> Iterator[Callable[[Entry], Result]]:
+        """How the lane plays an entry; at the end it gives its world back."""
+        try:
+            yield lambda entry: play_one(entry, self)
+        finally:
+            self.drop_world()
+
 
 def side_by_side(
     entries: Sequence[Entry],
@@ -83,30 +95,48 @@ def side_by_side(
     guard: Callable[[], None] = lambda: None,
     open_roles: OpenRoles = lambda stopped: SILENT,
 ) -> bool:
-    """Hand every entry to ``play_one`` in one of the threads; results are reported in this thread.
+    """Hand every entry to ``play_one`` in one of the threads, see ``hand_out``.
 
-    Returns False if Ctrl-C or the hosting's steering stopped it: no further episode begins, and those under way end at
-    their next action. What ``play_one`` raises is raised here. ``guard`` is called before every action, and may raise
-    BudgetEnded; ``open_roles`` is told how a waiting model learns that it should stop.
+    ``guard`` is called before every action, and may raise BudgetEnded; ``open_roles`` is told how a waiting model
+    learns that it should stop.
     """
     count = min(hosting.jobs if world_class.parallel else 1, len(entries))
     if not count:
         return True
-    waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
-    for entry in entries:
-        waiting.put(entry)
-    results: queue.SimpleQueue[tuple[Entry, Result] | BaseException | None] = queue.SimpleQueue()
     steering = hosting.steering or Steering()
 
     def unless_stopped() -> None:
         steering.guard()
         guard()
 
-    def work(lane: Lane) -> None:
+    with Sandbox(allow_missing=hosting.allow_missing) as sandbox:
+        roles = open_roles(lambda: steering.stopped).guarded(steering.guard)
+        lanes = [Lane(world_class, options, sandbox, unless_stopped, roles) for _ in range(count)]
+        return hand_out(entries, [lane.open(play_one) for lane in lanes], on_result, steering)
+
+
+def hand_out(
+    entries: Sequence[Entry],
+    hands: Sequence[Hand[Entry, Result]],
+    on_result: Callable[[Entry, Result], None],
+    steering: Steering,
+) -> bool:
+    """Give every entry to one of the hands, each in a thread of its own; results are reported in this thread.
+
+    Returns False if Ctrl-C or ``steering`` stopped it: no further episode begins, and those under way end at their
+    next action. What a hand raises is raised here.
+    """
+    waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
+    for entry in entries:
+        waiting.put(entry)
+    results: queue.SimpleQueue[tuple[Entry, Result] | BaseException | None] = queue.SimpleQueue()
+
+    def work(hand: Hand[Entry, Result]) -> None:
         try:
-            while not steering.stopped:
-                entry = waiting.get_nowait()
-                results.put((entry, play_one(entry, lane)))
+            with hand as play:
+                while not steering.stopped:
+                    entry = waiting.get_nowait()
+                    results.put((entry, play(entry)))
             results.put(None)
         except queue.Empty:
             return
@@ -116,31 +146,26 @@ def side_by_side(
             results.put(failed.__cause__ or failed)
         except BaseException as error:
             results.put(error)
-        finally:
-            lane.drop_world()
 
-    with Sandbox(allow_missing=hosting.allow_missing) as sandbox:
-        roles = open_roles(lambda: steering.stopped).guarded(steering.guard)
-        lanes = [Lane(world_class, options, sandbox, unless_stopped, roles) for _ in range(count)]
-        threads = [threading.Thread(target=work, args=(lane,), daemon=True) for lane in lanes]
-        finished = False
-        try:
-            for thread in threads:
-                thread.start()
-            for _ in entries:
-                result = results.get()
-                if result is None:
-                    return False
-                if isinstance(result, BaseException):
-                    raise result
-                on_result(*result)
-            finished = True
-        except KeyboardInterrupt:
-            return False
-        finally:
-            if not finished:
-                steering.stop()
-            wait_for(threads)
+    threads = [threading.Thread(target=work, args=(hand,), daemon=True) for hand in hands]
+    finished = False
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in entries:
+            result = results.get()
+            if result is None:
+                return False
+            if isinstance(result, BaseException):
+                raise result
+            on_result(*result)
+        finished = True
+    except KeyboardInterrupt:
+        return False
+    finally:
+        if not finished:
+            steering.stop()
+        wait_for(threads)
     return True
 
 

@@ -43,26 +43,31 @@ def run_tasks(
     run that was stopped or killed is taken up again by calling this once more: what ended is not played again, and what
     had begun repeats its recorded part.
     """
-    played = recorded_endings(run)
-    left = [entry for entry in run.entries() if entry.index not in played]
-
-    def play_one(entry: Entry, lane: Lane) -> Ending:
-        ending = play_out(run, memory, entry, lane, watch)
-        if ending.outcome is Outcome.BROKEN:
-            lane.drop_world()
-        return ending
-
     config = run.config
     return side_by_side(
-        left,
+        entries_left(run),
         config.world,
         config.world_options,
-        play_one,
+        lambda entry, lane: play_in(lane, run, memory, entry, watch),
         on_ending,
         hosting or Hosting(),
         run.meter.before_action,
         lambda stopped: voices(config, run.meter.before_call, stopped),
     )
+
+
+def entries_left(run: Run) -> list[Entry]:
+    """The episodes of a run that have no ending yet."""
+    played = recorded_endings(run)
+    return [entry for entry in run.entries() if entry.index not in played]
+
+
+def play_in(lane: Lane, run: Run, memory: Memory, entry: Entry, watch: Watch | None = None) -> Ending:
+    """Play one episode to its end; a lane in which one came out BROKEN gets a new world."""
+    ending = play_out(run, memory, entry, lane, watch)
+    if ending.outcome is Outcome.BROKEN:
+        lane.drop_world()
+    return ending
 
 
 def play_entry(
@@ -87,13 +92,29 @@ def play_entry(
 
 def play_out(run: Run, memory: Memory, entry: Entry, lane: Lane, watch: Watch | None) -> Ending:
     """Play one episode; where its recorded part cannot be repeated, count that as BROKEN and start over."""
+
+    def play(path: str, journal: Journal) -> Ending:
+        return _play(run, memory, entry, path, lane, journal)
+
+    return _to_its_end(run, entry, play, watch)
+
+
+def give_up(run: Run, entry: Entry, message: str) -> Ending:
+    """Count an episode as BROKEN that nobody can play, unless it has an ending."""
+
+    def break_off(path: str, journal: Journal) -> Ending:
+        return _write_broken(journal, path, Outcome.BROKEN.value, message)
+
+    return _to_its_end(run, entry, break_off)
+
+
+def _to_its_end(run: Run, entry: Entry, play: Callable[[str, Journal], Ending], watch: Watch | None = None) -> Ending:
+    """The recorded ending, else the one that ``play`` comes to; after one that diverged, in a new scope."""
     path, restart = entry.path, 0
     while True:
         journal = run.journal(path, watch)
-        if recorded := journal.get(path, "outcome", 0):
-            ending = Ending.model_validate(recorded)
-        else:
-            ending = _play(run, memory, entry, path, lane, journal)
+        recorded = journal.get(path, "outcome", 0)
+        ending = play(path, journal) if recorded is None else Ending.model_validate(recorded)
         if ending.cause != DIVERGED:
             return ending
         restart += 1

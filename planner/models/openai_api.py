@@ -31,6 +31,8 @@ DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
 """Set to 1, this environment variable forbids every server but those on this machine."""
 LONGEST_BACK_OFF = 60.0
+MOST_REQUESTS = 1_000
+"""Requests at once: as many as the SDK keeps connections for. A run has no more than it has jobs."""
 _JITTER = random.Random()  # of its own: the global one may be seeded for a run
 
 
@@ -49,7 +51,7 @@ class OpenAIModel:
         *,
         base_url: str | None = None,
         api_key: str | None = None,
-        concurrency: int = 8,
+        concurrency: int = MOST_REQUESTS,
         timeout: float = 600.0,
         retries: int = 6,
         backoff: float = 1.0,

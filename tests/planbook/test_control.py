@@ -16,7 +16,7 @@ from planbook.claim import claim, is_claimed
 from planbook.commands.playing import FROM_OUTSIDE, play_run
 from planbook.config import Config, Learning
 from planbook.episodes.control import arguments, hosted
-from planbook.episodes.lanes import Hosting
+from planbook.episodes.lanes import Executor, Hosting
 from planbook.errors import BadRun
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
@@ -56,13 +56,13 @@ def wait_until(true: Callable[[], bool], seconds: float = 20) -> None:
 
 
 @contextmanager
-def playing(run: Run, jobs: int = 2) -> Iterator[list[int]]:
+def playing(run: Run, jobs: int = 2, executor: Executor = "threads") -> Iterator[list[int]]:
     """The run is played meanwhile; the exit code, once it is over."""
     codes: list[int] = []
 
     def play() -> None:
         with closing(run):
-            codes.append(play_run(run, Hosting(jobs=jobs), as_json=True)[0])
+            codes.append(play_run(run, Hosting(jobs=jobs, executor=executor), as_json=True)[0])
 
     thread = threading.Thread(target=play)
     thread.start()
@@ -115,6 +115,20 @@ def test_a_stop_ends_a_pause(tmp_path: Path) -> None:
         wait_until(lambda: count(folder, "ask") > 2)
         ask(folder, 0, "pause")
         wait_until(lambda: count(folder, "sitting") == 2)
+        ask(folder, 1, "stop")
+    assert codes == [errors.INTERRUPTED]
+
+
+def test_episodes_in_other_processes_are_steered_too(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with playing(begun(folder), executor="processes") as codes:
+        wait_until(lambda: count(folder, "ask") > 2, 60)
+        ask(folder, 0, "pause")
+        wait_until(lambda: count(folder, "sitting") == 2)
+        time.sleep(1.5)
+        before = count(folder, ("ask", "act", "outcome"))
+        time.sleep(1.5)
+        assert count(folder, ("ask", "act", "outcome")) == before
         ask(folder, 1, "stop")
     assert codes == [errors.INTERRUPTED]
 

@@ -1,0 +1,109 @@
+"""Playing a run in several processes, on this machine or on a Ray cluster."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from envs import MissingRequirement
+from planbook.config import Config
+from planbook.episodes.divergence import Comparison, Sameness
+from planbook.episodes.lanes import Executor, Hosting, hand_out
+from planbook.episodes.player import Orders
+from planbook.episodes.processes import on_this_machine
+from planbook.episodes.runner import entries_left, give_up, recorded_endings
+from planbook.episodes.steering import Steering
+from planbook.episodes.workers import Crew, OpenPlaces, Places, Result, Work
+from planbook.errors import BadArgument
+from planbook.run import CONFIG_FILE, Entry, Run, RunFile
+from planbook.spending import paid
+from planner import Ending
+
+OnTick = Callable[[], None]
+
+
+def _on_ray() -> OpenPlaces:
+    try:
+        from planbook.episodes.cluster import on_the_cluster  # Ray takes a second to import
+    except ImportError as error:
+        raise MissingRequirement("--executor ray needs Ray: pip install 'planbook[cluster]'") from error
+    return on_the_cluster
+
+
+PLACES: Mapping[Executor, Callable[[], OpenPlaces]] = {"processes": lambda: on_this_machine, "ray": _on_ray}
+
+
+def play_elsewhere(
+    run: Run, on_ending: Callable[[Entry, Ending], None], hosting: Hosting, on_tick: OnTick = lambda: None
+) -> bool:
+    """Play every episode of a run that has no ending yet, see ``run_tasks``. ``on_tick`` is called now and then.
+
+    Each worker reads from the run's configuration what is known beforehand. Raises BadArgument, MissingRequirement.
+    """
+    work = Work[Ending](
+        lambda worker, entry: worker.ask("play", entry), lambda entry, message: give_up(run, entry, message)
+    )
+    return _hand_out(run, entries_left(run), work, on_ending, hosting, on_tick)
+
+
+def replay_elsewhere(run: Run, on_comparison: Callable[[Entry, Comparison], None], hosting: Hosting) -> bool:
+    """Play every recorded episode again and compare, see ``replay_run``."""
+    endings = recorded_endings(run)
+
+    def nothing(entry: Entry, message: str) -> Comparison:
+        return Comparison(sameness=Sameness.NOT_COMPARED, event="the worker", expected="an episode", actual=message)
+
+    work = Work(lambda worker, entry: worker.ask("replay", entry, endings.get(entry.index)), nothing)
+    return _hand_out(run, run.entries(), work, on_comparison, hosting, to_replay=True)
+
+
+def check_executor(config: Config, hosting: Hosting) -> None:
+    """See that a run can be played as it is asked for, before it begins. Raises BadArgument, MissingRequirement."""
+    if hosting.executor == "threads":
+        return
+    asked = f"--executor {hosting.executor}"
+    if config.learning is not None:
+        raise BadArgument(f"{asked}: building learns from one episode after the other, in one process; leave it out")
+    for model in config.models.values():
+        if model.startswith("recorded:") and paid(model) != model:
+            raise BadArgument(f"{asked}: {model} writes its recording from one process; leave one of the two out")
+    PLACES[hosting.executor]()
+
+
+def check_reachable(run: Run, places: Places) -> None:
+    """See that workers on other machines can open the store. Raises BadArgument."""
+    if places.machines > 1 and isinstance(run.store.path, Path):
+        raise BadArgument(
+            f"{run.store.path} is a file of this machine, and the Ray cluster has {places.machines} machines; keep the "
+            "run in PostgreSQL, which all of them can reach"
+        )
+
+
+def _hand_out(
+    run: Run,
+    entries: Sequence[Entry],
+    work: Work[Result],
+    on_result: Callable[[Entry, Result], None],
+    hosting: Hosting,
+    on_tick: OnTick = lambda: None,
+    *,
+    to_replay: bool = False,
+) -> bool:
+    jobs = min(hosting.jobs, len(entries))
+    if not jobs:
+        return True
+    steering = hosting.steering or Steering()
+    orders = Orders(
+        run.folder,
+        run.store.path,
+        RunFile.model_validate_json((run.folder / CONFIG_FILE).read_text(encoding="utf-8")),
+        hosting.allow_missing,
+        hosting.prices,
+        run.meter.spent,
+        to_replay,
+    )
+    with PLACES[hosting.executor]()(jobs) as places:
+        check_reachable(run, places)
+        workers = min(jobs, places.most)
+        threads = -(-jobs // workers) if run.config.world.parallel else 1
+        crew = Crew(run, orders, places, min(jobs, workers * threads), threads, steering)
+        with crew.ticking(on_tick):
+            return hand_out(entries, crew.seats(work), on_result, steering)

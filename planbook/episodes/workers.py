@@ -1,0 +1,185 @@
+"""The driving end of a run in several processes: workers that play its episodes, replaced where they are lost."""
+
+import dataclasses
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from planbook.episodes.lanes import Hand
+from planbook.episodes.player import Orders, Raised, Steer
+from planbook.episodes.steering import Steering
+from planbook.run import Entry, Run
+from planbook.spending import prices_from, spent_so_far
+from planner import EpisodeStopped, News
+from sandbox import WorkerFailed
+
+TICK_SECONDS = 0.2
+"""How often the workers settle what was spent, and learn whether to go on."""
+PATIENCE = 3
+"""How many workers in a row an episode may lose; the last one plays nothing else meanwhile."""
+Result = TypeVar("Result")
+
+
+class WorkerLost(Exception):
+    """The worker's process is gone, or cannot be reached."""
+
+
+class Worker(ABC):
+    """A process that plays episodes; threads may call it side by side."""
+
+    @abstractmethod
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Call a method of the worker's player. Raises WorkerLost."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End the process, if it is still there."""
+
+    @abstractmethod
+    def dismiss(self) -> None:
+        """Let a worker go that has nothing open any more."""
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """What the player's method returns. Raises what it raises, and WorkerLost."""
+        answer = self.call(name, *arguments)
+        if isinstance(answer, Raised):
+            raise answer.error
+        return answer
+
+
+class Places(NamedTuple):
+    """Where workers can be had: how many at once are of use, and how to start one that so many threads call.
+
+    ``machines`` is how many they may come to be on.
+    """
+
+    most: int
+    start: Callable[[int], Worker]
+    machines: int = 1
+
+
+class Work(NamedTuple, Generic[Result]):
+    """What is done with an episode: by a worker, and where no worker survives it, by the driver (told why)."""
+
+    play: Callable[[Worker, Entry], Result]
+    give_up: Callable[[Entry, str], Result]
+
+
+OpenPlaces = Callable[[int], AbstractContextManager[Places]]
+"""Told how many workers would be wanted at most."""
+
+
+class Crew:
+    """The workers of one run. Each is started when it is first needed, and again after it was lost."""
+
+    def __init__(self, run: Run, orders: Orders, places: Places, jobs: int, threads: int, steering: Steering) -> None:
+        self._run, self._orders, self._start, self._steering = run, orders, places.start, steering
+        self._jobs, self._threads, self._count = jobs, threads, -(-jobs // threads)
+        self._workers: dict[int, Worker] = {}
+        self._news: dict[int, News] = {}
+        self._locks = [threading.Lock() for _ in range(self._count + 1)]
+        self._alone, self._settling, self._over = threading.Lock(), threading.Lock(), threading.Event()
+        self.lost = 0
+
+    def seats(self, work: Work[Result]) -> list[Hand[Entry, Result]]:
+        """As many as there are episodes side by side."""
+
+        @contextmanager
+        def seat(place: int) -> Iterator[Callable[[Entry], Result]]:
+            yield lambda entry: self._play(place, entry, work)
+
+        return [seat(number % self._count) for number in range(self._jobs)]
+
+    def _play(self, usual: int, entry: Entry, work: Work[Result]) -> Result:
+        """Play with a worker and, where it is lost, with another; the last time with one that does nothing else.
+
+        Else every episode would be blamed that the same worker was playing.
+        """
+        error: Exception = WorkerLost()
+        for place in (*[usual] * (PATIENCE - 1), self._count):
+            with self._alone if place == self._count else nullcontext():
+                worker = self._worker(place)
+                try:
+                    return work.play(worker, entry)
+                except (WorkerLost, WorkerFailed) as lost:
+                    error = lost
+                    self._lose(place, worker)
+        if isinstance(error, WorkerFailed):
+            raise error
+        return work.give_up(entry, f"{PATIENCE} worker processes in a row ended while they played this episode")
+
+    def _worker(self, place: int) -> Worker:
+        """The worker of a place. Raises WorkerFailed if it cannot be started."""
+        with self._locks[place]:
+            if self._steering.stopped:
+                raise EpisodeStopped
+            if place not in self._workers:
+                worker = self._start(self._threads)
+                try:
+                    worker.ask("begin", dataclasses.replace(self._orders, spent=self._run.meter.spent))
+                except BaseException as error:
+                    worker.kill()
+                    if isinstance(error, WorkerLost):
+                        raise WorkerFailed("a worker process ended while it began: is there enough memory?") from error
+                    raise
+                self._workers[place] = worker
+            return self._workers[place]
+
+    def _lose(self, place: int, worker: Worker) -> None:
+        with self._locks[place]:
+            if self._workers.get(place) is not worker:
+                return  # another of its episodes has told already
+            del self._workers[place]
+            self.lost += 1
+        worker.kill()
+        with self._settling:
+            self._news.pop(place, None)
+            self._recount()
+
+    def _recount(self) -> None:
+        """What a lost worker had spent is in the store, as all else is."""
+        store, prices = self._run.store, prices_from(self._orders.prices)
+        self._run.meter.recount(spent_so_far(store.events(), prices))
+
+    @contextmanager
+    def ticking(self, on_tick: Callable[[], None]) -> Iterator[None]:
+        """Settle with the workers now and then; at the end settle for good, and end them."""
+
+        def tick() -> None:
+            while not self._over.wait(TICK_SECONDS):
+                self._settle()
+                on_tick()
+
+        thread = threading.Thread(target=tick, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            thread.join()
+            self._settle()
+            self._end()
+
+    def _settle(self) -> None:
+        steer: Steer = "stop" if self._steering.stopped else "pause" if self._steering.paused else "go on"
+        for place, worker in [*self._workers.items()]:
+            with self._settling:
+                elsewhere = sum(news.calls_under_way for other, news in self._news.items() if other != place)
+                try:
+                    news: News = worker.ask("tick", self._run.meter.spent, elsewhere, steer)
+                except WorkerLost:
+                    continue  # whoever plays there will find out
+                self._news[place] = news
+                self._run.meter.take(news.spent)
+
+    def _end(self) -> None:
+        for worker in self._workers.values():
+            try:
+                worker.ask("end")
+            except WorkerLost:
+                self.lost += 1
+            worker.dismiss()
+        if self.lost:
+            self._recount()

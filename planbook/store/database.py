@@ -1,0 +1,28 @@
+"""What the store needs of a database."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from planbook.store.tables import Row
+
+
+class Database(Protocol):
+    """The tables of one run, open. Any thread may call anything; other processes may have the same tables open."""
+
+    def add(self, rows: Sequence[Row], texts: Mapping[str, str], *, once: bool = False) -> None:
+        """Write events, and texts that may be there already, in one transaction, and commit it.
+
+        ``once`` leaves out events that are there; else they raise BadRun, and nothing is written.
+        """
+
+    def reading(self, *, settled: bool = False) -> AbstractContextManager[Connection]:
+        """A connection to read by. Settled: no event will turn up later with a smaller id than one that is seen."""
+
+    def hold(self, index: int) -> AbstractContextManager[None]:
+        """Keep other threads, and other processes until this one dies, from holding the number; wait for them."""
+
+    def close(self) -> None:
+        """Give back what is open."""

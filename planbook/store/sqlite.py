@@ -1,0 +1,119 @@
+"""A store in a SQLite file, which several processes may write side by side."""
+
+import fcntl
+import os
+import sqlite3
+import struct
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine
+
+from planbook.errors import BadRun
+from planbook.store.tables import METADATA, Row
+
+ADD_TEXT = "INSERT INTO text (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
+ADD_EVENT = "INSERT INTO event (scope, kind, n, body, at) VALUES (?, ?, ?, ?, ?)"
+ADD_ONCE = f"{ADD_EVENT} ON CONFLICT DO NOTHING"
+LOCKS = "-lock"
+"""Ends the name of the lock file beside the store. Its bytes are locked, and none is ever written."""
+WRITING, FIRST_HELD = 0, 1
+"""Which byte stands for writing, and which for the first number that can be held."""
+FLOCK = "hhqqi0q"
+"""The layout of struct flock: kind, whence, start, length, process (0)."""
+
+
+class Sqlite:
+    """The file, and the lock file beside it.
+
+    Who writes has locked a byte of the lock file: SQLite's own way to wait for another process is to sleep for
+    milliseconds, whereas the kernel wakes who waits for a lock at once.
+    """
+
+    def __init__(self, path: Path, *, to_write: bool) -> None:
+        self._path, self._locks = path, path.with_name(f"{path.name}{LOCKS}")
+        self._engine = _to_read(path, to_write=to_write)
+        self._turn = threading.Lock()
+        self._writer: sqlite3.Connection | None = None
+        self._lock_file = -1
+        if to_write:
+            self._lock_file = self._open_locks()
+            with _locked(self._lock_file, WRITING):
+                self._writer = _to_write(path)
+                METADATA.create_all(self._engine)
+
+    def add(self, rows: Sequence[Row], texts: Mapping[str, str], *, once: bool = False) -> None:
+        """Write events, and texts that may be there already, in one transaction, and commit it. Raises BadRun."""
+        try:
+            with self._turn, _locked(self._lock_file, WRITING), self._transaction() as writer:
+                if texts:
+                    writer.executemany(ADD_TEXT, texts.items())
+                writer.executemany(ADD_ONCE if once else ADD_EVENT, rows)
+        except sqlite3.IntegrityError as error:
+            raise BadRun(f"{self._path}: an event was written twice: {error}; is the run open elsewhere?") from error
+        except sqlite3.DatabaseError as error:
+            raise BadRun(f"{self._path} cannot be written: {error}; nothing recorded so far is lost") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        if self._writer is None:
+            raise sqlite3.OperationalError("it was opened to read, or is closed")
+        with self._writer as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            yield writer
+
+    @contextmanager
+    def reading(self, *, settled: bool = False) -> Iterator[Connection]:
+        """A connection to read by. Only one process writes at a time: what is seen is always settled."""
+        with self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def hold(self, index: int) -> Iterator[None]:
+        """Lock a byte of the lock file, by a descriptor of its own: so that it keeps out other threads as well."""
+        descriptor = self._open_locks()
+        try:
+            with _locked(descriptor, FIRST_HELD + index):
+                yield
+        finally:
+            os.close(descriptor)
+
+    def _open_locks(self) -> int:
+        return os.open(self._locks, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+    def close(self) -> None:
+        """Close the files; everything is in them already."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+            os.close(self._lock_file)
+        self._engine.dispose()
+
+
+@contextmanager
+def _locked(descriptor: int, byte: int) -> Iterator[None]:
+    """Lock one byte; wait for who has it. It is the open file that has the lock, not the process."""
+    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLKW, struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0))
+    try:
+        yield
+    finally:
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack(FLOCK, fcntl.F_UNLCK, os.SEEK_SET, byte, 1, 0))
+
+
+def _to_write(path: Path) -> sqlite3.Connection:
+    """By itself, without SQLAlchemy, which takes as long again: every action waits for its event."""
+    connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    return connection
+
+
+def _to_read(path: Path, *, to_write: bool) -> Engine:
+    """To read only, the file is opened so that a folder that cannot be written will do."""
+    mode = "rwc" if to_write else "ro"
+    fixed = "" if to_write or os.access(path.parent, os.W_OK) else "&immutable=1"
+    url = f"sqlite:///file:{quote(str(path))}?mode={mode}{fixed}&uri=true"
+    return create_engine(url, connect_args={"timeout": 30, "check_same_thread": False}, max_overflow=-1)

@@ -1,0 +1,125 @@
+"""The store of a run: one append-only table of events; everything else is read from it.
+
+Every event is committed before the next action, so that a killed process loses nothing.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from sqlite3 import DatabaseError as SqliteError
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, or_, select
+from sqlalchemy.exc import DatabaseError
+
+from planbook.errors import BadRun
+from planbook.store.database import Database
+from planbook.store.journal import EpisodeJournal, Watch
+from planbook.store.packing import packed, texts_of, unpacked
+from planbook.store.sqlite import Sqlite
+from planbook.store.tables import EVENT, TEXT, Event, Row
+from planner import Body, EventKind
+
+AFTER_SLASH = chr(ord("/") + 1)
+"""Ends the range of the scopes below one; a range can be looked up in the index, LIKE cannot."""
+ROWS = 500
+"""Events that are read at a time."""
+
+
+class Store:
+    """The events of one run. Several threads and processes may write; each event is its own transaction."""
+
+    def __init__(self, path: Path, *, to_write: bool = True) -> None:
+        self.path = path
+        self._known: set[str] = set()
+        self._once: set[tuple[str, str, int]] = set()
+        self._once_lock = threading.Lock()
+        try:
+            self._database: Database = Sqlite(path, to_write=to_write)
+            with self._database.reading() as connection:
+                self._known |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
+        except (DatabaseError, SqliteError) as error:
+            said = error.orig if isinstance(error, DatabaseError) else error
+            raise BadRun(f"{path} cannot be read as a run's store: {said}") from error
+
+    def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
+        """Add one event and commit it. Raises BadRun if it is there already."""
+        self.put_all([(scope, kind, n, body)])
+
+    def put_once(self, scope: str, kind: EventKind, n: int, body: Callable[[], Body]) -> None:
+        """Add an event unless it is there, whichever process wrote it; only then is its body asked for."""
+        with self._once_lock:
+            if (scope, kind, n) not in self._once:
+                if not self._holds(scope, kind, n):
+                    self._add([(scope, kind, n, body())], once=True)
+                self._once.add((scope, kind, n))
+
+    def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
+        """Add events in one transaction: all of them or none."""
+        if rows:
+            self._add(rows, once=False)
+
+    def _add(self, rows: list[tuple[str, EventKind, int, Body]], *, once: bool) -> None:
+        at = time.time()
+        texts: dict[str, str] = {}
+        packed_rows = [Row(scope, kind, n, packed(body, texts), at) for scope, kind, n, body in rows]
+        new = {digest: text for digest, text in texts.items() if digest not in self._known}
+        self._database.add(packed_rows, new, once=once)
+        self._known |= new.keys()
+
+    def _holds(self, scope: str, kind: EventKind, n: int) -> bool:
+        query = select(EVENT.c.id).where(EVENT.c.scope == scope, EVENT.c.kind == kind, EVENT.c.n == n)
+        with self._database.reading() as connection:
+            return connection.execute(query).first() is not None
+
+    def events(
+        self, scope: str | None = None, kind: EventKind | tuple[EventKind, ...] | None = None
+    ) -> Iterator[Event]:
+        """Events in the order in which they were written: of a scope and those below it, of some kinds, or all."""
+        query = select(EVENT).order_by(EVENT.c.id)
+        if scope is not None:
+            below = and_(EVENT.c.scope >= f"{scope}/", EVENT.c.scope < f"{scope}{AFTER_SLASH}")
+            query = query.where(or_(EVENT.c.scope == scope, below))
+        if kind is not None:
+            query = query.where(EVENT.c.kind.in_([kind] if isinstance(kind, str) else kind))
+        with self._database.reading() as connection:
+            for _, event in _read(connection, query):
+                yield event
+
+    def since(self, number: int) -> Iterator[tuple[int, Event]]:
+        """The events after the row of that number (0: all), each with its own row's number, in order.
+
+        Who asks again with the last number it saw misses none, whatever number of processes write.
+        """
+        with self._database.reading(settled=True) as connection:
+            yield from _read(connection, select(EVENT).where(EVENT.c.id > number).order_by(EVENT.c.id))
+
+    def hold(self, index: int) -> AbstractContextManager[None]:
+        """Keep every other thread and process from holding that episode of the run; wait for who holds it.
+
+        A process that dies holds nothing any more.
+        """
+        return self._database.hold(index)
+
+    def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
+        """The journal of one episode: its events so far, and the way to add more, each told to ``watch``."""
+        return EpisodeJournal(self, path, watch)
+
+    def close(self) -> None:
+        """Close what is open; everything is in the database already."""
+        self._database.close()
+
+
+def _read(connection: Connection, query: Select[Any]) -> Iterator[tuple[int, Event]]:
+    texts: dict[str, str] = {}
+    for rows in connection.execution_options(yield_per=ROWS).execute(query).partitions():
+        bodies = [json.loads(row.body) for row in rows]
+        missing = sorted({digest for body in bodies for digest in texts_of(body)} - texts.keys())
+        for start in range(0, len(missing), ROWS):
+            some = select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
+            texts.update({row.hash: row.body for row in connection.execute(some)})
+        for row, body in zip(rows, bodies, strict=True):
+            yield row.id, Event(row.scope, row.kind, row.n, unpacked(body, texts), row.at)

@@ -1,0 +1,40 @@
+"""The two tables of a run, the same in every database."""
+
+from typing import NamedTuple
+
+from pydantic import JsonValue
+from sqlalchemy import Column, Float, Integer, MetaData, String, Table, Text, UniqueConstraint
+
+METADATA = MetaData()
+EVENT = Table(
+    "event",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("scope", Text, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("n", Integer, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("at", Float, nullable=False),
+    UniqueConstraint("scope", "kind", "n"),
+)
+TEXT = Table("text", METADATA, Column("hash", String(64), primary_key=True), Column("body", Text, nullable=False))
+
+
+class Event(NamedTuple):
+    """One event; ``at`` is seconds since 1970."""
+
+    scope: str
+    kind: str
+    n: int
+    body: dict[str, JsonValue]
+    at: float
+
+
+class Row(NamedTuple):
+    """An event as it is written: its body is packed into JSON."""
+
+    scope: str
+    kind: str
+    n: int
+    body: str
+    at: float

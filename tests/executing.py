@@ -1,0 +1,81 @@
+"""What the tests of executors have in common: a run on a world that can kill, in several processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.command import ROOT
+from tests.flows import history
+
+WORLD = f"{ROOT / 'tests' / 'mortal_toy.py'}:MortalToy"
+
+
+def command(folder: Path, *more: object, **options: object) -> list[str]:
+    """Procedures on the mortal toy world; what episodes leave of their processes goes to ``folder``/begun."""
+    begun = folder / "begun"
+    begun.mkdir(parents=True, exist_ok=True)
+    given = {"folder": begun, **options}
+    pairs = [part for name, value in given.items() for part in ("-o", f"{name}={value}")]
+    return ["replay", "--env", WORLD, *pairs, "--jobs", "4", *map(str, more), "--out", str(folder / "run")]
+
+
+def start(arguments: list[str]) -> "subprocess.Popen[str]":
+    """The command in a process of its own, and in a process group of its own, as a terminal starts it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "planbook", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        process_group=0,
+    )
+
+
+def processes(folder: Path) -> set[int]:
+    """The processes in which episodes have begun."""
+    return {int(line) for file in (folder / "begun").iterdir() for line in file.read_text().split()}
+
+
+def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait for something. Fails where it does not come."""
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until, "it did not come about"
+        time.sleep(0.02)
+
+
+def alive(process: int) -> bool:
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
+
+
+def children(process: int) -> list[int]:
+    """The processes that a process has started."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+            except OSError:
+                continue
+            if int(parent) == process:
+                found.append(int(entry.name))
+    return found
+
+
+def kill(process: int) -> None:
+    """As the kernel does it when memory is short."""
+    os.kill(process, signal.SIGKILL)
+
+
+def what_happened(folder: Path) -> list[tuple[Any, ...]]:
+    """The events of the run in a folder, without what differs between undisturbed runs, too."""
+    return history(folder / "run")

@@ -1,0 +1,52 @@
+"""A toy world whose host process can die, and which takes its time: for tests of what outlives a process."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from envs.base import action
+from envs.toy import Toy
+from envs.types import Observation, Task
+
+
+class Mortality(BaseModel):
+    """Each episode that begins leaves a file in ``folder`` with its process's number.
+
+    ``deadly`` is the task whose episode kills its process, the first ``deaths`` times, right before its third action.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    folder: str
+    pause: float = 0.0
+    deadly: str = ""
+    deaths: int = 0
+
+
+class MortalToy(Toy):
+    """Plays as the toy world does."""
+
+    Options = Mortality
+
+    def begin(self, task: Task) -> Observation:
+        assert isinstance(self.options, Mortality)
+        self._left = 2
+        begun = Path(self.options.folder, task.id.replace("/", "-"))
+        with begun.open("a") as file:
+            print(os.getpid(), file=file)
+        lives = len(begun.read_text().split())
+        self._dies = task.id == self.options.deadly and lives <= self.options.deaths
+        return super().begin(task)
+
+    @action("agent.open('box_2') -> 'You open box_2. In it, you see key.'")
+    def open(self, box: str) -> Observation:
+        """Open a box and see what is in it. An open box may be opened again."""
+        assert isinstance(self.options, Mortality)
+        time.sleep(self.options.pause)
+        self._left -= 1
+        if self._dies and self._left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().open(box)
