@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from planbook.episodes.telling import TELL, tell
@@ -37,21 +36,6 @@ ERRORS = Console(stderr=True, highlight=False, emoji=False, markup=False, width=
 def console(json: bool) -> Console:
     """Where tables go: standard output, or standard error when JSON ends standard output."""
     return ERRORS if json else Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
-
-
-def progress() -> Progress:
-    """A bar with the successes so far, on standard error; silent where that is no terminal."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("[green]{task.fields[solved]} solved"),
-        TextColumn("{task.fields[spent]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=ERRORS,
-        disable=not ERRORS.is_terminal,
-    )
 
 
 def summary_table(summary: Summary, title: str) -> Table:

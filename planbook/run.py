@@ -3,7 +3,6 @@
 ``run.json`` says what was asked for and with which versions; ``run.db`` holds what happened.
 """
 
-import fcntl
 import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,9 +11,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from envs import Task
+from planbook.claim import claim
 from planbook.config import Config
 from planbook.errors import BadRun
 from planbook.spending import check_money, prices_from, spent_so_far
@@ -30,6 +30,8 @@ _KINDS = {
     False: "holds passes of a prompt graph, and no episodes: see and go on with them by `planbook graph run --out`",
     True: "holds episodes, and no passes of a prompt graph; name another folder with --out",
 }
+PAUSED = "paused"
+"""Marks the end of a sitting that is only a pause."""
 OWN_FILES = (CONFIG_FILE, STORE_FILE, *(f"{STORE_FILE}{end}" for end in ("-wal", "-shm", "-lock")), "run.new")
 RECORDED_PACKAGES = (
     "planbook",
@@ -82,9 +84,9 @@ class Run:
     of_a_graph: ClassVar[bool] = False
     """Whether it holds passes of a prompt graph; else it holds episodes."""
 
-    def __init__(self, folder: Path, file: RunFile, store: Store, claim: int | None = None) -> None:
+    def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
-        self.store, self._claim, self._file = store, claim, file
+        self.store, self._claim, self._file = store, claimed, file
         self.meter = Meter()
 
     @classmethod
@@ -102,11 +104,11 @@ class Run:
             return cls._same(folder, config)
         if foreign := sorted(there - set(OWN_FILES)):
             raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
-        claim = _claim(folder)
+        claimed = claim(folder)
         for name in there:
             (folder / name).unlink()
         file = RunFile(config=config, begun=datetime.now(UTC).isoformat(timespec="seconds"), versions=_versions())
-        run = cls(folder, file, Store(folder / STORE_FILE), claim)
+        run = cls(folder, file, Store(folder / STORE_FILE), claimed)
         run._list(tasks)
         _write(folder / CONFIG_FILE, file.model_dump_json(indent=2))
         return run
@@ -124,8 +126,8 @@ class Run:
             raise BadRun(f"{folder} {_KINDS[cls.of_a_graph]}")
         if not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}")
-        claim = _claim(folder) if to_play else None
-        return cls(folder, file, Store(folder / STORE_FILE, to_write=to_play), claim)
+        claimed = claim(folder) if to_play else None
+        return cls(folder, file, Store(folder / STORE_FILE, to_write=to_play), claimed)
 
     @classmethod
     def _same(cls, folder: Path, config: Config) -> Self:
@@ -146,10 +148,17 @@ class Run:
         entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
 
-    def sit_down(self, budget: Budget | None, prices: Path | None, models: Iterable[str] = ()) -> None:
+    def sit_down(
+        self,
+        budget: Budget | None,
+        prices: Path | None,
+        models: Iterable[str] = (),
+        hosted: Mapping[str, JsonValue] | None = None,
+    ) -> None:
         """Begin to spend: what earlier sittings spent counts, and so does their budget unless a new one is given.
 
-        ``models`` are those that will be asked beside the run's own. Raises BadArgument, BadPrices.
+        ``models`` are those that will be asked beside the run's own; ``hosted`` says how the episodes are, and is noted
+        for those who go on from outside. Raises BadArgument, BadPrices.
         """
         check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
         if budget is not None and budget != self._file.budget:
@@ -157,11 +166,21 @@ class Run:
             _write(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
         price = prices_from(prices)
         self.meter = Meter(self._file.budget, spent_so_far(self.store.events(), price), price)
-        self._note_sitting({})
+        self._note_sitting(hosted or {})
 
     def stand_up(self) -> None:
         """Stop spending: the time up to now counts. Of a process that is killed the time up to its last event does."""
         self._note_sitting({"over": True})
+
+    def pause(self) -> None:
+        """Stop the time until ``go_on``; replies that were under way still count."""
+        self.meter.stop_clock()
+        self._note_sitting({"over": True, PAUSED: True})
+
+    def go_on(self) -> None:
+        """Let time pass again."""
+        self.meter.start_clock()
+        self._note_sitting({})
 
     def _note_sitting(self, body: Body) -> None:
         self.store.put("run", "sitting", sum(1 for _ in self.store.events("run", "sitting")), body)
@@ -214,20 +233,6 @@ def new_folder(config: Config, runs: Path = RUNS) -> Path:
             raise BadRun(f"{runs / name} cannot be made: {error.strerror}; name another folder with --out") from error
         return runs / name
     raise BadRun(f"{runs} is full of runs begun this second; name a folder with --out")
-
-
-def _claim(folder: Path) -> int:
-    """Make the folder this process's to play, until it ends. Raises BadRun if another one plays it."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise BadRun(f"{folder} is being played by another process; wait for it, or name another folder") from error
-    except OSError as error:
-        os.close(descriptor)
-        raise BadRun(f"{folder} cannot be locked: {error.strerror}; keep runs on a disk of this machine") from error
-    return descriptor
 
 
 def _versions() -> dict[str, str]:

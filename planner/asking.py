@@ -66,6 +66,15 @@ class Roles:
         """The same roles with another seed, for another repeat of the same tasks."""
         return Roles(self._load, self._sampling, guard=self._guard, repairs=self.repairs, seed=seed)
 
+    def guarded(self, guard: Callable[[], None]) -> "Roles":
+        """The same roles with one more guard before theirs."""
+
+        def both() -> None:
+            guard()
+            self._guard()
+
+        return Roles(self._load, self._sampling, guard=both, repairs=self.repairs, seed=self._seed)
+
     def sampling(self, role: str) -> Sampling:
         """How replies of a role are drawn."""
         sampling = self._sampling.get(role) or self._sampling.get(DEFAULT) or Sampling()

@@ -73,7 +73,8 @@ class Meter:
     ) -> None:
         self.budget, self._price = budget or Budget(), price
         self._before, self._own = spent or Spent(), Spent()
-        self._lock, self._begun, self._seconds = threading.Lock(), time.monotonic(), self._before.seconds
+        self._lock, self._seconds = threading.Lock(), self._before.seconds
+        self._begun: float | None = time.monotonic()
         self._calls_under_way = self._calls_elsewhere = 0
 
     @property
@@ -81,6 +82,16 @@ class Meter:
         """Everything spent so far, by earlier sittings too."""
         with self._lock:
             return self._all()
+
+    def stop_clock(self) -> None:
+        """Let no seconds pass from now on: the run is paused."""
+        with self._lock:
+            self._seconds, self._begun = self._passed(), None
+
+    def start_clock(self) -> None:
+        """Let seconds pass again."""
+        with self._lock:
+            self._seconds, self._begun = self._passed(), time.monotonic()
 
     def before_call(self) -> None:
         """Let a model be asked, or raise BudgetEnded."""
@@ -123,8 +134,10 @@ class Meter:
             self._before, self._own = spent, Spent()
 
     def _all(self) -> Spent:
-        seconds = self._seconds + time.monotonic() - self._begun
-        return plus(self._before, self._own).model_copy(update={"seconds": seconds})
+        return plus(self._before, self._own).model_copy(update={"seconds": self._passed()})
+
+    def _passed(self) -> float:
+        return self._seconds + (0.0 if self._begun is None else time.monotonic() - self._begun)
 
     def _unless_spent(self, name: str, amount: float) -> None:
         limit = getattr(self.budget, name)

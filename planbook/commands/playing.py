@@ -2,8 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -14,6 +15,7 @@ from planbook import errors
 from planbook.arguments import Asked
 from planbook.commands.beforehand import check_procedures, tell_missing_demonstrations
 from planbook.config import Config
+from planbook.episodes.control import Control, hosted
 from planbook.episodes.divergence import Comparison, Sameness, replay_run
 from planbook.episodes.elsewhere import check_executor, play_elsewhere, replay_elsewhere
 from planbook.episodes.lanes import Hosting
@@ -28,6 +30,7 @@ from planbook.learning.covering import coverage_lines
 from planbook.learning.knowing import memory_of, remembering
 from planbook.learning.stages import build, building_tasks, export, playing_memory
 from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
+from planbook.pace import Pace, Standing
 from planbook.printing import (
     ERRORS,
     Live,
@@ -36,19 +39,16 @@ from planbook.printing import (
     episode_line,
     failure_lines,
     method_parts,
-    progress,
-    spending,
     spending_lines,
     summary_table,
 )
+from planbook.progress import Progress
 from planbook.run import Entry, Run, new_folder
 from planbook.spending import check_money
 from planbook.store import Watch
 from planner import (
-    Body,
     BudgetEnded,
     Ending,
-    EventKind,
     GivenCode,
     Memory,
     ModelError,
@@ -58,7 +58,7 @@ from planner import (
     parse_procedure,
 )
 
-BY_HAND = "Stopped."
+BY_HAND, FROM_OUTSIDE = BY_SOMEBODY = ("Stopped.", "Stopped from planbook watch.")
 NOTE = 160
 """Characters of a note that are printed."""
 
@@ -105,9 +105,10 @@ def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None =
         ERRORS.print(f"This run was begun with other versions: {'; '.join(changed)}.", style="yellow")
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
-    run.sit_down(hosting.budget, hosting.prices)
+    control = Control(run)
+    run.sit_down(hosting.budget, hosting.prices, hosted=hosted(hosting))
     try:
-        stopped = _play_with_progress(run, title, hosting, watch)
+        stopped = _play_with_progress(run, title, hosting, control, watch)
     except ModelError as error:
         raise type(error)(f"{error}. Then go on with: planbook run --resume {run.folder}") from error
     finally:
@@ -125,7 +126,7 @@ def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None =
     out.print(f"{summary.seconds:.1f} s; everything is in {summary.run}", soft_wrap=True)
     if stopped is not None:
         out.print(f"{stopped} Go on with: planbook run --resume {run.folder}", soft_wrap=True)
-        return errors.INTERRUPTED if stopped == BY_HAND else errors.OUT_OF_BUDGET, summary
+        return errors.INTERRUPTED if stopped in BY_SOMEBODY else errors.OUT_OF_BUDGET, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
 
 
@@ -158,39 +159,41 @@ def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
     return playing_memory(config, remembering(config, fresh_beginning(config, group).knowledge))
 
 
-def _play_with_progress(run: Run, title: str, hosting: Hosting, watch: Watch | None) -> str | None:
-    """Play what is left; why it stopped before the end, if it did."""
-    already = [] if run.config.learning else list(recorded_endings(run).values())
-    solved = sum(ending.outcome.solved for ending in already)
-    with progress() as bar:
-        line = bar.add_task(title, total=len(run.entries()), completed=len(already), solved=solved, spent="")
-
-        def on_ending(entry: Entry, ending: Ending) -> None:
-            nonlocal solved
-            solved += ending.outcome.solved
-            bar.update(line, advance=1, solved=solved)
-            if run.config.learning:
-                ERRORS.print(episode_line(entry, ending, len(run.entries()), run.meter), soft_wrap=True)
-
-        def tell_spending() -> None:
-            bar.update(line, spent=spending(run.meter.spent, run.meter.budget))
-
-        def on_event(kind: EventKind, body: Body) -> None:
-            if kind == "ask":
-                tell_spending()
-            if watch is not None:
-                watch(kind, body)
-
+def _play_with_progress(run: Run, title: str, hosting: Hosting, control: Control, watch: Watch | None) -> str | None:
+    """Play what is left, steered from here and from outside; why it stopped before the end, if it did."""
+    progress = _progress(run, title, hosting, lambda: control.steering.paused)
+    with control, progress.shown():
         try:
-            if hosting.executor != "threads":
-                finished = play_elsewhere(run, on_ending, hosting, tell_spending)
-            elif run.config.learning:
-                finished = build(run, on_ending, hosting=hosting, watch=on_event)
-            else:
-                finished = run_tasks(run, memory_of(run.config), on_ending, hosting=hosting, watch=on_event)
+            finished = _play_left(run, progress, replace(hosting, steering=control.steering), watch)
         except BudgetEnded as ended:
             return f"Stopped: {ended}."
-        return None if finished else BY_HAND
+    if finished:
+        return None
+    return FROM_OUTSIDE if control.stopped else BY_HAND
+
+
+def _progress(run: Run, title: str, hosting: Hosting, paused: Callable[[], bool]) -> Progress:
+    """What is shown of the run while it is played. Building walks over all of its episodes once more."""
+    entries, ended = run.entries(), recorded_endings(run)
+    standing = Standing(len(entries), () if run.config.learning else ended.values())
+    left = [entry.index for entry in entries if entry.index not in ended]
+    alone = run.config.learning is not None or not run.config.world.parallel
+    return Progress(run, title, standing, Pace(left, 1 if alone else hosting.jobs), paused)
+
+
+def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:
+    """Play what is left. Returns False if it was stopped."""
+    if hosting.executor != "threads":
+        return play_elsewhere(run, progress.ended, hosting)
+    if not run.config.learning:
+        return run_tasks(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
+    total = len(run.entries())
+
+    def on_ending(entry: Entry, ending: Ending) -> None:
+        progress.ended(entry, ending)
+        ERRORS.print(episode_line(entry, ending, total, run.meter), soft_wrap=True)
+
+    return build(run, on_ending, hosting=hosting, watch=watch)
 
 
 def execute_plan(plan: Path, asked: Asked, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:

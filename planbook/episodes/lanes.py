@@ -32,7 +32,7 @@ class Hosting:
 
     ``allow_missing`` names required mechanisms of the sandbox. ``executor`` says where they are played: in threads of
     this process, in worker processes of this machine, or on a Ray cluster. ``steering`` lets others stop and pause this
-    one run; at its end it is stopped.
+    one run; it is stopped when the run is stopped otherwise, too.
     """
 
     jobs: int = 1
@@ -110,7 +110,7 @@ def side_by_side(
         guard()
 
     with Sandbox(allow_missing=hosting.allow_missing) as sandbox:
-        roles = open_roles(lambda: steering.stopped)
+        roles = open_roles(lambda: steering.stopped).guarded(steering.guard)
         lanes = [Lane(world_class, options, sandbox, unless_stopped, roles) for _ in range(count)]
         return hand_out(entries, [lane.open(play_one) for lane in lanes], on_result, steering)
 
@@ -123,13 +123,13 @@ def hand_out(
 ) -> bool:
     """Give every entry to one of the hands, each in a thread of its own; results are reported in this thread.
 
-    Returns False if Ctrl-C stopped it: no further episode begins, and those under way end at their next action. What a
-    hand raises is raised here.
+    Returns False if Ctrl-C or ``steering`` stopped it: no further episode begins, and those under way end at their
+    next action. What a hand raises is raised here.
     """
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
     for entry in entries:
         waiting.put(entry)
-    results: queue.SimpleQueue[tuple[Entry, Result] | BaseException] = queue.SimpleQueue()
+    results: queue.SimpleQueue[tuple[Entry, Result] | BaseException | None] = queue.SimpleQueue()
 
     def work(hand: Hand[Entry, Result]) -> None:
         try:
@@ -137,26 +137,34 @@ def hand_out(
                 while not steering.stopped:
                     entry = waiting.get_nowait()
                     results.put((entry, play(entry)))
-        except (queue.Empty, EpisodeStopped):
+            results.put(None)
+        except queue.Empty:
             return
+        except EpisodeStopped:
+            results.put(None)
         except JournalFailed as failed:
             results.put(failed.__cause__ or failed)
         except BaseException as error:
             results.put(error)
 
     threads = [threading.Thread(target=work, args=(hand,), daemon=True) for hand in hands]
+    finished = False
     try:
         for thread in threads:
             thread.start()
         for _ in entries:
             result = results.get()
+            if result is None:
+                return False
             if isinstance(result, BaseException):
                 raise result
             on_result(*result)
+        finished = True
     except KeyboardInterrupt:
         return False
     finally:
-        steering.stop()
+        if not finished:
+            steering.stop()
         wait_for(threads)
     return True
 

@@ -77,7 +77,9 @@ class Player:
             "stop": steering.stop,
         }
         ways[steer]()
-        return self._run.meter.settle(total, calls_elsewhere)
+        meter = self._run.meter
+        (meter.stop_clock if steer == "pause" else meter.start_clock)()
+        return meter.settle(total, calls_elsewhere)
 
     def end(self) -> None:
         """Give back worlds, sandbox and store."""

@@ -95,7 +95,7 @@ def build(
         config.world_options,
         play_one,
         nothing if offline else on_ending,
-        Hosting(allow_missing=hosting.allow_missing),
+        Hosting(allow_missing=hosting.allow_missing, steering=hosting.steering),
         run.meter.before_action,
         lambda stopped: voices(config, run.meter.before_call, stopped),
     )

@@ -128,6 +128,7 @@ class RunRead:
     first: float | None = None
     last: float | None = None
     """Seconds since 1970, of the first event that was played and of the last."""
+    _summary: Summary | None = None
 
     @property
     def seconds(self) -> float:
@@ -140,12 +141,15 @@ class RunRead:
         return total([*(played.cost for played in self.episodes.values()), self.outside_cost])
 
     def summary(self) -> Summary:
-        """What `planbook run` would print of the run as it stood, by the price table that ships."""
-        endings = {index: self.episodes[index].ending for index in self.order}
-        entries = [played.entry for played in self.episodes.values()]
-        spent = spent_so_far(self.run.store.events(), prices_from(None))
-        known = known_milestones(self.run.config)
-        return summarise(entries, endings, self.seconds, str(self.run.folder), spent, self.deeds, known)
+        """What `planbook run` would print of the run as it stood, by the price table that ships; counted once."""
+        if self._summary is None:
+            endings = {index: self.episodes[index].ending for index in self.order}
+            entries = [played.entry for played in self.episodes.values()]
+            spent = spent_so_far(self.run.store.events(), prices_from(None))
+            known = known_milestones(self.run.config)
+            folder = str(self.run.folder)
+            self._summary = summarise(entries, endings, self.seconds, folder, spent, self.deeds, known)
+        return self._summary
 
     def events(self, played: Played) -> Iterator[Event]:
         """An episode's events, as many as there were when the run was read."""

@@ -102,7 +102,9 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[t
     assert len(processes(tmp_path)) == 3
 
 
-def test_a_zygote_that_is_killed_is_replaced_with_its_worker(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
+def test_a_zygote_that_is_killed_is_replaced_with_its_worker(
+    tmp_path: Path, undisturbed: list[tuple[Any, ...]]
+) -> None:
     driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     (zygote,) = children(min(processes(tmp_path)))

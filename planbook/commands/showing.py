@@ -1,0 +1,120 @@
+"""`planbook show`: one episode of a run, readably in the terminal."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from planbook import errors
+from planbook.episodes.runner import last_path, recorded_endings
+from planbook.errors import BadArgument
+from planbook.figures.summary import NOT_PLAYED
+from planbook.options import JSON
+from planbook.printing import PLAIN_WIDTH, counted
+from planbook.report.places import grown
+from planbook.report.reading import Cost
+from planbook.report.scopes import told
+from planbook.run import Entry, Run
+from planbook.shown.lines import Lines, ending_text
+from planbook.shown.pieces import Piece, indented, text
+from planbook.store import Event
+from planner import Ending, Outcome, read_trajectory
+
+FAILED = "failed"
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("episode")
+@click.option("--prompts", is_flag=True, help="Show prompts and replies, too.")
+@JSON
+def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
+    """Print one EPISODE of RUN: its number, the id of its task, or `failed` for the first that was not solved."""
+    with closing(Run.open(run)) as opened:
+        endings = recorded_endings(opened)
+        entry = _chosen(opened, episode, endings)
+        events = list(opened.store.events(entry.path))
+        if not events:
+            raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; nothing is known of it")
+        if as_json:
+            click.echo(_trajectory(opened, entry, entry.index in endings))
+            return errors.OK
+        out = Console(highlight=False, emoji=False, markup=False, width=_width())
+        for piece in _pieces(entry, endings.get(entry.index), events, prompts):
+            _print(out, piece)
+    return errors.OK
+
+
+def _print(out: Console, piece: Piece) -> None:
+    """Outside a terminal without the blanks that fill lines up."""
+    if out.is_terminal:
+        out.print(indented(piece))
+        return
+    with out.capture() as captured:
+        out.print(indented(piece))
+    click.echo("\n".join(line.rstrip() for line in captured.get().split("\n")), nl=False)
+
+
+def _chosen(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
+    """The episode of that number, of that task, or the first that failed. Raises BadArgument."""
+    entries = run.entries()
+    if which == FAILED:
+        failed = (each for each in entries if _failed(endings.get(each.index, NOT_PLAYED)))
+        if entry := next(failed, None):
+            return entry
+        raise BadArgument(f"no episode of {run.folder} has failed; name one by its number or its task")
+    found = [each for each in entries if each.task.id == which]
+    if not found and which.isdecimal():
+        found = [each for each in entries if each.index == int(which)]
+    if not found:
+        last = len(entries) - 1
+        raise BadArgument(f"{run.folder} has no episode {which!r}; give a number up to {last}, a task's id or {FAILED}")
+    return found[0]
+
+
+def _failed(ending: Ending) -> bool:
+    return not ending.outcome.solved and ending.outcome is not Outcome.NOT_RUN
+
+
+def _trajectory(run: Run, entry: Entry, is_over: bool) -> str:
+    """The episode as it was last started over. Raises BadArgument where no round of it has begun."""
+    path = last_path(run, entry) if is_over else entry.path
+    try:
+        return read_trajectory(path, run.store.events(path)).model_dump_json()
+    except LookupError as error:
+        raise BadArgument(f"{entry.task.id} (episode {entry.index}) never came to its first round") from error
+
+
+def _pieces(entry: Entry, ending: Ending | None, events: list[Event], prompts: bool) -> Iterator[Piece]:
+    yield from _head(entry, ending, events)
+    yield Piece("")
+    yield from Lines(prompts).place(grown(told(entry.path, events, "")))
+
+
+def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[Piece]:
+    task, cost = entry.task, Cost()
+    for event in events:
+        cost.count(event)
+    repeat = f", repeat {entry.repeat}" if entry.repeat else ""
+    yield Piece(text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim"))
+    yield Piece(text(task.goal))
+    yield Piece(text(f"type {task.type}, split {task.split}, seed {task.seed}", "dim"))
+    yield Piece(ending_text(ending) if ending else Text("has begun, and not ended", style="yellow"))
+    if cost.calls:
+        spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.seconds:.1f} s of waiting"
+        yield Piece(text(f"{counted(cost.calls, 'model call')}: {spent}", "dim"))
+
+
+def _width() -> int | None:
+    """As wide as the terminal, also when it is another program that shows what is printed."""
+    if sys.stdout.isatty():
+        return None
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return PLAIN_WIDTH

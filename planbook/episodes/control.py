@@ -1,0 +1,90 @@
+"""Steering from outside: what `planbook watch` writes into the store of a run is obeyed by the process that plays it.
+
+The other way round, a sitting notes how its episodes are hosted, so that a later one can be begun from outside alike.
+"""
+
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from pydantic import JsonValue
+
+from planbook.episodes.lanes import Hosting
+from planbook.episodes.steering import Steering
+from planbook.run import Run
+
+POLL = 0.5
+"""Seconds between two looks at what was asked for."""
+SCOPE = "run"
+"""Where what is asked for stands, as events of the kind ``control``, numbered from 0."""
+Ask = Literal["pause", "go on", "stop"]
+
+
+class Control:
+    """Obeys, while it is entered, what is asked for from its making on; what stood there before is over."""
+
+    def __init__(self, run: Run) -> None:
+        self.steering = Steering()
+        self.stopped = False
+        """Whether somebody outside asked for the end."""
+        self._run = run
+        self._obeyed = sum(1 for _ in self._asked())
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _listen(self) -> None:
+        while not self._over.wait(POLL):
+            for body in self._asked()[self._obeyed :]:
+                self._obeyed += 1
+                OBEY[body["do"]](self)
+
+    def _asked(self) -> list[Any]:
+        return [row.body for row in self._run.store.events(SCOPE, "control")]
+
+    def _pause(self) -> None:
+        if not self.steering.paused:
+            self.steering.pause()
+            self._run.pause()
+
+    def _go_on(self) -> None:
+        if self.steering.paused:
+            self._run.go_on()
+            self.steering.go_on()
+
+    def _stop(self) -> None:
+        self.stopped = True
+        self.steering.stop()
+
+
+OBEY = {"pause": Control._pause, "go on": Control._go_on, "stop": Control._stop}
+
+
+def hosted(hosting: Hosting) -> dict[str, JsonValue]:
+    """How a sitting hosts its episodes, as it is noted."""
+    noted: dict[str, JsonValue] = {"jobs": hosting.jobs, "executor": hosting.executor}
+    if hosting.allow_missing:
+        noted["allow_missing"] = [*hosting.allow_missing]
+    if hosting.prices:
+        noted["prices"] = str(hosting.prices.resolve())
+    return noted
+
+
+def arguments(noted: Mapping[str, Any]) -> list[str]:
+    """The options of a command that hosts episodes like the sitting that noted this."""
+    told = ["--jobs", str(noted.get("jobs", 1))]
+    if noted.get("executor", "threads") != "threads":
+        told += ["--executor", noted["executor"]]
+    for mechanism in noted.get("allow_missing", ()):
+        told += ["--allow-missing", mechanism]
+    return told + (["--prices", noted["prices"]] if "prices" in noted else [])

@@ -1,0 +1,170 @@
+"""Runs that are steered from outside while they are played: by events that another connection writes into the store."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs import Selection
+from envs.toy import Toy
+from planbook import errors
+from planbook.claim import claim, is_claimed
+from planbook.commands.playing import FROM_OUTSIDE, play_run
+from planbook.config import Config, Learning
+from planbook.episodes.control import arguments, hosted
+from planbook.episodes.lanes import Executor, Hosting
+from planbook.errors import BadRun
+from planbook.run import Run
+from planbook.spending import prices_from, spent_so_far
+from planbook.store import Store
+
+SEEDS = Selection(types=("fetch",), seeds=tuple(range(12)))
+
+
+def begun(folder: Path, learning: Learning | None = None, without: tuple[str, ...] = ()) -> Run:
+    config = Config(
+        planner="automanual",
+        env="toy",
+        selection=SEEDS,
+        actions=30,
+        models={"default": "scripted:tests/slow_script.py:answer"},
+        learning=learning,
+        without=without,
+    )
+    return Run.create(folder, config, Toy.tasks(SEEDS))
+
+
+def ask(folder: Path, number: int, do: str) -> None:
+    with closing(Store(folder / "run.db")) as store:
+        store.put("run", "control", number, {"do": do})
+
+
+def count(folder: Path, kind: Any) -> int:
+    with closing(Store(folder / "run.db", to_write=False)) as store:
+        return sum(1 for _ in store.events(kind=kind))
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.05)
+
+
+@contextmanager
+def playing(run: Run, jobs: int = 2, executor: Executor = "threads") -> Iterator[list[int]]:
+    """The run is played meanwhile; the exit code, once it is over."""
+    codes: list[int] = []
+
+    def play() -> None:
+        with closing(run):
+            codes.append(play_run(run, Hosting(jobs=jobs, executor=executor), as_json=True)[0])
+
+    thread = threading.Thread(target=play)
+    thread.start()
+    try:
+        yield codes
+    finally:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def test_nothing_is_asked_or_done_in_a_pause_and_its_time_is_not_spent(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with playing(begun(folder)) as codes:
+        wait_until(lambda: count(folder, "ask") > 2)
+        ask(folder, 0, "pause")
+        wait_until(lambda: count(folder, "sitting") == 2)
+        time.sleep(0.6)  # what was under way is answered
+        before = count(folder, ("ask", "act", "outcome"))
+        time.sleep(2)
+        assert count(folder, ("ask", "act", "outcome")) == before
+        ask(folder, 1, "go on")
+    assert codes == [errors.OK]
+    with closing(Run.open(folder)) as run:
+        spent = spent_so_far(run.store.events(), prices_from(None))
+        events = list(run.store.events(kind=("sitting", "outcome")))
+    assert sum(event.kind == "outcome" for event in events) == 12
+    sittings = [event for event in events if event.kind == "sitting"]
+    paused = sittings[2].at - sittings[1].at
+    assert paused > 2
+    assert spent.seconds == pytest.approx(sittings[-1].at - sittings[0].at - paused, abs=0.3)
+
+
+def test_a_stop_ends_it_like_ctrl_c_and_it_can_be_taken_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    with playing(begun(folder)) as codes:
+        wait_until(lambda: count(folder, "outcome") > 0)
+        ask(folder, 0, "stop")
+    assert codes == [errors.INTERRUPTED]
+    assert f"{FROM_OUTSIDE} Go on with: planbook run --resume {folder}" in capfd.readouterr().err
+    assert 0 < count(folder, "outcome") < 12
+    with playing(Run.open(folder, to_play=True)) as codes:
+        pass
+    assert codes == [errors.OK], "what was asked of the sitting before is not obeyed"
+    assert count(folder, "outcome") == 12
+
+
+def test_a_stop_ends_a_pause(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with playing(begun(folder)) as codes:
+        wait_until(lambda: count(folder, "ask") > 2)
+        ask(folder, 0, "pause")
+        wait_until(lambda: count(folder, "sitting") == 2)
+        ask(folder, 1, "stop")
+    assert codes == [errors.INTERRUPTED]
+
+
+def test_episodes_in_other_processes_are_steered_too(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with playing(begun(folder), executor="processes") as codes:
+        wait_until(lambda: count(folder, "ask") > 2, 60)
+        ask(folder, 0, "pause")
+        wait_until(lambda: count(folder, "sitting") == 2)
+        time.sleep(1.5)
+        before = count(folder, ("ask", "act", "outcome"))
+        time.sleep(1.5)
+        assert count(folder, ("ask", "act", "outcome")) == before
+        ask(folder, 1, "stop")
+    assert codes == [errors.INTERRUPTED]
+
+
+@pytest.mark.parametrize("without", [(), ("online",)])
+def test_building_is_steered_too(tmp_path: Path, without: tuple[str, ...]) -> None:
+    folder = tmp_path / "run"
+    learning = Learning(solved_after=100, procedures=False)
+    with playing(begun(folder, learning, without), jobs=1) as codes:
+        wait_until(lambda: count(folder, "learnt") > 1, 60)
+        ask(folder, 0, "stop")
+    assert codes == [errors.INTERRUPTED]
+    assert count(folder, "learnt") < 13
+
+
+def test_looking_whether_somebody_plays_does_not_take_the_folder(tmp_path: Path) -> None:
+    assert not is_claimed(tmp_path)
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            is_claimed(tmp_path)
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    with closing(begun(tmp_path / "run")):
+        assert is_claimed(tmp_path / "run")
+        with pytest.raises(BadRun, match="played by another process"):
+            claim(tmp_path / "run")
+    assert not is_claimed(tmp_path / "run")
+    over.set()
+    watcher.join()
+
+
+def test_a_sitting_tells_how_to_host_the_next_one_alike(tmp_path: Path) -> None:
+    assert arguments(hosted(Hosting())) == ["--jobs", "1"]
+    whole = Hosting(jobs=3, allow_missing=("landlock",), prices=tmp_path / "prices.json", executor="processes")
+    told = ["--jobs", "3", "--executor", "processes", "--allow-missing", "landlock", "--prices"]
+    assert arguments(hosted(whole)) == [*told, str(tmp_path / "prices.json")]

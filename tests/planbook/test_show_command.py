@@ -1,0 +1,145 @@
+"""`planbook show`: one episode in the terminal, whatever the method."""
+
+import json
+import re
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from planbook.cli import planbook
+from planbook.errors import BadArgument
+from planbook.run import Run
+from planner import Outcome, Trajectory
+from tests.command import planbook as in_a_process
+from tests.reported import asking_run, many_endings, written
+from tests.searching import graph, played, search
+
+STEPWISE = ("--planner-option", "iterations=3", "--planner-option", "actions_per_reply=1")
+UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+
+
+def show(folder: Path, *arguments: object) -> str:
+    return _shown(folder, *arguments).output
+
+
+def _shown(folder: Path, *arguments: object) -> Result:
+    return CliRunner().invoke(planbook, ["show", str(folder), *map(str, arguments)], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("asking") / "run", lambda folder: asking_run(folder, seeds=3))
+
+
+@pytest.fixture(scope="module")
+def adapt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("adapt") / "run"
+    chosen = ("--planner", "adapt", "--env", "textcraft", "--task", "test/123", "--task", "test/11", *STEPWISE)
+    finished = in_a_process("run", *chosen, "--model", "recorded:adapt-textcraft-stepwise", "--out", folder)
+    assert finished.returncode == 0, finished.stderr
+    return folder
+
+
+def test_the_head_says_what_was_to_be_done_what_came_of_it_and_what_it_cost(asking: Path) -> None:
+    head = show(asking, 0).splitlines()[:5]
+    assert head[0] == "fetch/0  episode 0"
+    assert head[1].startswith("put the ")
+    assert head[2] == "type fetch, split all, seed 0"
+    assert head[3].startswith("indirect_success after ")
+    assert re.match(r"\d+ model calls: [\d,]+ prompt and [\d,]+ completion tokens, ", head[4])
+
+
+def test_a_step_stands_below_the_line_that_took_it(asking: Path) -> None:
+    lines = show(asking, 0).splitlines()
+    at = next(number for number, line in enumerate(lines) if "seen = agent.open('box_1')" in line)
+    assert re.search(r"1 seen = agent.open", lines[at])
+    assert re.search(r"1\. agent\.open\('box_1'\) -> You open box_1", lines[at + 1])
+    assert any("AssertionError: not there" in line for line in lines)
+
+
+def test_nothing_that_was_said_steers_the_terminal(asking: Path) -> None:
+    for episode in range(3):
+        assert not UNSEEN.search(show(asking, episode, "--prompts"))
+    assert "\\x1b[31m red" in show(asking, 1, "--prompts") + show(asking, 2, "--prompts")
+
+
+def test_prompts_are_told_when_asked_for_and_repeated_ones_by_their_length(asking: Path) -> None:
+    short, whole = show(asking, 0), show(asking, 0, "--prompts")
+    assert "planner was asked automanual/task.j2" in short
+    assert "reply: " not in short
+    assert "reply: ### Understanding" in whole
+    assert re.search(r"as before, [\d,]+ characters", whole)
+
+
+def test_an_episode_is_named_by_its_task_or_by_how_it_ended(asking: Path, tmp_path: Path) -> None:
+    assert show(asking, "fetch/1").startswith("fetch/1  episode 2")
+    outcomes = [Outcome.DIRECT_SUCCESS, Outcome.NOT_RUN, Outcome.FAILURE]
+    assert show(written(tmp_path / "run", lambda folder: many_endings(folder, outcomes)), "failed").startswith(
+        "fetch/2"
+    )
+
+
+def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", lambda each: many_endings(each, [Outcome.DIRECT_SUCCESS, Outcome.NOT_RUN]))
+    for which, told in [
+        ("9", "has no episode '9'; give a number up to 1"),
+        ("failed", "no episode of .* has failed"),
+        ("1", "has not begun"),
+    ]:
+        with pytest.raises(BadArgument, match=told):
+            _shown(folder, which)
+    with pytest.raises(BadArgument, match="never came to its first round"):
+        _shown(folder, "0", "--json")
+
+
+def test_an_episode_that_is_under_way_is_shown_as_far_as_it_is(asking: Path) -> None:
+    with closing(Run.open(asking)) as run:
+        cut = run.entries()[-2].index
+    told = show(asking, cut)
+    assert "has begun, and not ended" in told
+    assert "its end is not recorded" in told
+    assert "1. agent.look() -> Still boxes. (not counted)" in told
+
+
+def test_json_is_the_trajectory(adapt: Path) -> None:
+    trajectory = Trajectory.model_validate_json(show(adapt, "test/11", "--json"))
+    assert trajectory.ending.outcome is Outcome.DIRECT_SUCCESS
+    assert len(trajectory.rounds[0].steps) == 7
+    assert json.loads(show(adapt, 0, "--json"))["task"]["id"] == "test/123"
+
+
+def test_sub_tasks_stand_below_what_they_are_a_part_of(adapt: Path) -> None:
+    lines = show(adapt, "test/11").splitlines()
+    depth = {
+        line.strip().removeprefix("Sub-task ").split(":")[0]: len(line) - len(line.lstrip())
+        for line in lines
+        if line.lstrip().startswith("Sub-task ")
+    }
+    assert depth["craft gray terracotta"] < depth["fetch 1 gray dye"]
+    assert depth["fetch 1 gray dye"] < depth["fetch 1 black dye (crafted from 1 ink sac)"]
+    assert any(line.strip() == "Sub-task fetch 1 gray dye: done" for line in lines)
+    assert any(line.strip() == "executor: failed" for line in lines)
+
+
+def test_branches_that_were_left_are_marked_and_their_steps_too(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", lambda each: played(each, "searching", search))
+    told = show(folder, 0)
+    assert re.search(r"^ +(turned back|abandoned|failed): ", told, re.MULTILINE)
+    assert re.search(r"^ +(kept|over): ", told, re.MULTILINE)
+    assert "never needed: " in told
+    assert re.search(r"Rewound to where \d+ actions? of the round", told)
+    assert "undone" in told
+
+
+def test_the_nodes_of_a_graph_are_told_pass_by_pass(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", lambda each: played(each, "graphing", graph))
+    told = show(folder, 0)
+    assert "Pass 0" in told
+    assert "kept the answer of pass" in told or "skipped" in told
+
+
+def test_no_line_is_wider_than_the_terminal(adapt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planbook.commands.showing.PLAIN_WIDTH", 60)
+    assert max(map(len, show(adapt, "test/11").splitlines())) <= 60

@@ -1,0 +1,16 @@
+"""The scripted model of the toy world, at the pace of a model far away: what is steered must go on for a while."""
+
+import time
+from collections.abc import Sequence
+
+from planner.models import Message, Sampling
+from tests.toy_script import answer as at_once
+
+TAKES = 0.25
+"""Seconds an answer."""
+
+
+def answer(messages: Sequence[Message], sampling: Sampling) -> str:
+    """The reply, after a while."""
+    time.sleep(TAKES)
+    return at_once(messages, sampling)
