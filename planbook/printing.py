@@ -1,7 +1,7 @@
 """What a command prints for people: tables and progress, on standard error where JSON takes standard output."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from rich.console import Console
@@ -9,6 +9,7 @@ from rich.table import Table
 
 from planbook.episodes.telling import TELL, tell
 from planbook.figures.causes import in_words, outcome_of, score_of
+from planbook.figures.claims import claim_lines
 from planbook.figures.goals import pursuit_lines
 from planbook.figures.measures import measure_lines
 from planbook.figures.milestones import milestone_parts
@@ -39,19 +40,24 @@ def console(json: bool) -> Console:
 
 
 def summary_table(summary: Summary, title: str) -> Table:
-    """Success by task type with the Wilson interval, and the mean number of actions."""
+    """Success by task type with the Wilson interval, and the mean number of actions.
+
+    What was broken or not run is told apart, where there is any: it is no failure of what played.
+    """
     table = Table(title=title, title_justify="left")
     table.add_column("task type", no_wrap=True)
-    for column in ("solved", "tasks", "%", "95 % interval", "mean actions", "mean error steps"):
+    unplayed = ("broken", "not run") if summary.unplayed else ()
+    for column in ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps"):
         table.add_column(column, justify="right")
     for kind, (solved, tasks) in summary.by_type.items():
-        table.add_row(
-            kind, *_cells(solved, tasks, summary.mean_actions_by_type[kind], summary.mean_error_steps_by_type[kind])
-        )
+        apart = summary.unplayed_by_type.get(kind, (0, 0)) if unplayed else ()
+        means = summary.mean_actions_by_type[kind], summary.mean_error_steps_by_type[kind]
+        table.add_row(kind, *_cells(solved, apart, tasks, *means))
     table.add_section()
-    table.add_row(
-        "all", *_cells(summary.solved, summary.tasks, summary.mean_actions, summary.mean_error_steps), style="bold"
-    )
+    every = summary.unplayed_by_type.values()
+    apart = (sum(broken for broken, _ in every), sum(left for _, left in every)) if unplayed else ()
+    means = summary.mean_actions, summary.mean_error_steps
+    table.add_row("all", *_cells(summary.solved, apart, summary.tasks, *means), style="bold")
     return table
 
 
@@ -84,6 +90,8 @@ def method_parts(summary: Summary) -> Iterator[Table | str]:
         yield from search_lines(summary.search)
     if summary.graph is not None:
         yield from pass_lines(summary.graph, summary.tasks)
+    if summary.claims is not None:
+        yield from map(harmless, claim_lines(summary.claims))
     yield from measure_lines(summary.measures)
     yield from milestone_parts(summary.milestones, summary.unlock_score)
 
@@ -112,6 +120,17 @@ def failure_lines(summary: Summary) -> Iterable[str]:
     if summary.failures:
         causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
         yield f"Not solved, by cause: {causes}."
+    if summary.unplayed:
+        played = summary.tasks - summary.unplayed
+        share = (
+            f" of the {played} that were played {summary.solved} were solved ({summary.solved / played:.1%})"
+            if played
+            else " nothing was played"
+        )
+        yield (
+            f"Broken (our fault or the world's, not the plan's) and not run count as not solved: {summary.unplayed} of "
+            f"{summary.tasks};{share}."
+        )
     for task_id, message in list(summary.unjudged_messages.items())[:SHOWN_BROKEN]:
         yield f"Not judged here, and not counted as solved: {task_id}; {harmless(message)}"
     if (more := len(summary.unjudged_messages) - SHOWN_BROKEN) > 0:
@@ -127,13 +146,16 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."
 
 
-def _cells(solved: int, tasks: int, mean_actions: float | None, error_steps: float | None) -> list[str]:
+def _cells(
+    solved: int, unplayed: Sequence[int], tasks: int, mean_actions: float | None, error_steps: float | None
+) -> list[str]:
     if not tasks:
-        return ["0", "0", "-", "-", "-", "-"]
+        return ["0", *map(str, unplayed), "0", "-", "-", "-", "-"]
     low, high = wilson(solved, tasks)
     actions = "-" if mean_actions is None else f"{mean_actions:.1f}"
     errors = "-" if error_steps is None else f"{error_steps:.2f}"
-    return [str(solved), str(tasks), f"{solved / tasks:.1%}", f"{low:.1%} to {high:.1%}", actions, errors]
+    counts = [str(solved), *map(str, unplayed), str(tasks)]
+    return [*counts, f"{solved / tasks:.1%}", f"{low:.1%} to {high:.1%}", actions, errors]
 
 
 class Live:

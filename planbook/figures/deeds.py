@@ -2,16 +2,27 @@
 
 import re
 from collections import Counter, defaultdict
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from planbook.figures.tried import Branch, Goal, Node, Planned, Subtask
 from planbook.store import Event, Store
 from planner import EventKind
+from planner.strategies.advocate.replies import read_verdict
+from planner.strategies.deps.baselines import says_done
 
 OF_EPISODE = re.compile(r"(task/\d+)(?:/restart/(\d+))?/round/.+")
 """A scope inside the play of an episode, and how often it had been started over by then."""
 KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node", "act", "rewind")
 """What is read; a play has a method of the name of each."""
+SPEAKING: tuple[EventKind, ...] = ("goal", "plan")
+"""Kinds of methods that say in a reply, and nowhere else, what they hold of the task: then those are read, too."""
+
+TASK_DONE = "advocate/task_done"
+"""The question whether the whole task is complete (Devil's Advocate and its kin)."""
+NEXT_GOAL = "deps/next"
+NAMES_GOALS = ("deps/task", NEXT_GOAL)
+"""The questions that Inner Monologue answers with a goal, or with the word that the task is done."""
 
 
 class Nodes(NamedTuple):
@@ -37,11 +48,27 @@ class Play:
         self.branches: list[Branch] = []
         self.actions: Counter[int] = Counter()
         """Those that count, by the round of the plan that they were taken under; undone ones too."""
+        self.last_act: Any = None
+        """The last action with its observation, as recorded."""
+        self.judged: bool | None = None
+        """Whether an evaluator held the task to be complete, where nothing was done after that."""
+        self.over_and_out = False
+        """Whether the planner said at last that nothing is left to do."""
+        self.asked_since = False
+        """Whether a model was asked after the last goal."""
+        self.one_by_one = False
+        """Whether goals were named one at a time, each after what came of the one before."""
         self._lasting: defaultdict[str, list[bool]] = defaultdict(list)
         self._passes: set[tuple[str, int]] = set()
         self._nodes: Counter[str] = Counter()
         self._answered: set[str] = set()
         self._gone_behind: set[tuple[str, int]] = set()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the world's own episode ended with the last action."""
+        seen = self.last_act["observation"] if self.last_act else {}
+        return bool(seen.get("terminated") or seen.get("truncated"))
 
     @property
     def lasting(self) -> int:
@@ -64,10 +91,12 @@ class Play:
 
     def goal(self, event: Event) -> None:
         """Keep a goal."""
+        self.asked_since = False
         self.goals.append(Goal.model_validate(event.body))
 
     def plan(self, event: Event) -> None:
         """Keep a plan: what is done from now on is done under it."""
+        self.judged = None
         self.plans.append(Planned.model_validate(event.body))
 
     def branch(self, event: Event) -> None:
@@ -87,14 +116,26 @@ class Play:
     def act(self, event: Event) -> None:
         """Count an action."""
         body: Any = event.body
+        self.last_act, self.judged = body, None
         self.actions[self.plans[-1].round if self.plans else 0] += bool(body["counted"])
         self._lasting[event.scope].append(bool(body["observation"].get("lasting")))
 
     def rewind(self, event: Event) -> None:
         """Note which actions were gone back behind."""
         body: Any = event.body
+        self.judged = None
         taken = len(self._lasting[event.scope])
         self._gone_behind |= {(event.scope, number) for number in range(body["steps"], taken)}
+
+    def ask(self, event: Event) -> None:
+        """Keep what a reply says of the whole task."""
+        body: Any = event.body
+        self.asked_since = True
+        self.one_by_one = self.one_by_one or body["template"] == NEXT_GOAL
+        self.over_and_out = body["template"] in NAMES_GOALS and says_done(body["reply"]["text"])
+        if body["template"] == TASK_DONE:
+            with suppress(ValueError):  # asked again; what stays unusable is no verdict
+                self.judged = read_verdict(body["reply"]["text"])
 
 
 class Deeds:
@@ -106,7 +147,7 @@ class Deeds:
 
     def take(self, event: Event) -> None:
         """Keep an event, if it is one; they come in the order in which they were written."""
-        if event.kind not in KINDS:
+        if event.kind not in (*KINDS, "ask"):
             return
         if inside := OF_EPISODE.fullmatch(event.scope):
             path, again = inside[1], int(inside[2] or 0)
@@ -121,6 +162,7 @@ class Deeds:
 def deeds_in(store: Store) -> Deeds:
     """All that a run's methods have recorded so far."""
     found = Deeds()
-    for event in store.events(kind=KINDS):
+    speaks = next(store.events(kind=SPEAKING), None) is not None
+    for event in store.events(kind=(*KINDS, "ask") if speaks else KINDS):
         found.take(event)
     return found

@@ -6,6 +6,7 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, Field
 
+from planbook.figures.claims import Claims, claims
 from planbook.figures.deeds import Deeds
 from planbook.figures.goals import Pursuit, pursuit
 from planbook.figures.measures import Measure, measures
@@ -57,12 +58,16 @@ class Summary(BaseModel):
     """Of a method that tries in rounds and branches (Devil's Advocate)."""
     graph: Passes | None = None
     """Of a method that asks a graph of prompts (AgentKit)."""
+    claims: Claims | None = None
+    """What was claimed of whole tasks, against the verdict; None where nobody claims anything."""
     milestones: dict[str, dict[str, tuple[int, int]]] = Field(default_factory=dict)
     """By a task type whose tasks all ask for the same: each thing reached on the way, with [episodes, of how many]."""
     unlock_score: float | None = None
     """Crafter's score, in percent, of a world that says all that can be reached."""
     measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
     """By task type (``all``, where there are several): what the world measures beside success."""
+    unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
+    """[broken, not run] of the task types that have such episodes; they count as not solved."""
     seconds: float
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
@@ -74,6 +79,11 @@ class Summary(BaseModel):
     def broken(self) -> int:
         """Episodes that failed through no fault of a plan."""
         return self.failures.get(Outcome.BROKEN.value, 0)
+
+    @property
+    def unplayed(self) -> int:
+        """Episodes that say nothing of what played: broken, or not run."""
+        return sum(map(sum, self.unplayed_by_type.values()))
 
     @property
     def spread(self) -> float | None:
@@ -126,9 +136,11 @@ def summarise(
         goals=pursuit(deeds, ended),
         search=search(deeds, ended),
         graph=passes(deeds, ended),
+        claims=claims(deeds, ended),
         milestones=reached,
         unlock_score=unlocked(reached, known),
         measures=measures(ended),
+        unplayed_by_type={kind: counts for kind, each in of_type.items() if any(counts := _unplayed(each))},
         seconds=round(seconds, 3),
         run=run,
         broken_messages={entry.task.id: e.message for entry, e in ended if e.outcome is Outcome.BROKEN},
@@ -138,6 +150,11 @@ def summarise(
 
 def _solved(endings: Iterable[Ending]) -> int:
     return sum(ending.outcome.solved for ending in endings)
+
+
+def _unplayed(endings: Iterable[Ending]) -> tuple[int, int]:
+    outcomes = Counter(ending.outcome for ending in endings)
+    return outcomes[Outcome.BROKEN], outcomes[Outcome.NOT_RUN]
 
 
 def _mean_actions(endings: Iterable[Ending]) -> float | None:

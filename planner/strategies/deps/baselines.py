@@ -65,8 +65,12 @@ def inner_monologue(episode: Episode, options: BaseModel) -> None:
 
 def _first_goal(episode: Episode, role: str, reply: str) -> Sequence[Goal]:
     """The goal that a reply names, or nothing if it says that the task is done. Raises ValueError."""
-    said = reply.strip().rpartition("\n")[2]
-    return () if _DONE.fullmatch(said) else collect(episode, role, reply)[:1]
+    return () if says_done(reply) else collect(episode, role, reply)[:1]
+
+
+def says_done(reply: str) -> bool:
+    """Whether a reply of Inner Monologue's planner ends by saying that the task is done."""
+    return _DONE.fullmatch(reply.strip().rpartition("\n")[2]) is not None
 
 
 def prog_prompt(episode: Episode, options: BaseModel) -> None:

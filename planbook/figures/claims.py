@@ -1,0 +1,173 @@
+"""What the agent claimed of whole tasks, against the world's verdict: read from what was recorded, never guessed.
+
+A method that says nothing of the whole task makes no claim: stored procedures, given code, AutoManual (it plans again
+as long as it may), AgentKit (its steps run out), ProgPrompt and Code as Policies (a program that came to its end may
+have found that it can do nothing), actions by chance. In worlds where an action delivers the answer, giving it is a
+claim, whatever plays.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from envs import EnvsError, load_world
+from planbook.figures.deeds import Deeds, Play
+from planbook.figures.statistics import UNPLAYED, Episodes
+from planbook.figures.subtasks import top_claim
+from planbook.run import Entry
+from planner import Ending, Outcome
+
+Said = Literal["solved", "not solved", "nothing"]
+NOTHING: Said = "nothing"
+IN_WORDS: dict[bool | None, Said] = {True: "solved", False: "not solved", None: NOTHING}
+TOLD_FALSE = 3
+"""False claims that the terminal names."""
+
+
+class Claim(BaseModel):
+    """What was claimed of one task in the end, ``by`` what was recorded, and the world's verdict.
+
+    ``played`` is False for one that was broken or not played: its verdict says nothing of what was claimed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    task: str
+    repeat: int
+    claim: Said
+    by: str = ""
+    solved: bool
+    played: bool = True
+
+    @property
+    def is_false(self) -> bool:
+        """Whether the world says the opposite of what was claimed."""
+        return self.played and self.claim != NOTHING and (self.claim == "solved") != self.solved
+
+
+class Claims(BaseModel):
+    """What ``--json`` has as ``claims``: episodes by what was claimed of the task in the end and by the verdict."""
+
+    claimed_and_solved: int
+    claimed_and_not: int
+    denied_and_solved: int
+    """Said not to be solved, or given up, and solved all the same."""
+    denied_and_not: int
+    unclaimed_and_solved: int
+    unclaimed_and_not: int
+    unplayed: int
+    """Broken or not played; whatever was claimed of these does not count."""
+    false: tuple[Claim, ...]
+    """Those that the world contradicts."""
+    rows: tuple[Claim, ...] = Field(exclude=True, repr=False)
+    """All of them, in the order of the run; not a part of the JSON."""
+
+
+def claims(deeds: Deeds, episodes: Episodes) -> Claims | None:
+    """The audit of a run; None for one in which nothing was claimed of any task."""
+    rows = tuple(_claim(entry, ending, deeds.play(entry.path)) for entry, ending in episodes)
+    if all(row.claim == NOTHING for row in rows):
+        return None
+    counts = Counter((row.claim, row.solved) for row in rows if row.played)
+    return Claims(
+        claimed_and_solved=counts["solved", True],
+        claimed_and_not=counts["solved", False],
+        denied_and_solved=counts["not solved", True],
+        denied_and_not=counts["not solved", False],
+        unclaimed_and_solved=counts[NOTHING, True],
+        unclaimed_and_not=counts[NOTHING, False],
+        unplayed=sum(not row.played for row in rows),
+        false=tuple(row for row in rows if row.is_false),
+        rows=rows,
+    )
+
+
+def _claim(entry: Entry, ending: Ending, play: Play) -> Claim:
+    found = ((by, read(play, ending, entry.task.env)) for by, read in SOURCES.items())
+    by, said = next(((by, said) for by, said in found if said is not None), ("", None))
+    played = ending.outcome not in UNPLAYED
+    return Claim(
+        task=entry.task.id,
+        repeat=entry.repeat,
+        claim=IN_WORDS[said],
+        by=by,
+        solved=ending.outcome.solved,
+        played=played,
+    )
+
+
+def _answered(play: Play, ending: Ending, env: str) -> bool | None:
+    """An answer was delivered: its giver holds the task to be done."""
+    act = play.last_act
+    delivers = act is not None and act["action"]["name"] == _answering(env) and act["observation"]["accepted"]
+    return True if delivers else None
+
+
+def _finished(play: Play, ending: Ending, env: str) -> bool | None:
+    """ADaPT and the methods on its executor: ``finish(...)`` of whoever had the whole task, the last time.
+
+    Who does not come to it in time has failed, by the method's own rule.
+    """
+    return top_claim(play.subtasks)
+
+
+def _judged(play: Play, ending: Ending, env: str) -> bool | None:
+    """Devil's Advocate and its kin: the last judgement of the whole task, if nothing was done after it."""
+    return play.judged
+
+
+def _said_done(play: Play, ending: Ending, env: str) -> bool | None:
+    """Inner Monologue: the planner's last word."""
+    return True if play.over_and_out else None
+
+
+def _followed(play: Play, ending: Ending, env: str) -> bool | None:
+    """DEPS and its kin: every goal of the last plan was reached, or one was not; None if the episode ended in it.
+
+    A plan is left at the first goal that fails, so the last goal that was tried tells. Inner Monologue plans one goal
+    at a time: reaching one says nothing of the task.
+    """
+    if not play.goals or play.one_by_one or play.asked_since or play.ended:
+        return None
+    if ending.outcome is Outcome.OUT_OF_BUDGET:
+        return None
+    return play.goals[-1].done
+
+
+SOURCES: dict[str, Callable[[Play, Ending, str], bool | None]] = {
+    "an answer was delivered": _answered,
+    "whoever had the whole task": _finished,
+    "the evaluator's last judgement": _judged,
+    "the planner's last word": _said_done,
+    "the goals of the last plan": _followed,
+}
+"""Where claims come from; the first that has one counts."""
+
+
+@cache
+def _answering(env: str) -> str | None:
+    """The action of a world that delivers answers; None where it has none, or is not at hand."""
+    try:
+        return load_world(env).answering or None
+    except EnvsError:
+        return None
+
+
+def claim_lines(figures: Claims) -> Iterable[str]:
+    """The counts, and the first claims that are false."""
+    right = figures.claimed_and_solved + figures.denied_and_not
+    made = right + len(figures.false)
+    none = figures.unclaimed_and_solved + figures.unclaimed_and_not
+    unplayed = f"; broken or not played {figures.unplayed}" if figures.unplayed else ""
+    yield (
+        f"Claims of whole tasks against the world's verdict: {made} made, {right} right; claimed solved and not "
+        f"{figures.claimed_and_not}, claimed not solved and solved {figures.denied_and_solved}; no claim {none}"
+        f"{unplayed}."
+    )
+    if figures.false:
+        named = ", ".join(f"{claim.task} (claimed {claim.claim})" for claim in figures.false[:TOLD_FALSE])
+        more = len(figures.false) - TOLD_FALSE
+        yield f"False claims: {named}{f' and {more} more' if more > 0 else ''}."
