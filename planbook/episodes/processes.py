@@ -71,4 +71,4 @@ def end_with_the_driver() -> None:
 @contextmanager
 def on_this_machine(jobs: int) -> Iterator[Places]:
     """As many processes as there are cores for them."""
-    yield Places(min(jobs, len(os.sched_getaffinity(0))), lambda threads: ProcessWorker())
+    yield Places(min(jobs, len(os.sched_getaffinity(0))), lambda threads, *, spare: ProcessWorker())
