@@ -119,8 +119,11 @@ class Run:
         return run
 
     @classmethod
-    def open(cls, folder: Path, *, to_play: bool = False) -> Self:
-        """Open a run that is there; ``to_play`` makes it this process's alone. Raises BadRun."""
+    def open(cls, folder: Path, *, to_play: bool = False, store: str | None = None) -> Self:
+        """Open a run that is there; ``to_play`` makes it this process's alone. Raises BadRun.
+
+        ``store`` is the URL that it was begun with: it may have the password, which ``run.json`` has not.
+        """
         try:
             file = RunFile.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
@@ -132,14 +135,15 @@ class Run:
         if file.store is None and not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}")
         claim = claim_folder(folder) if to_play else None
-        run = cls(folder, file, Store(file.store or folder / STORE_FILE, to_write=to_play), claim)
+        place = file.store.by(store) if file.store else folder / STORE_FILE
+        run = cls(folder, file, Store(place, to_write=to_play), claim)
         if to_play:
             run.store.claim()
         return run
 
     @classmethod
     def _same(cls, folder: Path, config: Config, store: str | None) -> Self:
-        run = cls.open(folder, to_play=True)
+        run = cls.open(folder, to_play=True, store=store)
         asked, there = config.model_dump(), run.config.model_dump()
         if store:
             asked["store"], there["store"] = without_password(store), run._file.store and run._file.store.url

@@ -44,6 +44,8 @@ PLAYING, FIRST_HELD = 0, 1
 """Which number stands for playing the run, and which for the first that can be held."""
 WAIT_SECONDS = 0.05
 """Between two tries to hold what somebody else holds."""
+PATIENCE_SECONDS = 2
+"""How long the server may take to notice that who played the run is dead."""
 
 
 def begin_schema(place: Schema) -> None:
@@ -135,7 +137,11 @@ class Postgres:
 
     def claim(self) -> None:
         """Make the run this process's to play, until it ends. Raises BadRun if another one plays it."""
-        if not self._try(PLAYING):
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not self._try(PLAYING):
+            if time.monotonic() < deadline:
+                time.sleep(WAIT_SECONDS)
+                continue
             raise BadRun(f"{self._place} is being played by another process; wait for it, or name another folder")
 
     def _try(self, number: int) -> bool:
@@ -157,6 +163,9 @@ class Postgres:
 
     def close(self) -> None:
         """Give the connections back; nothing is held any more."""
+        if self._session is not None:
+            with suppress(psycopg.Error):  # the server takes its time to notice that a connection is closed
+                self._session.execute(b"SELECT pg_advisory_unlock_all()")
         for connection in (self._writer, self._session):
             if connection is not None:
                 connection.close()

@@ -12,7 +12,7 @@ import pytest
 from planbook.errors import BadRun
 from planbook.store import LONG_TEXT, Place, Store
 
-SPAWN = multiprocessing.get_context("spawn")
+FORK = multiprocessing.get_context("fork")
 PUTS = 200
 
 
@@ -24,7 +24,7 @@ def write(place: Place, scope: str) -> None:
 
 
 def test_processes_write_side_by_side_and_none_loses_an_event(place: Place) -> None:
-    writers = [SPAWN.Process(target=write, args=(place, f"task/{number}")) for number in range(3)]
+    writers = [FORK.Process(target=write, args=(place, f"task/{number}")) for number in range(3)]
     for writer in writers:
         writer.start()
     for writer in writers:
@@ -47,8 +47,8 @@ def put_the_versions(place: Place, go: Signal) -> None:
 
 
 def test_what_is_to_be_written_once_is_written_by_one_process(place: Place) -> None:
-    go = SPAWN.Event()
-    writers = [SPAWN.Process(target=put_the_versions, args=(place, go)) for _ in range(3)]
+    go = FORK.Event()
+    writers = [FORK.Process(target=put_the_versions, args=(place, go)) for _ in range(3)]
     for writer in writers:
         writer.start()
     go.set()
@@ -78,8 +78,8 @@ def hold(place: Place, index: int, held: Signal) -> None:
 
 
 def test_an_episode_is_held_until_its_process_dies(place: Place) -> None:
-    held, begun = SPAWN.Event(), threading.Event()
-    holder = SPAWN.Process(target=hold, args=(place, 7, held))
+    held, begun = FORK.Event(), threading.Event()
+    holder = FORK.Process(target=hold, args=(place, 7, held))
     holder.start()
     assert held.wait(30)
     store = Store(place)
