@@ -1,6 +1,7 @@
 """A run: everything that one command did, in one folder.
 
-``run.json`` says what was asked for and with which versions; ``run.db`` holds what happened.
+``run.json`` says what was asked for and with which versions; ``run.db`` holds what happened, or a schema in a database
+of PostgreSQL does, which ``run.json`` names then.
 """
 
 import os
@@ -14,11 +15,11 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from envs import Task
-from planbook.claim import claim
 from planbook.config import Config
 from planbook.errors import BadRun
+from planbook.folder import claim_folder, write_whole
 from planbook.spending import check_money, prices_from, spent_so_far
-from planbook.store import EpisodeJournal, Store, Watch
+from planbook.store import EpisodeJournal, Schema, Store, Watch, begin_schema, without_password
 from planner import Body, Budget, EventKind, Meter
 
 RUNS = Path("runs")
@@ -61,6 +62,8 @@ class RunFile(BaseModel):
     begun: str
     versions: dict[str, str]
     budget: Budget = Budget()
+    store: Schema | None = None
+    """Where the events are, if they are not in the folder."""
 
 
 class Entry(BaseModel):
@@ -90,10 +93,11 @@ class Run:
         self.meter = Meter()
 
     @classmethod
-    def create(cls, folder: Path, config: Config, tasks: Sequence[Task]) -> Self:
+    def create(cls, folder: Path, config: Config, tasks: Sequence[Task], store: str | None = None) -> Self:
         """Begin a run in a folder, or take up the one that is there if it was asked for the same. Raises BadRun.
 
-        ``run.json`` is written last: a folder without it holds nothing yet, and is begun anew.
+        ``run.json`` is written last: a folder without it holds nothing yet, and is begun anew. ``store`` is the URL of
+        a PostgreSQL database for the events (BadArgument, MissingRequirement).
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -101,21 +105,27 @@ class Run:
         except OSError as error:
             raise BadRun(f"{folder} cannot hold a run: {error.strerror}; name another folder with --out") from error
         if CONFIG_FILE in there:
-            return cls._same(folder, config)
+            return cls._same(folder, config, store)
         if foreign := sorted(there - set(OWN_FILES)):
             raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
-        claimed = claim(folder)
+        claim = claim_folder(folder)
         for name in there:
             (folder / name).unlink()
-        file = RunFile(config=config, begun=datetime.now(UTC).isoformat(timespec="seconds"), versions=_versions())
-        run = cls(folder, file, Store(folder / STORE_FILE), claimed)
+        schema = begin_schema(store) if store else None
+        begun = datetime.now(UTC).isoformat(timespec="seconds")
+        file = RunFile(config=config, begun=begun, versions=_versions(), store=schema and schema.lasting())
+        run = cls(folder, file, Store(schema or folder / STORE_FILE), claim)
+        run.store.claim()
         run._list(tasks)
-        _write(folder / CONFIG_FILE, file.model_dump_json(indent=2))
+        write_whole(folder / CONFIG_FILE, file.model_dump_json(indent=2))
         return run
 
     @classmethod
-    def open(cls, folder: Path, *, to_play: bool = False) -> Self:
-        """Open a run that is there; ``to_play`` makes it this process's alone. Raises BadRun."""
+    def open(cls, folder: Path, *, to_play: bool = False, store: str | None = None) -> Self:
+        """Open a run that is there; ``to_play`` makes it this process's alone. Raises BadRun.
+
+        ``store`` is the URL that it was begun with: it may have the password, which ``run.json`` has not.
+        """
         try:
             file = RunFile.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
@@ -124,15 +134,21 @@ class Run:
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error
         if (file.config.planner == GRAPH_PLANNER) != cls.of_a_graph:
             raise BadRun(f"{folder} {_KINDS[cls.of_a_graph]}")
-        if not (folder / STORE_FILE).exists():
+        if file.store is None and not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}")
-        claimed = claim(folder) if to_play else None
-        return cls(folder, file, Store(folder / STORE_FILE, to_write=to_play), claimed)
+        claim = claim_folder(folder) if to_play else None
+        place = file.store.by(store) if file.store else folder / STORE_FILE
+        run = cls(folder, file, Store(place, to_write=to_play), claim)
+        if to_play:
+            run.store.claim()
+        return run
 
     @classmethod
-    def _same(cls, folder: Path, config: Config) -> Self:
-        run = cls.open(folder, to_play=True)
+    def _same(cls, folder: Path, config: Config, store: str | None) -> Self:
+        run = cls.open(folder, to_play=True, store=store)
         asked, there = config.model_dump(), run.config.model_dump()
+        if store:
+            asked["store"], there["store"] = without_password(store), run._file.store and run._file.store.url
         if different := list(_different(there, asked)):
             run.close()
             raise BadRun(f"{folder} holds another run ({cls._other(different)}); name another folder with --out")
@@ -163,7 +179,7 @@ class Run:
         check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
         if budget is not None and budget != self._file.budget:
             self._file = self._file.model_copy(update={"budget": budget})
-            _write(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
+            write_whole(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
         price = prices_from(prices)
         self.meter = Meter(self._file.budget, spent_so_far(self.store.events(), price), price)
         self._note_sitting(hosted or {})
@@ -243,10 +259,3 @@ def _versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             versions[package] = "not installed"
     return versions
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all: written beside and renamed."""
-    beside = path.with_suffix(".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

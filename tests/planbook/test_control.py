@@ -12,12 +12,12 @@ import pytest
 from envs import Selection
 from envs.toy import Toy
 from planbook import errors
-from planbook.claim import claim, is_claimed
 from planbook.commands.playing import FROM_OUTSIDE, play_run
 from planbook.config import Config, Learning
 from planbook.episodes.control import arguments, hosted
 from planbook.episodes.lanes import Executor, Hosting
 from planbook.errors import BadRun
+from planbook.folder import claim_folder, is_claimed
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
@@ -157,7 +157,7 @@ def test_looking_whether_somebody_plays_does_not_take_the_folder(tmp_path: Path)
     with closing(begun(tmp_path / "run")):
         assert is_claimed(tmp_path / "run")
         with pytest.raises(BadRun, match="played by another process"):
-            claim(tmp_path / "run")
+            claim_folder(tmp_path / "run")
     assert not is_claimed(tmp_path / "run")
     over.set()
     watcher.join()

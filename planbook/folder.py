@@ -1,4 +1,4 @@
-"""Whose a run folder is to play: one process's at a time, for as long as that lives."""
+"""What a run does to its folder: makes it its own for as long as a process plays it, and writes files that are whole."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ LOOKED_AT = 0.05
 """Seconds to wait for somebody who only looks whether the folder is taken; that is over at once."""
 
 
-def claim(folder: Path) -> int:
+def claim_folder(folder: Path) -> int:
     """Make the folder this process's to play, until it closes the descriptor or ends. Raises BadRun if it is taken."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -30,7 +30,7 @@ def claim(folder: Path) -> int:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Whether a process has it now. Whoever wants it in the same moment is not put off, see ``claim``."""
+    """Whether a process has it now. Whoever wants it in the same moment is not put off, see ``claim_folder``."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _lock(descriptor, fcntl.LOCK_SH)
@@ -43,3 +43,10 @@ def is_claimed(folder: Path) -> bool:
 
 def _lock(descriptor: int, how: int) -> None:
     fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Whole or not at all: written beside and renamed."""
+    beside = path.with_suffix(".new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
