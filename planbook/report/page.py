@@ -4,8 +4,6 @@ What models and worlds said is hostile until shown otherwise: everything is esca
 written out, and the page itself forbids any script but its own.
 """
 
-import base64
-import hashlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,14 +15,16 @@ from markupsafe import Markup
 from planbook.figures.causes import in_words, outcome_of, score_of
 from planbook.printing import counted, harmless
 from planbook.report import tables
-from planbook.report.curves import HEIGHT, WIDTH, charts
+from planbook.report.gallery import charts
 from planbook.report.learnt import learnt_texts
 from planbook.report.places import Place, grown
+from planbook.report.plotting import checksum, library
 from planbook.report.reading import Played, RunRead
 from planbook.report.scopes import told
 
 TEMPLATES = Path(__file__).parent / "templates"
-PAGE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
+PAGE = "report.html.j2"
+STYLES, SCRIPTS = ("report.css", "report_charts.css"), ("report.js", "report_charts.js")
 NOTHING = "–"
 BUFFERED = 500
 """Pieces of the page that are written together."""
@@ -33,18 +33,19 @@ BUFFERED = 500
 def write_page(runs: Sequence[RunRead], out: Path, which: str | None) -> None:
     """Write the page, whole or not at all. Raises BadArgument for a choice of episodes that cannot be read."""
     views = [_view(number, run, which) for number, run in enumerate(runs)]
-    script = (TEMPLATES / SCRIPT).read_text(encoding="utf-8").strip()
+    script = _together(SCRIPTS)
     page = (
         _templates()
         .get_template(PAGE)
         .stream(
             runs=views,
             charts=charts(runs) if len(runs) > 1 else [],
+            library=library(),
             types=tables.types(runs),
             measured=tables.measured(runs),
-            style=Markup((TEMPLATES / STYLE).read_text(encoding="utf-8").strip()),
+            style=Markup(_together(STYLES)),
             script=Markup(script),
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            script_checksum=checksum(script.encode()),
         )
     )
     page.enable_buffering(BUFFERED)
@@ -52,6 +53,10 @@ def write_page(runs: Sequence[RunRead], out: Path, which: str | None) -> None:
     with beside.open("wb") as file:
         page.dump(file, encoding="utf-8", errors="backslashreplace")
     beside.replace(out)
+
+
+def _together(names: Sequence[str]) -> str:
+    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8").strip() for name in names)
 
 
 def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
@@ -71,7 +76,7 @@ def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
         "run": run,
         "rows": tables.rows(run),
         "failures": tables.failures(run),
-        "charts": charts([run]),
+        "charts": charts([run], number),
         "settings": list(tables.settings(tables.asked(run.run.config))),
         "choice": choice,
         "subtasks": summary.subtasks,
@@ -99,7 +104,6 @@ def _templates() -> Environment:
         finalize=_visible,
     )
     environment.filters.update(FILTERS)
-    environment.globals.update(width=WIDTH, height=HEIGHT)
     return environment
 
 
