@@ -7,7 +7,7 @@ from typing import Any
 from planbook.figures.causes import in_words, outcome_of
 from planbook.figures.statistics import UNPLAYED
 from planbook.printing import counted
-from planbook.report.charts import PERCENT, Axis, Chart, colour, layout, lying, plain, tall
+from planbook.report.charts import PERCENT, Axis, Chart, colour, layout, lying, plain, tall, whole
 from planbook.report.reading import Played, RunRead
 from planbook.report.shares import Share, error_bars
 from planner import Outcome
@@ -65,7 +65,7 @@ def endings(runs: Sequence[RunRead]) -> Chart | None:
     return Chart(
         "How the episodes ended",
         traces,
-        lying(names, Axis("episodes"), legend=True, barmode="stack"),
+        lying(names, Axis("episodes", whole(map(len, groups.values()))), legend=True, barmode="stack"),
         ("run" if len(runs) > 1 else "task type", *map(_in_words, hows)),
         [[name, *(f"{counts[name][how]:,}" for how in hows)] for name in names],
         height=tall(len(names)) + 40,
@@ -119,11 +119,12 @@ def actions(run: RunRead) -> Chart | None:
     width = -(-(most + 1) // MOST_BINS)
     bins = range(0, most + 1, width)
     parts = [(name, [_binned(played, solved, start, width) for start in bins], hue) for name, solved, hue in SOLVED]
+    most_at = map(sum, zip(*(counts for _, counts, _ in parts), strict=True))
     told = [f"{start}" if width == 1 else f"{start} to {start + width - 1}" for start in bins]
     return Chart(
         "Actions that the episodes took",
         [_column(name, bins, counts, hue, told) for name, counts, hue in parts if any(counts)],
-        layout(Axis("actions"), Axis("episodes"), legend=True, barmode="stack", bargap=0.08),
+        layout(Axis("actions"), Axis("episodes", whole(most_at)), legend=True, barmode="stack", bargap=0.08),
         ("actions", *(name for name, _, _ in parts)),
         [
             [each, *(f"{counts[at]:,}" for _, counts, _ in parts)]

@@ -8,7 +8,7 @@ from planbook.figures.causes import outcome_of
 from planbook.learning.once import SPOILT
 from planbook.learning.state import LEARNT, group_of
 from planbook.printing import counted
-from planbook.report.charts import Axis, Chart, colour, layout, plain
+from planbook.report.charts import Axis, Chart, colour, layout, plain, whole
 from planbook.report.reading import Played, RunRead
 
 KNOWN = ("rules", "skills", "reflections", "procedures")
@@ -58,10 +58,11 @@ def _episodes(played: Sequence[Played]) -> Chart:
         if own:
             traces += [_bars(own, hue), _marks(own, name, hue)]
     last = sum(each.ending.outcome.solved for each in played)
+    up = Axis("error steps", whole(each.ending.error_steps for each in played))
     return Chart(
         "Building: success and error steps, episode by episode",
         traces,
-        layout(Axis(NUMBER), Axis("error steps", {"rangemode": "tozero"}), legend=True, barmode="overlay"),
+        layout(Axis(NUMBER), up, legend=True, barmode="overlay"),
         ("episode", "task", "outcome", "error steps"),
         [
             [f"{each.index}", each.entry.task.id, outcome_of(each.ending), f"{each.ending.error_steps}"]
@@ -100,6 +101,7 @@ def _marks(played: Sequence[Played], name: str, hue: str) -> dict[str, Any]:
 
 def _known(steps: Sequence[Learning]) -> Chart:
     """Lines with steps: what is known changes when an episode was learnt from, and not in between."""
+    up = Axis(more=whole(count for step in steps for count in step.counts))
     return Chart(
         "Building: what was known after each episode",
         [
@@ -115,7 +117,7 @@ def _known(steps: Sequence[Learning]) -> Chart:
             }
             for at, name in enumerate(KNOWN)
         ],
-        layout(Axis(NUMBER), Axis(more={"rangemode": "tozero"}), legend=True, hovermode="x unified"),
+        layout(Axis(NUMBER), up, legend=True, hovermode="x unified"),
         ("episode", *KNOWN),
         [[f"{step.index}", *map(str, step.counts)] for step in steps],
         counted(steps[-1].counts[0], "rule"),

@@ -4,7 +4,7 @@ A text that begins with ``--`` in a drawing is the name of one of the page's col
 page turns dark. Texts of models and worlds are made plain here: the library would take tags in them for its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -18,6 +18,13 @@ HEIGHT, BAR, AROUND = 260, 26, 84
 LONGEST_NAME = 26
 """Characters of a name beside an axis; the whole name is told when a pointer is on its bar."""
 PERCENT: dict[str, Any] = {"range": [-0.02, 1.02], "tickformat": ".0%"}
+
+
+def whole(values: Iterable[float]) -> dict[str, Any]:
+    """What an axis of counts has more than others: it begins at nothing, and no half things stand beside it."""
+    most = max(values, default=0)
+    told = {"rangemode": "tozero", "tickformat": ",.0f" if most < 10_000 else ".3~s"}
+    return {**told, "dtick": 1} if most < 6 else told
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ def layout(across: Axis, up: Axis, *, legend: bool, **more: Any) -> dict[str, An
     }
 
 
-def lying(names: Sequence[str], counted: Axis, *, legend: bool, bars: int = 1, **more: Any) -> dict[str, Any]:
+def lying(names: Sequence[str], counted: Axis, *, legend: bool, **more: Any) -> dict[str, Any]:
     """The layout of bars that lie beside their names, the first at the top; bar n is drawn at height n."""
     ticks = {"tickvals": list(range(len(names))), "ticktext": [short_name(name) for name in names]}
     up = Axis(more={**ticks, "range": [len(names) - 0.5, -0.5], "showgrid": False, "zeroline": False})

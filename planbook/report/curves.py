@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from planbook.config import Config, chosen_options
-from planbook.report.charts import PERCENT, Axis, Chart, colour, layout, plain
+from planbook.report.charts import PERCENT, Axis, Chart, colour, layout, plain, whole
 from planbook.report.reading import Played, RunRead
 from planbook.report.shares import Share, error_bars
 
@@ -57,9 +57,9 @@ def _over_episodes(
     """One line for each run; None where none of the runs has anything to tell but nothing."""
     values = [(number, run.name, values_of(run)) for number, run in enumerate(runs, first)]
     series = [(number, name, list(enumerate(each, 1))) for number, name, each in values if each]
-    if not any(value for _, _, points in series for _, value in points) and upright is None or not series:
+    if (not any(value for _, _, points in series for _, value in points) and upright is None) or not series:
         return None
-    up = Axis(more=upright or {"rangemode": "tozero"})
+    up = Axis(more=upright or whole(value for _, _, points in series for _, value in points))
     lines = [_line(number, name, thinned(points), told) for number, name, points in series]
     single = len(series) == 1
     return Chart(

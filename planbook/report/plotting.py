@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Library(NamedTuple):
-    """``packed`` is gzip in base64; ``checksum`` is that of the script unpacked, as a content security policy has it."""
+    """``packed`` is gzip in base64; ``checksum`` is that of the unpacked script, as a security policy has it."""
 
     packed: str
     checksum: str

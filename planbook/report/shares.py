@@ -49,7 +49,7 @@ def error_bars(shares: Sequence[Share]) -> dict[str, Any]:
         "symmetric": False,
         "array": [round(high - value, 6) for value, _, high in sides],
         "arrayminus": [round(value - low, 6) for value, low, _ in sides],
-        "color": "--soft",
-        "thickness": 1.2,
-        "width": 3,
+        "color": "--ink",
+        "thickness": 1.5,
+        "width": 4,
     }

@@ -13,7 +13,9 @@
 
   let library;
   const unpacked = async () => {
-    const bytes = Uint8Array.from(atob(packed.textContent.trim()), (each) => each.charCodeAt(0));
+    const text = atob(packed.textContent.trim());
+    const bytes = new Uint8Array(text.length);
+    for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     const script = document.createElement("script");
     script.textContent = await new Response(stream).text();
@@ -43,7 +45,11 @@
     show(false);
     console.error(error);
   };
-  const redraw = () => drawn.forEach((figure) => draw(figure).catch(failed));
+  // One after the other, with a pause in between, so that the page answers meanwhile.
+  let queue = Promise.resolve();
+  const pause = () => new Promise((done) => setTimeout(done));
+  const enqueue = (figure) => (queue = queue.then(pause).then(() => draw(figure)).catch(failed));
+  const redraw = () => drawn.forEach(enqueue);
 
   show(true);
   const near = new IntersectionObserver(
@@ -51,7 +57,7 @@
       for (const { target, isIntersecting } of entries) {
         if (!isIntersecting) continue;
         near.unobserve(target);
-        draw(target).catch(failed);
+        enqueue(target);
       }
     },
     { rootMargin: "400px" },
