@@ -26,9 +26,12 @@ def curves(runs: Sequence[RunRead], first: int = 0) -> list[Chart]:
     ``first`` is the number of the first run, which its colour follows from.
     """
     share, count = "{:.1%}".format, "{:,.0f}".format
+    money, seconds = "${:,.4f}".format, "{:,.1f} s".format
     asked: tuple[tuple[str, Values, Callable[[float], str]], ...] = (
         ("Model calls within episodes so far", _so_far(lambda each: each.cost.calls), count),
         ("Tokens within episodes so far", _so_far(lambda each: each.cost.tokens), count),
+        ("US dollars within episodes so far", _money_so_far, money),
+        ("Seconds that models took within episodes so far", _so_far(lambda each: each.cost.waited), seconds),
     )
     drawn = [_over_episodes("Solved, of the episodes that had ended", runs, first, _solved_so_far, share, PERCENT)]
     drawn += [_over_episodes(title, runs, first, values, told) for title, values, told in asked]
@@ -108,6 +111,13 @@ def _solved_so_far(run: RunRead) -> list[float]:
 def _so_far(of: Callable[[Played], float]) -> Values:
     """What the episodes that had ended had cost together; what was spent outside them is no part of it."""
     return lambda run: list(accumulate(of(run.episodes[index]) for index in run.order))
+
+
+def _money_so_far(run: RunRead) -> list[float] | None:
+    """None where a price is unknown."""
+    spent = [run.episodes[index].cost.money for index in run.order]
+    known = [money for money in spent if money is not None]
+    return list(accumulate(known)) if len(known) == len(spent) else None
 
 
 def thinned(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:

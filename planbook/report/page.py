@@ -15,6 +15,7 @@ from markupsafe import Markup
 from planbook.figures.causes import in_words, outcome_of, score_of
 from planbook.printing import counted, harmless
 from planbook.report import tables
+from planbook.report.costs import costs
 from planbook.report.gallery import charts
 from planbook.report.learnt import learnt_texts
 from planbook.report.places import Place, grown
@@ -77,6 +78,7 @@ def _view(number: int, run: RunRead, which: str | None) -> dict[str, Any]:
         "rows": tables.rows(run),
         "failures": tables.failures(run),
         "charts": charts([run], number),
+        "costs": costs(run),
         "settings": list(tables.settings(tables.asked(run.run.config))),
         "choice": choice,
         "subtasks": summary.subtasks,
