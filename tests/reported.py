@@ -1,9 +1,15 @@
 """What the tests of the report share: a run with prompts and hostile texts, and a page read back as a browser would."""
 
+import base64
+import json
+import re
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
+
+from markupsafe import escape
 
 from envs import Action, Observation, Selection, Task
 from envs.toy import Toy
@@ -125,12 +131,35 @@ def written(folder: Path, make: Callable[[Path], Run]) -> Path:
         return folder
 
 
+PACKED = re.compile(
+    r'<script type="text/plain" class="(inside-of|texts)" (?:id|data-first)="([^"]*)">([^<]*)</script>\n'
+)
+WAITING = re.compile(r'( id="([^"]+)"[^>]*>\n?<summary\b.*?</summary>\n<div class="inside">)(?=</div>)', re.DOTALL)
+LEFT_OUT = re.compile(r'(<pre(?: class="[^"]*")?) data-text="(\d+)">')
+
+
+def unpacked(source: str) -> str:
+    """A page as it is when everything in it has been opened: what was packed stands where it is shown."""
+    texts: dict[int, str] = {}
+    insides: dict[str, str] = {}
+    for kind, name, data in PACKED.findall(source):
+        inflated = zlib.decompress(base64.b64decode(data)).decode()
+        if kind == "texts":
+            texts |= {int(name) + number: text for number, text in enumerate(json.loads(inflated))}
+        else:
+            insides[name.removesuffix("-packed")] = inflated
+    whole = WAITING.sub(lambda found: found[1] + insides.pop(found[2]), PACKED.sub("", source))
+    assert not insides, f"packed, and opened by nothing: {list(insides)}"
+    return LEFT_OUT.sub(lambda found: f"{found[1]}>\n{escape(texts[int(found[2])])}", whole)
+
+
 class Page(HTMLParser):
-    """A page, read back: its elements with their attributes and all the text inside."""
+    """A page with everything in it opened, read back: its elements with their attributes and all the text inside."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(convert_charrefs=True)
-        self.source = path.read_text(encoding="utf-8")
+        self.file = path.read_text(encoding="utf-8")
+        self.source = unpacked(self.file)
         self.elements: list[tuple[str, dict[str, str | None], list[str]]] = []
         self._open: list[int] = []
         self.feed(self.source)

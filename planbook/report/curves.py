@@ -65,10 +65,11 @@ def _over_episodes(
     up = Axis(more=upright or whole(value for _, _, points in series for _, value in points))
     lines = [_line(number, name, thinned(points), told) for number, name, points in series]
     single = len(series) == 1
+    few = {"dtick": 1} if max(len(points) for _, _, points in series) < 6 else {}
     return Chart(
         title,
         lines,
-        layout(Axis(EPISODES), up, legend=not single, hovermode="x unified"),
+        layout(Axis(EPISODES, few), up, legend=not single, hovermode="x unified"),
         ("episodes", *(name for _, name, _ in series)),
         _told([points for _, _, points in series], told),
         told(series[0][2][-1][1]) if single else "",

@@ -1,19 +1,22 @@
 """What the page of an episode is made of: one class for each thing that can happen in a scope."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from envs import Task
 from planbook.figures.tried import Goal
-from planner import Cell, Ending, Step
+from planner import Cell, Ending, FeedbackKind, Step
 from planner.surface import AGENT
 
 
 @dataclass
 class Took:
-    """One action; ``undone`` where a later rewind took it back."""
+    """One action, numbered from 1 within its episode; ``undone`` where a later rewind took it back."""
 
     step: Step
+    number: int
+    anchor: str
     undone: bool = False
 
     @property
@@ -51,6 +54,22 @@ class Ran:
     anchor: str
     steps: list[Took] = field(default_factory=list)
     cell: Cell | None = None
+
+    @property
+    def code(self) -> str:
+        """The plan; empty where its record ends before the cell did."""
+        return self.cell.code if self.cell else ""
+
+    @property
+    def steps_by_line(self) -> dict[int | None, int]:
+        """How many steps each plan line took."""
+        return Counter(took.step.line for took in self.steps)
+
+    @property
+    def last_line(self) -> int | None:
+        """The plan line of the last step, where the cell came to an end there: it did not run to its own."""
+        ran_through = self.cell is not None and self.cell.feedback.kind is FeedbackKind.UNFINISHED
+        return None if ran_through or not self.steps else self.steps[-1].step.line
 
     @property
     def faulty_lines(self) -> set[int | None]:

@@ -36,7 +36,7 @@ class _Teller:
         self._cells: dict[tuple[str, int], Ran] = {}
         self._steps: dict[str, list[Took]] = {}
         self._before: dict[str, dict[tuple[str, str], str]] = {}
-        self._asked = 0
+        self._asked = self._acted = 0
         self._graphs = Graphs(anchor)
         self.passes: dict[tuple[str, int], Passed] = {}
         self.searched: dict[tuple[str, int], Searched] = {}
@@ -63,7 +63,8 @@ class _Teller:
 
     def act(self, event: Event) -> None:
         step = Step.model_validate(event.body)
-        took = Took(step)
+        self._acted += 1
+        took = Took(step, self._acted, f"{self._anchor}-step-{self._acted}")
         self._cell(step.scope, step.cell).steps.append(took)
         self._steps.setdefault(event.scope, []).append(took)
 

@@ -8,17 +8,13 @@ from typing import Any
 
 from envs import EnvsError
 from planbook.config import Config, chosen_options
-from planbook.errors import BadArgument
 from planbook.figures.measures import Measure, overall
 from planbook.figures.statistics import wilson
 from planbook.figures.subtasks import top_claim
 from planbook.report.reading import Played, RunRead
 from planner import Outcome, Spent
 
-MANY, FIRST_SOLVED = 200, 50
-"""A run of more episodes than this shows, unless asked otherwise, the failed ones and this many solved ones."""
 AGENTKIT = "agentkit"
-WAYS = "--episodes takes all, failed, or a number"
 
 
 @dataclass(frozen=True)
@@ -102,24 +98,6 @@ def claimed_otherwise(run: RunRead) -> list[tuple[str, list[Played]]]:
         (told, [played for played, claim in claims if claim is said and played.ending.outcome.solved is not said])
         for told, said in (("Claimed to be done, and not solved", True), ("Claimed to have failed, and solved", False))
     ]
-
-
-def chosen(run: RunRead, which: str | None) -> tuple[set[int], str]:
-    """The episodes to show cell by cell, and a sentence that says which. Raises BadArgument."""
-    begun = [played for played in run.episodes.values() if played.events]
-    failed = {played.index for played in begun if not played.ending.outcome.solved}
-    if which == "all" or (which is None and len(begun) <= MANY):
-        return {played.index for played in begun}, ""
-    if which == "failed":
-        return failed, "Only the episodes that were not solved are shown cell by cell (--episodes failed)."
-    if which is None:
-        solved = [played.index for played in begun if played.ending.outcome.solved][:FIRST_SOLVED]
-        told = f"all that were not solved, and the first {len(solved)} solved"
-        return failed | set(solved), f"Of {len(begun):,} episodes, shown cell by cell are {told} (see --episodes)."
-    if not which.isdecimal():
-        raise BadArgument(f"--episodes {which}: {WAYS}")
-    first = {played.index for played in begun[: int(which)]}
-    return first, f"Only the first {len(first):,} episodes are shown cell by cell (--episodes {which})."
 
 
 def asked(config: Config) -> dict[str, Any]:

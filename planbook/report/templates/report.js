@@ -1,23 +1,16 @@
-"use strict";
+// The page as it opens: contents, and the place that its address names.
+
 for (const run of document.querySelectorAll(".run")) {
-  const filter = run.querySelector(".filter");
-  if (!filter) continue;
-  const episodes = [...run.querySelectorAll(".episode")];
-  const count = filter.querySelector("output");
-  const choose = () => {
-    const chosen = [...filter.querySelectorAll("select")].filter((select) => select.value);
-    let shown = 0;
-    for (const episode of episodes) {
-      episode.hidden = chosen.some((select) => episode.dataset[select.name] !== select.value);
-      shown += !episode.hidden;
-    }
-    count.textContent = `${shown} of ${episodes.length}`;
-  };
-  filter.addEventListener("input", choose);
-  filter.addEventListener("click", (event) => {
-    const open = event.target.dataset.open;
-    if (open) for (const episode of episodes) episode.open = open === "yes" && !episode.hidden;
-  });
-  filter.hidden = false;
-  choose();
+  const contents = run.querySelector(".contents");
+  for (const title of run.querySelectorAll(":scope > section > h3")) {
+    title.id ||= `${run.id}-${title.textContent.trim().toLowerCase().replace(/\W+/g, "-")}`;
+    const link = document.createElement("a");
+    link.href = `#${title.id}`;
+    link.textContent = title.textContent;
+    contents?.append(link);
+  }
 }
+
+const named = () => decodeURIComponent(location.hash.slice(1));
+addEventListener("hashchange", () => go(named()));
+if (location.hash) go(named());

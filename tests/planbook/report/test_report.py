@@ -8,19 +8,17 @@ from typing import Any
 
 import pytest
 
-from envs.browser import chromium
 from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument, BadRun
 from planbook.figures.summary import Summary, summarise
 from planbook.printing import harmless
-from planbook.report import report_runs
-from planbook.report.page import SCRIPTS, TEMPLATES
-from planbook.report.plotting import checksum, library
+from planbook.report import episodes, report_runs
+from planbook.report.page import SCRIPTS, joined, script_hash
+from planbook.report.plotting import library
 from planbook.run import Run
 from planner import Ending, Outcome
-from tests.browser import need_browser
 from tests.command import planbook, result
-from tests.reported import FAULTY, HIDDEN, HOSTILE, Page, asking_run, many_endings, written
+from tests.reported import HIDDEN, HOSTILE, Page, asking_run, many_endings, written
 
 SOLVED, FAILED = Outcome.DIRECT_SUCCESS, Outcome.FAILURE
 
@@ -55,10 +53,10 @@ def figures(page: Page) -> dict[str, list[str]]:
 
 
 def test_the_only_script_is_our_own_and_nothing_is_fetched(page: Page) -> None:
-    (script,) = (text for tag, has, text in page.elements if tag == "script" and "type" not in has)
-    assert "".join(script) == "\n".join((TEMPLATES / name).read_text().strip() for name in SCRIPTS)
+    (script,) = ("".join(text) for tag, has, text in page.elements if tag == "script" and "type" not in has)
+    assert script == joined(SCRIPTS)
     (policy,) = (content for content in page.values("content") if "script-src" in content)
-    assert policy.endswith(f"script-src '{checksum(''.join(script).encode())}' '{library().checksum}'")
+    assert policy.endswith(f"script-src '{script_hash(script)}' '{script_hash(library().script)}'")
     assert not page.all("img")
     names = {name for _, has, _ in page.elements for name in has}
     assert not {name for name in names if name.startswith("on")} | (names & {"src", "srcset", "action", "data"})
@@ -197,18 +195,40 @@ def test_a_run_in_which_nothing_has_happened_yet_can_be_reported(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("which", "shown"),
-    [(None, 20 + 50), ("all", 260), ("failed", 20), ("7", 7)],
+    ("which", "shown", "told"),
+    [
+        (None, 260, ""),
+        ("all", 260, ""),
+        ("failed", 20, "Only the episodes that were not solved can be opened (--episodes failed)."),
+        ("7", 7, "Only the first 7 episodes can be opened (--episodes 7)."),
+    ],
 )
-def test_of_many_episodes_the_failed_ones_and_some_solved_are_shown(
-    tmp_path: Path, which: str | None, shown: int
+def test_all_episodes_can_be_opened_unless_fewer_are_asked_for(
+    tmp_path: Path, which: str | None, shown: int, told: str
 ) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED] * 240 + [FAILED] * 20))
     report_runs([folder], None, which, as_json=True)
     page = Page(folder / "report.html")
     assert len(page.values("data-outcome")) == 260
     assert len(page.all("details", class_="episode")) == shown
-    assert ("shown cell by cell" in page.source) == (which != "all")
+    assert (page.all("p", class_="note")[0] == told) is bool(told)
+
+
+def test_a_page_that_would_be_too_large_says_what_it_lacks_and_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED] * 40 + [FAILED] * 20))
+    monkeypatch.setattr(episodes, "PAGE_BYTES", 12_000)
+    report_runs([folder], None, None, as_json=True)
+    page = Page(folder / "report.html")
+    opened = [has["data-outcome"] for tag, has, _ in page.elements if tag == "details" and "data-outcome" in has]
+    assert opened.count("failure") == 20
+    assert 20 < len(opened) < 60
+    (told,) = [each for each in page.all("p", class_="note") if "can be opened here" in each]
+    assert told.startswith(f"Of 60 episodes, {len(opened)} can be opened here, those that were not solved first")
+    assert "--episodes all" in told
+    report_runs([folder], None, "all", as_json=True)
+    assert len(Page(folder / "report.html").all("details", class_="episode")) == 60
 
 
 def test_a_choice_of_episodes_that_cannot_be_read_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
@@ -251,21 +271,3 @@ def test_the_command_says_where_the_page_is(tmp_path: Path, folder: Path) -> Non
     assert both.stdout.startswith("report.html (")
     assert (tmp_path / "report.html").stat().st_size > 10_000
     assert planbook("report", one, "--episodes", "few").returncode == 2
-
-
-@pytest.mark.browser
-def test_in_a_browser_nothing_hostile_runs_and_the_filter_works(page: Page, folder: Path) -> None:
-    need_browser()
-    driver = chromium.shared().driver
-    driver.get((folder / "report.html").resolve().as_uri())
-    assert driver.title == "asked · planbook report"
-    assert FAULTY.split("\n", 1)[0] in driver.execute_script("return document.body.textContent")
-    driver.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
-    assert driver.title == "asked · planbook report"
-    count = "return [...document.querySelectorAll('.episode')].filter(each => each.offsetParent).length"
-    assert driver.execute_script(count) == 6
-    choose = "const s = document.querySelector('select[name=outcome]'); s.value = 'not_run';"
-    driver.execute_script(f"{choose} s.dispatchEvent(new Event('input', {{bubbles: true}}))")
-    assert driver.execute_script(count) == 2
-    wide = "return document.documentElement.scrollWidth <= window.innerWidth"
-    assert driver.execute_script(wide)

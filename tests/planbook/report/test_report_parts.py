@@ -10,8 +10,8 @@ from envs import Task
 from planbook.printing import counted
 from planbook.report.curves import MOST_POINTS, thinned
 from planbook.report.items import Asked, Noted, Ran, Rewound
-from planbook.report.page import duration, interval, moment, percent
 from planbook.report.places import Place
+from planbook.report.rendering import duration, interval, moment, percent
 from planbook.report.scopes import told
 from planbook.report.tables import settings
 from planbook.store import Event
