@@ -16,6 +16,7 @@ from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
 from planbook.commands.reporting import report
 from planbook.commands.showing import show
+from planbook.commands.watching import watch
 from planbook.episodes.lanes import Hosting
 from planbook.graphs import graph
 from planbook.learning.cost import show_cost
@@ -50,6 +51,7 @@ def planbook() -> None:
 planbook.add_command(graph)
 planbook.add_command(report)
 planbook.add_command(show)
+planbook.add_command(watch)
 
 
 @planbook.command()

@@ -17,7 +17,7 @@ from planbook.report.plotting import library
 from planbook.report.reading import RunRead
 from planbook.report.rendering import TEMPLATES, plain
 
-__all__ = ["SCRIPTS", "STYLES", "episode_html", "head_rows", "joined", "script_hash", "write_page"]
+__all__ = ["SCRIPTS", "STYLES", "episode_html", "figures_of", "head_rows", "joined", "script_hash", "write_page"]
 
 PAGE = "report.html.j2"
 STYLES = ("report.css", "report_episodes.css", "report_charts.css")
@@ -75,16 +75,26 @@ def script_hash(script: str) -> str:
 
 def _view(number: int, run: RunRead, packing: Packing, which: str | None) -> dict[str, Any]:
     """What the template shows of a run."""
-    anchor, summary = f"run-{number}", run.summary()
+    anchor = f"run-{number}"
     return {
-        "anchor": anchor,
+        **figures_of(run, anchor),
         "number": number,
-        "run": run,
-        "rows": tables.rows(run),
-        "failures": tables.failures(run),
         "charts": charts([run], number),
         "costs": costs(run),
         "settings": list(tables.settings(tables.asked(run.run.config))),
+        "packed": packing.pack(run, anchor, which),
+        "learnt": learnt_texts(run.run),
+    }
+
+
+def figures_of(run: RunRead, anchor: str) -> dict[str, Any]:
+    """What a run came to, as report_results.html.j2 tells it; ``anchor`` begins the names of its episodes."""
+    summary = run.summary()
+    return {
+        "anchor": anchor,
+        "run": run,
+        "rows": tables.rows(run),
+        "failures": tables.failures(run),
         "subtasks": summary.subtasks,
         "otherwise": tables.claimed_otherwise(run),
         "goals": summary.goals,
@@ -93,6 +103,4 @@ def _view(number: int, run: RunRead, packing: Packing, which: str | None) -> dic
         "measures": summary.measures,
         "milestones": summary.milestones,
         "unlock_score": summary.unlock_score,
-        "packed": packing.pack(run, anchor, which),
-        "learnt": learnt_texts(run.run),
     }

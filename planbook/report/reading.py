@@ -116,17 +116,20 @@ def read_run(run: Run, name: str, price: Price | None = None) -> RunRead:
     found = RunRead(run, name, {entry.index: Played(entry, entry.task) for entry in run.entries()})
     for event in run.store.events():
         if (event.scope, event.kind) != ("run", "task"):
-            _take(found, event, cost_of(event.kind, event.body, price) or NOTHING)
+            take(found, event, price)
     return found
 
 
-def _take(found: RunRead, event: Event, cost: Spent) -> None:
+def take(found: RunRead, event: Event, price: Price) -> None:
+    """Read one more event of the run."""
+    found._summary = None
+    cost = cost_of(event.kind, event.body, price) or NOTHING
     found.first = event.at if found.first is None else found.first
     found.last = max(event.at, found.last or 0.0)
     found.deeds.take(event)
     if (event.scope, event.kind) == ("run", "versions"):
         found.versions.update({name: str(version) for name, version in event.body.items()})
-    elif played := found.episodes.get(_index(event.scope)):
+    elif played := found.episodes.get(index_of(event.scope)):
         played.events += 1
         played.cost += cost
         _note(found, played, event)
@@ -139,7 +142,7 @@ def _take(found: RunRead, event: Event, cost: Spent) -> None:
         found.prompts[prompt] = found.prompts.get(prompt, NOTHING) + cost
 
 
-def _index(scope: str) -> int:
+def index_of(scope: str) -> int:
     """The number of the episode that a scope lies in; -1 for one outside."""
     name, _, below = scope.partition("/")
     number = below.partition("/")[0]
