@@ -73,6 +73,8 @@ class Following:
             self._lost += event.at - self._paused_at
         elif not self.is_over:
             self._pace = Pace()
+            for played in filter(lambda each: each.is_open, self.read.episodes.values()):
+                self._pace.begin(played.index, event.at - self._lost)
         if "jobs" in event.body:
             self.hosted = dict(event.body)
 

@@ -21,11 +21,11 @@ ANCHOR = "run-0"
 PAGE = "watch.html.j2"
 SCRIPTS = ("watch_inside.js", "report_episodes.js", "report_filter.js", "report.js", "watch.js")
 CAN: dict[Doing, tuple[Ask, ...]] = {
-    "played": ("pause", "stop"),
+    "playing": ("pause", "stop"),
     "pausing": ("go on", "stop"),
     "paused": ("go on", "stop"),
     "stopping": (),
-    "begun again": (),
+    "beginning again": (),
     "stopped": ("go on",),
     "over": (),
 }
@@ -86,9 +86,12 @@ class Pages:
             return at.version, told
 
     def _figures(self) -> str:
+        """Those of the report, but for charts and for the list of what has not ended: it will yet."""
         read = self._at.read
-        cost = replace(costs(read), charts=())
-        return _render("figures", figures_of(read, ANCHOR), cost, self._at.run.config)
+        figures, cost = figures_of(read, ANCHOR), replace(costs(read), charts=())
+        if self._at.played:
+            figures["failures"] = [each for each in figures["failures"] if each[0] != Outcome.NOT_RUN]
+        return _render("figures", figures, cost, self._at.run.config)
 
     def _rows(self, changed: Collection[int]) -> str:
         read = self._at.read

@@ -12,8 +12,8 @@ from planbook.errors import BadRun
 from planbook.store import Store
 from planbook.watching.following import Following
 
-Doing = Literal["played", "paused", "pausing", "stopping", "begun again", "stopped", "over"]
-ON_THE_WAY: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "played"}
+Doing = Literal["playing", "paused", "pausing", "stopping", "beginning again", "stopped", "over"]
+ON_THE_WAY: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
 TRIES = 20
 """How often an order is written anew because somebody else wrote one at the same moment."""
 
@@ -32,9 +32,9 @@ class Steered:
         if at.played:
             if at.asked in ("pause", "stop"):
                 return ON_THE_WAY[at.asked]
-            return "paused" if at.paused else "played"
+            return "paused" if at.paused else "playing"
         if self._again is not None and self._again.goes_on:
-            return "begun again"
+            return "beginning again"
         return "over" if at.ended == at.entries else "stopped"
 
     @property
@@ -63,9 +63,9 @@ class Steered:
 
 
 MAKES_SENSE: dict[Ask, tuple[Doing, ...]] = {
-    "pause": ("played",),
+    "pause": ("playing",),
     "go on": ("paused", "pausing"),
-    "stop": ("played", "paused", "pausing"),
+    "stop": ("playing", "paused", "pausing"),
 }
 """What can be asked of a run that is played, by what it is doing."""
 
