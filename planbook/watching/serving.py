@@ -34,6 +34,7 @@ def serve(following: Following, port: int, on_address: Callable[[str], None]) ->
     door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         door.bind((HOST, port))
+        door.listen()  # who comes at once, when the address is told, waits in line
     except OSError as error:
         raise BadArgument(f"port {port} cannot be had: {error.strerror}; name another with --port") from error
     with door:
