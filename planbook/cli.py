@@ -14,7 +14,9 @@ from planbook.arguments import Asked, budget_of, counts_of, learning_of
 from planbook.commands import building, inspection, methods, playing, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
+from planbook.commands.reporting import report
 from planbook.commands.showing import show
+from planbook.commands.watching import watch
 from planbook.episodes.lanes import Hosting
 from planbook.graphs import graph
 from planbook.learning.cost import show_cost
@@ -35,7 +37,6 @@ from planbook.options import (
     options,
 )
 from planbook.printing import ERRORS
-from planbook.report import report_runs
 
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -48,7 +49,9 @@ def planbook() -> None:
 
 
 planbook.add_command(graph)
+planbook.add_command(report)
 planbook.add_command(show)
+planbook.add_command(watch)
 
 
 @planbook.command()
@@ -198,17 +201,6 @@ def execute(plan: Path, as_json: bool, **given: Any) -> int:
         return errors.BAD_INPUT
     code, summary = playing.execute_plan(plan, asked, hosting, as_json=as_json)
     return _answer(code, summary, as_json)
-
-
-@planbook.command(name="report")
-@click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN...")
-@click.option("--out", default=None, type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
-@click.option("--episodes", default=None, metavar="all|failed|N", help="Which to show cell by cell.")
-@JSON
-def report_command(runs: tuple[Path, ...], out: Path | None, episodes: str | None, as_json: bool) -> int:
-    """Tell runs in one HTML file: tables, curves, and every episode cell by cell with its prompts."""
-    code, reported = report_runs(runs, out, episodes, as_json=as_json)
-    return _answer(code, reported, as_json)
 
 
 @planbook.command(name="bench")

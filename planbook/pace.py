@@ -13,30 +13,31 @@ RECENT = 200
 class Pace:
     """Guesses the time left from the episodes that ended in this sitting and from those under way.
 
-    They are begun in order, so many at a time. Times are seconds on one clock, which may stand still in pauses.
+    Times are seconds on one clock, which may stand still in pauses.
     """
 
-    def __init__(self, episodes: Iterable[int], at_a_time: int) -> None:
-        self._waiting, self._at_a_time = deque(episodes), at_a_time
+    def __init__(self) -> None:
         self._begun: dict[int, float] = {}
         self._lasted: deque[float] = deque(maxlen=RECENT)
-        for _ in range(at_a_time):
-            self._begin(0.0)
 
-    def ended(self, index: int, at: float) -> None:
-        """Tell of an ending; the next episode begins in its place. One that is not known to be under way is ignored."""
+    def begin(self, index: int, at: float) -> None:
+        """An episode is under way from now on, if it was not already."""
+        self._begun.setdefault(index, at)
+
+    def end(self, index: int, at: float) -> bool:
+        """An episode is over; False for one that was not known to be under way."""
         begun = self._begun.pop(index, None)
         if begun is not None:
             self._lasted.append(at - begun)
-            self._begin(at)
+        return begun is not None
 
-    def left(self, at: float) -> float | None:
-        """Seconds until the end; None before the first episode has ended."""
+    def left(self, at: float, waiting: int, at_a_time: int) -> float | None:
+        """Seconds until all have ended, with so many that have not begun; None before the first has ended."""
         if not self._lasted:
             return None
         usual = fmean(self._lasted)
         under_way = [self._rest(at - begun, usual) for begun in self._begun.values()]
-        shared = (sum(under_way) + len(self._waiting) * usual) / self._at_a_time
+        shared = (sum(under_way) + waiting * usual) / at_a_time
         return max(shared, *under_way, 0.0)
 
     def _rest(self, age: float, usual: float) -> float:
@@ -44,9 +45,27 @@ class Pace:
         longer = [lasted - age for lasted in self._lasted if lasted > age]
         return fmean(longer) if longer else usual
 
-    def _begin(self, at: float) -> None:
+
+class InTurn:
+    """The pace of episodes that are begun in order, so many at a time: when one ends, the next begins."""
+
+    def __init__(self, episodes: Iterable[int], at_a_time: int) -> None:
+        self._waiting, self._at_a_time, self._pace = deque(episodes), at_a_time, Pace()
+        for _ in range(at_a_time):
+            self._begin_next(0.0)
+
+    def ended(self, index: int, at: float) -> None:
+        """Tell of an ending."""
+        if self._pace.end(index, at):
+            self._begin_next(at)
+
+    def left(self, at: float) -> float | None:
+        """Seconds until the end; None before the first episode has ended."""
+        return self._pace.left(at, len(self._waiting), self._at_a_time)
+
+    def _begin_next(self, at: float) -> None:
         if self._waiting:
-            self._begun[self._waiting.popleft()] = at
+            self._pace.begin(self._waiting.popleft(), at)
 
 
 class Standing:

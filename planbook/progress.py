@@ -10,7 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from planbook.pace import Pace, Standing
+from planbook.pace import InTurn, Standing
 from planbook.printing import ERRORS, spending
 from planbook.run import Entry, Run
 from planner import Ending
@@ -29,7 +29,7 @@ class Progress:
     ``paused`` is asked each time whether nothing goes on at the moment. Time that the run was paused does not count.
     """
 
-    def __init__(self, run: Run, title: str, standing: Standing, pace: Pace, paused: Callable[[], bool]) -> None:
+    def __init__(self, run: Run, title: str, standing: Standing, pace: InTurn, paused: Callable[[], bool]) -> None:
         self._run, self._title, self._standing, self._pace = run, title, standing, pace
         self._paused, self._before = paused, run.meter.spent.seconds
 

@@ -24,9 +24,11 @@ class Budget(Record):
 
 
 class Spent(Record):
-    """What a run has spent. ``prompt`` and ``completion`` are tokens; ``money`` is None where a price is unknown.
+    """What was spent, of a run or of any part of it; two can be added.
 
-    Replies out of a recording are counted with their tokens, and cost nothing; ``replayed`` is how many they were.
+    ``prompt``, ``cached`` (among the prompt's) and ``completion`` are tokens; ``estimated`` says that some are not the
+    server's own count. ``money`` is None where a price is unknown. Replies out of a recording are counted with their
+    tokens, and cost nothing; ``replayed`` is how many they were.
     """
 
     calls: int = 0
@@ -34,19 +36,35 @@ class Spent(Record):
     shortened: int = 0
     """Calls whose prompt was cut to fit the context."""
     prompt: int = 0
+    cached: int = 0
     completion: int = 0
+    estimated: bool = False
     money: float | None = 0.0
     actions: int = 0
+    waited: float = 0.0
+    """Seconds that models took to answer, one call after the other."""
     seconds: float = 0.0
+    """On the clock, while the run was played."""
 
     @property
     def tokens(self) -> int:
         """Prompt and completion together."""
         return self.prompt + self.completion
 
-
-COUNTED = ("calls", "replayed", "shortened", "prompt", "completion", "actions")
-"""What of the spending is whole numbers that add up."""
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            calls=self.calls + other.calls,
+            replayed=self.replayed + other.replayed,
+            shortened=self.shortened + other.shortened,
+            prompt=self.prompt + other.prompt,
+            cached=self.cached + other.cached,
+            completion=self.completion + other.completion,
+            estimated=self.estimated or other.estimated,
+            money=None if self.money is None or other.money is None else self.money + other.money,
+            actions=self.actions + other.actions,
+            waited=self.waited + other.waited,
+            seconds=self.seconds + other.seconds,
+        )
 
 
 class News(NamedTuple):
@@ -147,26 +165,30 @@ class Meter:
 
 def plus(one: Spent, other: Spent) -> Spent:
     """Both together; time is not added up, it passes for both at once."""
-    money = None if one.money is None or other.money is None else one.money + other.money
-    counted = {name: getattr(one, name) + getattr(other, name) for name in COUNTED}
-    return one.model_copy(update={**counted, "money": money})
+    return (one + other).model_copy(update={"seconds": one.seconds})
 
 
 def add(spent: Spent, kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent:
     """What has been spent after one more event."""
+    cost = cost_of(kind, body, price)
+    return spent if cost is None else spent + cost
+
+
+def cost_of(kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent | None:
+    """What one event cost; None for one of a kind that costs nothing."""
     if kind == "act":
-        return spent.model_copy(update={"actions": spent.actions + bool(body["counted"])})
+        return Spent(actions=bool(body["counted"]))
     if kind != "ask":
-        return spent
+        return None
     reply = Reply.model_validate(body["reply"])
-    cost = price(body["model"], reply)
-    return spent.model_copy(
-        update={
-            "calls": spent.calls + 1,
-            "replayed": spent.replayed + reply.replayed,
-            "shortened": spent.shortened + bool(body["left_out"] or body["cut_characters"]),
-            "prompt": spent.prompt + reply.usage.prompt,
-            "completion": spent.completion + reply.usage.completion,
-            "money": None if cost is None or spent.money is None else spent.money + cost,
-        }
+    return Spent(
+        calls=1,
+        replayed=reply.replayed,
+        shortened=bool(body["left_out"] or body["cut_characters"]),
+        prompt=reply.usage.prompt,
+        cached=reply.usage.cached,
+        completion=reply.usage.completion,
+        estimated=reply.usage.estimated,
+        money=price(body["model"], reply),
+        waited=reply.seconds,
     )

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from planner.models import Message, Sampling
 from tests.toy_script import answer as at_once
 
-TAKES = 0.25
+TAKES, SLOWLY = 0.25, 1.0
 """Seconds an answer."""
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     """The reply, after a while."""
     time.sleep(TAKES)
+    return at_once(messages, sampling)
+
+
+def slowly(messages: Sequence[Message], sampling: Sampling) -> str:
+    """The reply, after a longer while: somebody must come and look meanwhile."""
+    time.sleep(SLOWLY)
     return at_once(messages, sampling)

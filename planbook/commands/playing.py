@@ -30,7 +30,7 @@ from planbook.learning.covering import coverage_lines
 from planbook.learning.knowing import memory_of, remembering
 from planbook.learning.stages import build, building_tasks, export, playing_memory
 from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
-from planbook.pace import Pace, Standing
+from planbook.pace import InTurn, Standing
 from planbook.printing import (
     ERRORS,
     Live,
@@ -187,7 +187,7 @@ def _progress(run: Run, title: str, hosting: Hosting, paused: Callable[[], bool]
     standing = Standing(len(entries), () if run.config.learning else ended.values())
     left = [entry.index for entry in entries if entry.index not in ended]
     alone = run.config.learning is not None or not run.config.world.parallel
-    return Progress(run, title, standing, Pace(left, 1 if alone else hosting.jobs), paused)
+    return Progress(run, title, standing, InTurn(left, 1 if alone else hosting.jobs), paused)
 
 
 def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:

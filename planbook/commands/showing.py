@@ -17,11 +17,11 @@ from planbook.figures.summary import NOT_PLAYED
 from planbook.options import JSON
 from planbook.printing import PLAIN_WIDTH, counted
 from planbook.report.places import grown
-from planbook.report.reading import Cost
 from planbook.report.scopes import told
 from planbook.run import Entry, Run
 from planbook.shown.lines import Lines, ending_text
 from planbook.shown.pieces import Piece, indented, text
+from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
 from planner import Ending, Outcome, read_trajectory
 
@@ -97,16 +97,14 @@ def _pieces(entry: Entry, ending: Ending | None, events: list[Event], prompts: b
 
 
 def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[Piece]:
-    task, cost = entry.task, Cost()
-    for event in events:
-        cost.count(event)
+    task, cost = entry.task, spent_so_far(events, prices_from(None))
     repeat = f", repeat {entry.repeat}" if entry.repeat else ""
     yield Piece(text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim"))
     yield Piece(text(task.goal))
     yield Piece(text(f"type {task.type}, split {task.split}, seed {task.seed}", "dim"))
     yield Piece(ending_text(ending) if ending else Text("has begun, and not ended", style="yellow"))
     if cost.calls:
-        spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.seconds:.1f} s of waiting"
+        spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.waited:.1f} s of waiting"
         yield Piece(text(f"{counted(cost.calls, 'model call')}: {spent}", "dim"))
 
 

@@ -13,6 +13,7 @@ from planbook.printing import console
 from planbook.report.page import write_page
 from planbook.report.reading import RunRead, read_run
 from planbook.run import Run
+from planbook.spending import prices_from
 
 __all__ = ["Reported", "report_runs"]
 
@@ -30,17 +31,18 @@ class Reported(BaseModel):
 
 
 def report_runs(
-    folders: Sequence[Path], out: Path | None, episodes: str | None, *, as_json: bool
+    folders: Sequence[Path], out: Path | None, episodes: str | None, prices: Path | None = None, *, as_json: bool
 ) -> tuple[int, Reported]:
     """Write the page of one run into its folder, of several into the current one, unless ``out`` names a file.
 
-    ``episodes`` says which are shown cell by cell: all, failed, a number, or None for what still opens well. Raises
-    BadRun, BadArgument.
+    ``episodes`` says which are shown cell by cell: all, failed, a number, or None for what still opens well; ``prices``
+    is a table of prices, by default the one that ships. Raises BadRun, BadArgument, BadPrices.
     """
+    price = prices_from(prices)
     target = out or (folders[0] / FILE if len(folders) == 1 else Path(FILE))
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(Run.open(folder))) for folder in folders]
-        read = [read_run(run, name) for run, name in zip(runs, _names(folders), strict=True)]
+        read = [read_run(run, name, price) for run, name in zip(runs, _names(folders), strict=True)]
         _write(read, target, episodes)
     done = Reported(report=str(target), bytes=target.stat().st_size, runs=tuple(each.summary() for each in read))
     shown = f"{done.bytes / 1e6:.1f} MB" if done.bytes >= 1e5 else f"{done.bytes / 1e3:.0f} kB"

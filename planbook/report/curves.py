@@ -1,77 +1,41 @@
-"""Curves over the episodes of a run, as points in a drawing."""
+"""Curves over the episodes of a run, and over runs that differ in one number."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
-from math import floor, log10
 from pathlib import Path
+from typing import Any
 
 from planbook.config import Config, chosen_options
+from planbook.report.charts import PERCENT, Axis, Chart, colour, layout, plain, whole
 from planbook.report.reading import Played, RunRead
+from planbook.report.shares import Share, error_bars
 
-WIDTH, HEIGHT = 400, 230
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 34
-"""Margins: room for the numbers beside the axes."""
-MOST_POINTS = 400
-"""Of one line; more cannot be told apart."""
+MOST_POINTS, TOLD_POINTS = 400, 8
+"""Of one line: more cannot be told apart; and how many its table says."""
 EPISODES, BUILDING_TASKS = "episodes, in the order in which they ended", "building tasks"
 BY_OPTION = {"d_max": "d_max, the level at which nothing is taken apart", "rounds": "rounds of planning anew"}
 """Options of methods that success is drawn by, and what is counted along that (ADaPT, figure 4; DEPS, table 4)."""
-QUARTERS = ((0.0, "0%"), (0.25, "25%"), (0.5, "50%"), (0.75, "75%"), (1.0, "100%"))
+Point = tuple[int, float]
+Values = Callable[[RunRead], Sequence[float] | None]
+"""One for each episode that ended, in the order of their ends; None where a run has none to tell."""
 
 
-@dataclass(frozen=True)
-class Tick:
-    """A number beside an axis; ``at`` is where, in the drawing's units."""
+def curves(runs: Sequence[RunRead], first: int = 0) -> list[Chart]:
+    """Success, and what had been spent, over the episodes in the order in which they ended.
 
-    at: float
-    label: str
-
-
-@dataclass(frozen=True)
-class Line:
-    """One run's line: the points as SVG writes them, and the last."""
-
-    name: str
-    points: str
-    end: tuple[float, float]
-    last: str
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A drawing with one line for each run; ``over`` says what is counted along it."""
-
-    title: str
-    lines: tuple[Line, ...]
-    across: tuple[Tick, ...]
-    up: tuple[Tick, ...]
-    over: str = EPISODES
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Where numbers are in the drawing: ``longest`` lies at its right end, ``top`` at its upper one."""
-
-    longest: int
-    top: float
-
-    def x(self, number: float) -> float:
-        """How far to the right."""
-        return round(LEFT + (WIDTH - LEFT - RIGHT) * (number / self.longest), 1)
-
-    def y(self, value: float) -> float:
-        """How far down."""
-        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value / self.top), 1)
-
-
-def charts(runs: Sequence[RunRead]) -> list[Chart]:
-    """Success, calls and tokens so far, over the episodes in the order in which they ended."""
-    drawn = [_chart("Solved, of the episodes that had ended", runs, _solved_so_far, QUARTERS, "{:.1%}".format)]
-    if any(run.cost.calls for run in runs):
-        drawn.append(_chart("Model calls within episodes so far", runs, _so_far(lambda each: each.cost.calls)))
-        drawn.append(_chart("Tokens within episodes so far", runs, _so_far(lambda each: each.cost.tokens)))
-    return drawn + learning_curves(runs)
+    ``first`` is the number of the first run, which its colour follows from.
+    """
+    share, count = "{:.1%}".format, "{:,.0f}".format
+    money, seconds = "${:,.4f}".format, "{:,.1f} s".format
+    asked: tuple[tuple[str, Values, Callable[[float], str]], ...] = (
+        ("Model calls within episodes so far", _so_far(lambda each: each.cost.calls), count),
+        ("Tokens within episodes so far", _so_far(lambda each: each.cost.tokens), count),
+        ("US dollars within episodes so far", _money_so_far, money),
+        ("Seconds that models took within episodes so far", _so_far(lambda each: each.cost.waited), seconds),
+    )
+    drawn = [_over_episodes("Solved, of the episodes that had ended", runs, first, _solved_so_far, share, PERCENT)]
+    drawn += [_over_episodes(title, runs, first, values, told) for title, values, told in asked]
+    return [chart for chart in drawn if chart is not None]
 
 
 def learning_curves(runs: Sequence[RunRead]) -> list[Chart]:
@@ -83,6 +47,84 @@ def learning_curves(runs: Sequence[RunRead]) -> list[Chart]:
     for option, over in BY_OPTION.items():
         drawn.append(_curve(f"Success by {option}", over, _by_option(runs, option), _played_by(option)))
     return [chart for chart in drawn if chart is not None]
+
+
+def _over_episodes(
+    title: str,
+    runs: Sequence[RunRead],
+    first: int,
+    values_of: Values,
+    told: Callable[[float], str],
+    upright: dict[str, Any] | None = None,
+) -> Chart | None:
+    """One line for each run; None where none of the runs has anything to tell but nothing."""
+    values = [(number, run.name, values_of(run)) for number, run in enumerate(runs, first)]
+    series = [(number, name, list(enumerate(each, 1))) for number, name, each in values if each]
+    if (not any(value for _, _, points in series for _, value in points) and upright is None) or not series:
+        return None
+    up = Axis(more=upright or whole(value for _, _, points in series for _, value in points))
+    lines = [_line(number, name, thinned(points), told) for number, name, points in series]
+    single = len(series) == 1
+    few = {"dtick": 1} if max(len(points) for _, _, points in series) < 6 else {}
+    return Chart(
+        title,
+        lines,
+        layout(Axis(EPISODES, few), up, legend=not single, hovermode="x unified"),
+        ("episodes", *(name for _, name, _ in series)),
+        _told([points for _, _, points in series], told),
+        told(series[0][2][-1][1]) if single else "",
+    )
+
+
+def _line(number: int, name: str, points: Sequence[Point], told: Callable[[float], str]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines" if len(points) > 1 else "markers",
+        "name": plain(name),
+        "x": [at for at, _ in points],
+        "y": [round(value, 6) for _, value in points],
+        "text": [told(value) for _, value in points],
+        "hovertemplate": f"{_in_template(name)}: %{{text}}<extra></extra>",
+        "line": {"color": colour(number), "width": 2},
+    }
+
+
+def _in_template(name: str) -> str:
+    """A name in which the drawing library finds no place to put a figure."""
+    return plain(name).replace("{", "(").replace("}", ")")
+
+
+def _told(series: Sequence[Sequence[Point]], told: Callable[[float], str]) -> list[list[str]]:
+    """A few of the points of several lines, beside each other."""
+    longest = max(series, key=len)
+    values = [dict(points) for points in series]
+    return [
+        [f"{at:,}", *(told(each[at]) if at in each else "–" for each in values)]
+        for at, _ in thinned(longest, TOLD_POINTS)
+    ]
+
+
+def _solved_so_far(run: RunRead) -> list[float]:
+    solved = accumulate(run.episodes[index].ending.outcome.solved for index in run.order)
+    return [count / number for number, count in enumerate(solved, 1)]
+
+
+def _so_far(of: Callable[[Played], float]) -> Values:
+    """What the episodes that had ended had cost together; what was spent outside them is no part of it."""
+    return lambda run: list(accumulate(of(run.episodes[index]) for index in run.order))
+
+
+def _money_so_far(run: RunRead) -> list[float] | None:
+    """None where a price is unknown."""
+    spent = [run.episodes[index].cost.money for index in run.order]
+    known = [money for money in spent if money is not None]
+    return list(accumulate(known)) if len(known) == len(spent) else None
+
+
+def thinned(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
+    """Some of the points, evenly, always with the last."""
+    step = -(-len(points) // most)
+    return [*points[:-1:step], points[-1]]
 
 
 Curve = Mapping[int, RunRead]
@@ -116,14 +158,37 @@ def _number(config: Config, option: str) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def _curve(title: str, over: str, curves: Sequence[Curve], named: Callable[[Config], str]) -> Chart | None:
-    series = [(named(_config(alike)), _solved_at(alike)) for alike in curves if len(alike) > 1]
+def _curve(title: str, over: str, found: Sequence[Curve], named: Callable[[Config], str]) -> Chart | None:
+    series = [(named(_config(alike)), _shares(alike)) for alike in found if len(alike) > 1]
     if not series:
         return None
-    scale = Scale(max(points[-1][0] for _, points in series), 1.0)
-    lines = tuple(_drawn(name, points, scale, "{:.1%}".format) for name, points in series)
-    up = tuple(Tick(scale.y(number), label) for number, label in QUARTERS)
-    return Chart(title, lines, _across(scale), up, over)
+    return Chart(
+        title,
+        [_with_intervals(number, name, points) for number, (name, points) in enumerate(series)],
+        layout(Axis(over), Axis(more=PERCENT), legend=len(series) > 1),
+        (over.partition(",")[0], "solved", "95 % interval", "runs"),
+        [[str(at), share.told, share.within, name] for name, points in series for at, share in points],
+        series[0][1][-1][1].told if len(series) == 1 else "",
+    )
+
+
+def _with_intervals(number: int, name: str, points: Sequence[tuple[int, Share]]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": plain(name),
+        "x": [at for at, _ in points],
+        "y": [share.value for _, share in points],
+        "error_y": {**error_bars([share for _, share in points]), "color": colour(number)},
+        "hovertext": [f"{at}: {share}" for at, share in points],
+        "hoverinfo": "text",
+        "line": {"color": colour(number), "width": 2},
+    }
+
+
+def _shares(alike: Curve) -> list[tuple[int, Share]]:
+    summaries = {number: alike[number].summary() for number in sorted(alike)}
+    return [(number, Share(summary.solved, summary.tasks)) for number, summary in summaries.items()]
 
 
 def _config(alike: Curve) -> Config:
@@ -146,75 +211,3 @@ def _played_by(option: str) -> Callable[[Config], str]:
         return ", ".join((config.title, place, *config.models.values(), *others))
 
     return told
-
-
-def _solved_at(alike: Curve) -> list[tuple[int, float]]:
-    summaries = {number: alike[number].summary() for number in sorted(alike)}
-    return [(number, summary.solved / max(summary.tasks, 1)) for number, summary in summaries.items()]
-
-
-def _chart(
-    title: str,
-    runs: Sequence[RunRead],
-    values_of: Callable[[RunRead], list[float]],
-    upright: Sequence[tuple[float, str]] | None = None,
-    told: Callable[[float], str] = "{:,.0f}".format,
-) -> Chart:
-    """``upright`` fixes the numbers of that axis; else they follow from the values."""
-    series = {run.name: values_of(run) for run in runs if run.order}
-    longest = max(map(len, series.values()), default=1)
-    up = upright or round_numbers(max((max(values) for values in series.values()), default=1.0))
-    scale = Scale(longest, up[-1][0])
-    return Chart(
-        title,
-        tuple(_line(name, values, scale, told) for name, values in series.items()),
-        _across(scale),
-        tuple(Tick(scale.y(number), label) for number, label in up),
-    )
-
-
-def _line(name: str, values: list[float], scale: Scale, told: Callable[[float], str]) -> Line:
-    return _drawn(name, _thinned(list(enumerate(values, 1))), scale, told)
-
-
-def _drawn(name: str, values: Sequence[tuple[int, float]], scale: Scale, told: Callable[[float], str]) -> Line:
-    points = [(scale.x(number), scale.y(value)) for number, value in values]
-    return Line(name, " ".join(f"{x},{y}" for x, y in points), points[-1], told(values[-1][1]))
-
-
-def _across(scale: Scale) -> tuple[Tick, ...]:
-    numbers = round_numbers(scale.longest)
-    return tuple(Tick(scale.x(n), label) for n, label in numbers if n <= scale.longest and n % 1 == 0)
-
-
-def _solved_so_far(run: RunRead) -> list[float]:
-    solved = accumulate(run.episodes[index].ending.outcome.solved for index in run.order)
-    return [count / number for number, count in enumerate(solved, 1)]
-
-
-def _so_far(of: Callable[[Played], float]) -> Callable[[RunRead], list[float]]:
-    """What the episodes that had ended had cost together; what was spent outside them is no part of it."""
-    return lambda run: list(accumulate(of(run.episodes[index]) for index in run.order))
-
-
-def _thinned(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Some of the points, evenly, always with the last."""
-    step = -(-len(points) // MOST_POINTS)
-    return [*points[:-1:step], points[-1]]
-
-
-def round_numbers(top: float) -> list[tuple[float, str]]:
-    """From 0 up in three to five steps of 1, 2 or 5 times a power of ten, the last at or above ``top``."""
-    rough = max(top, 1.0) / 4
-    power = 10.0 ** floor(log10(rough))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
-    count = -(-max(top, 1.0) // step)
-    return [(step * number, short(step * number)) for number in range(int(count) + 1)]
-
-
-def short(number: float) -> str:
-    """A number as an axis shows it: 1,500 is 1.5k."""
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{number / size:g}{letter}"
-    return f"{number:g}"

@@ -9,16 +9,18 @@ from typing import Any
 from markupsafe import Markup
 
 from planbook.report import tables
-from planbook.report.curves import charts
+from planbook.report.costs import costs
 from planbook.report.episodes import Packing, episode_html, head_rows
+from planbook.report.gallery import charts
 from planbook.report.learnt import learnt_texts
+from planbook.report.plotting import library
 from planbook.report.reading import RunRead
 from planbook.report.rendering import TEMPLATES, plain
 
-__all__ = ["SCRIPTS", "STYLES", "episode_html", "head_rows", "joined", "script_hash", "write_page"]
+__all__ = ["SCRIPTS", "STYLES", "episode_html", "figures_of", "head_rows", "joined", "script_hash", "write_page"]
 
 PAGE = "report.html.j2"
-STYLES = ("report.css", "report_episodes.css")
+STYLES = ("report.css", "report_episodes.css", "report_charts.css")
 SCRIPTS = (
     "report_packing.js",
     "report_episodes.js",
@@ -26,6 +28,7 @@ SCRIPTS = (
     "report_search.js",
     "report_keys.js",
     "report.js",
+    "report_charts.js",
 )
 """Files that make up the page's one script, in this order."""
 BUFFERED = 500
@@ -49,6 +52,8 @@ def write_page(runs: Sequence[RunRead], out: Path, which: str | None) -> None:
             style=Markup(joined(STYLES)),
             script=Markup(script),
             script_hash=script_hash(script),
+            library=library().packed,
+            library_hash=script_hash(library().script),
         )
     )
     page.enable_buffering(BUFFERED)
@@ -70,15 +75,26 @@ def script_hash(script: str) -> str:
 
 def _view(number: int, run: RunRead, packing: Packing, which: str | None) -> dict[str, Any]:
     """What the template shows of a run."""
-    anchor, summary = f"run-{number}", run.summary()
+    anchor = f"run-{number}"
+    return {
+        **figures_of(run, anchor),
+        "number": number,
+        "charts": charts([run], number),
+        "costs": costs(run),
+        "settings": list(tables.settings(tables.asked(run.run.config))),
+        "packed": packing.pack(run, anchor, which),
+        "learnt": learnt_texts(run.run),
+    }
+
+
+def figures_of(run: RunRead, anchor: str) -> dict[str, Any]:
+    """What a run came to, as report_results.html.j2 tells it; ``anchor`` begins the names of its episodes."""
+    summary = run.summary()
     return {
         "anchor": anchor,
-        "number": number,
         "run": run,
         "rows": tables.rows(run),
         "failures": tables.failures(run),
-        "charts": charts([run]),
-        "settings": list(tables.settings(tables.asked(run.run.config))),
         "subtasks": summary.subtasks,
         "otherwise": tables.claimed_otherwise(run),
         "goals": summary.goals,
@@ -87,6 +103,4 @@ def _view(number: int, run: RunRead, packing: Packing, which: str | None) -> dic
         "measures": summary.measures,
         "milestones": summary.milestones,
         "unlock_score": summary.unlock_score,
-        "packed": packing.pack(run, anchor, which),
-        "learnt": learnt_texts(run.run),
     }

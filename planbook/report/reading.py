@@ -5,7 +5,7 @@ moment.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -16,59 +16,14 @@ from planbook.figures.deeds import Deeds
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import NOT_PLAYED, Summary, summarise
 from planbook.run import Entry, Run
-from planbook.spending import prices_from, spent_so_far
+from planbook.spending import Price, prices_from
 from planbook.store import Event
-from planner import Ending, Outcome
+from planner import Ending, Outcome, Spent
+from planner.budget import cost_of
 
-SUMMED = ("calls", "replayed", "prompt", "cached", "completion", "seconds", "actions")
-"""What of a cost adds up."""
+NOTHING = Spent()
 OWN = re.compile(r"task/\d+(/restart/\d+)?(/round/\d+)?")
 """The scopes of an episode's own endings and resets."""
-
-
-@dataclass
-class Cost:
-    """What was spent; ``prompt``, ``cached`` (among the prompt's) and ``completion`` are tokens.
-
-    ``replayed`` of the calls were answered out of a recording. ``seconds`` is how long the models took to answer.
-    ``estimated`` says that some of the tokens are not the server's own count.
-    """
-
-    calls: int = 0
-    replayed: int = 0
-    prompt: int = 0
-    cached: int = 0
-    completion: int = 0
-    seconds: float = 0.0
-    actions: int = 0
-    estimated: bool = False
-
-    @property
-    def tokens(self) -> int:
-        """Prompt and completion together."""
-        return self.prompt + self.completion
-
-    def count(self, event: Event) -> None:
-        """Add what one event cost."""
-        body: Any = event.body
-        if event.kind == "act":
-            self.actions += bool(body["counted"])
-        if event.kind == "ask":
-            reply, usage = body["reply"], body["reply"]["usage"]
-            self.calls += 1
-            self.replayed += bool(reply["replayed"])
-            self.prompt += usage["prompt"]
-            self.cached += usage["cached"]
-            self.completion += usage["completion"]
-            self.seconds += reply["seconds"]
-            self.estimated |= bool(usage["estimated"])
-
-
-def total(costs: Iterable[Cost]) -> Cost:
-    """The sum."""
-    every = list(costs)
-    summed = {name: sum(getattr(cost, name) for cost in every) for name in SUMMED}
-    return Cost(**summed, estimated=any(cost.estimated for cost in every))
 
 
 @dataclass
@@ -79,7 +34,7 @@ class Played:
     task: Task
     """As the world told it, where it did."""
     ending: Ending = NOT_PLAYED
-    cost: Cost = field(default_factory=Cost)
+    cost: Spent = NOTHING
     events: int = 0
     """How many had been written when the run was read."""
 
@@ -117,9 +72,9 @@ class RunRead:
     order: list[int] = field(default_factory=list)
     outside: list[Event] = field(default_factory=list)
     """What happened outside every episode."""
-    outside_cost: Cost = field(default_factory=Cost)
-    speakers: dict[Speaker, Cost] = field(default_factory=dict)
-    prompts: dict[str, Cost] = field(default_factory=dict)
+    outside_cost: Spent = NOTHING
+    speakers: dict[Speaker, Spent] = field(default_factory=dict)
+    prompts: dict[str, Spent] = field(default_factory=dict)
     """By prompt: a template's name, or that of a graph's node."""
     versions: dict[str, str] = field(default_factory=dict)
     """What the world was made of, where it said so."""
@@ -136,19 +91,18 @@ class RunRead:
         return (self.last or 0.0) - (self.first or 0.0)
 
     @property
-    def cost(self) -> Cost:
+    def cost(self) -> Spent:
         """All that the run spent."""
-        return total([*(played.cost for played in self.episodes.values()), self.outside_cost])
+        return sum((played.cost for played in self.episodes.values()), self.outside_cost)
 
     def summary(self) -> Summary:
-        """What `planbook run` would print of the run as it stood, by the price table that ships; counted once."""
+        """What `planbook run` would print of the run as it stood; counted once."""
         if self._summary is None:
             endings = {index: self.episodes[index].ending for index in self.order}
             entries = [played.entry for played in self.episodes.values()]
-            spent = spent_so_far(self.run.store.events(), prices_from(None))
             known = known_milestones(self.run.config)
             folder = str(self.run.folder)
-            self._summary = summarise(entries, endings, self.seconds, folder, spent, self.deeds, known)
+            self._summary = summarise(entries, endings, self.seconds, folder, self.cost, self.deeds, known)
         return self._summary
 
     def events(self, played: Played) -> Iterator[Event]:
@@ -156,34 +110,39 @@ class RunRead:
         return islice(self.run.store.events(played.entry.path), played.events)
 
 
-def read_run(run: Run, name: str) -> RunRead:
-    """Read a run that may be unfinished, or going on in another process."""
+def read_run(run: Run, name: str, price: Price | None = None) -> RunRead:
+    """Read a run that may be unfinished, or going on in another process; ``price`` is by the table that ships."""
+    price = price or prices_from(None)
     found = RunRead(run, name, {entry.index: Played(entry, entry.task) for entry in run.entries()})
     for event in run.store.events():
         if (event.scope, event.kind) != ("run", "task"):
-            _take(found, event)
+            take(found, event, price)
     return found
 
 
-def _take(found: RunRead, event: Event) -> None:
+def take(found: RunRead, event: Event, price: Price) -> None:
+    """Read one more event of the run."""
+    found._summary = None
+    cost = cost_of(event.kind, event.body, price) or NOTHING
     found.first = event.at if found.first is None else found.first
     found.last = max(event.at, found.last or 0.0)
     found.deeds.take(event)
     if (event.scope, event.kind) == ("run", "versions"):
         found.versions.update({name: str(version) for name, version in event.body.items()})
-    elif played := found.episodes.get(_index(event.scope)):
+    elif played := found.episodes.get(index_of(event.scope)):
         played.events += 1
-        played.cost.count(event)
+        played.cost += cost
         _note(found, played, event)
     else:
         found.outside.append(event)
-        found.outside_cost.count(event)
+        found.outside_cost += cost
     if event.kind == "ask":
-        found.speakers.setdefault(_speaker(event.body), Cost()).count(event)
-        found.prompts.setdefault(str(event.body["template"]), Cost()).count(event)
+        speaker, prompt = _speaker(event.body), str(event.body["template"])
+        found.speakers[speaker] = found.speakers.get(speaker, NOTHING) + cost
+        found.prompts[prompt] = found.prompts.get(prompt, NOTHING) + cost
 
 
-def _index(scope: str) -> int:
+def index_of(scope: str) -> int:
     """The number of the episode that a scope lies in; -1 for one outside."""
     name, _, below = scope.partition("/")
     number = below.partition("/")[0]

@@ -14,7 +14,6 @@ from markupsafe import Markup
 
 from planbook.figures.causes import in_words, outcome_of, score_of
 from planbook.printing import counted, harmless
-from planbook.report.curves import HEIGHT, WIDTH
 
 TEMPLATES = Path(__file__).parent / "templates"
 NOTHING = "–"
@@ -36,7 +35,7 @@ def templates(keep: Keep | None = None) -> Environment:
         finalize=visible,
     )
     environment.filters.update(FILTERS)
-    environment.globals.update(width=WIDTH, height=HEIGHT, pre=_kept_by(keep) if keep else in_place)
+    environment.globals.update(pre=_kept_by(keep) if keep else in_place)
     return environment
 
 

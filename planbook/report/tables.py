@@ -11,8 +11,8 @@ from planbook.config import Config, chosen_options
 from planbook.figures.measures import Measure, overall
 from planbook.figures.statistics import wilson
 from planbook.figures.subtasks import top_claim
-from planbook.report.reading import Cost, Played, RunRead, total
-from planner import Outcome
+from planbook.report.reading import Played, RunRead
+from planner import Outcome, Spent
 
 AGENTKIT = "agentkit"
 
@@ -26,7 +26,7 @@ class Row:
     tasks: int
     mean_actions: float | None
     mean_error_steps: float | None
-    cost: Cost
+    cost: Spent
 
     @property
     def share(self) -> float | None:
@@ -56,7 +56,14 @@ def rows(run: RunRead) -> list[Row]:
 
 def _row(name: str, solved: int, tasks: int, mean_actions: float | None, played: Sequence[Played]) -> Row:
     errors = [each.ending.error_steps for each in played if each.ending.outcome is not Outcome.NOT_RUN]
-    return Row(name, solved, tasks, mean_actions, mean(errors) if errors else None, total(each.cost for each in played))
+    return Row(
+        name,
+        solved,
+        tasks,
+        mean_actions,
+        mean(errors) if errors else None,
+        sum((each.cost for each in played), Spent()),
+    )
 
 
 def types(runs: Sequence[RunRead]) -> list[tuple[str, list[Row | None]]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from planbook.pace import Pace, Standing
+from planbook.pace import InTurn, Standing
 from planbook.progress import Progress, clock
 from planbook.run import Run
 from planner import Budget, Ending, Outcome, Spent
@@ -22,11 +22,11 @@ BROKEN = Ending(outcome=Outcome.BROKEN, cause="broken")
 
 
 def test_nothing_is_guessed_before_an_episode_has_ended() -> None:
-    assert Pace(range(3), 2).left(500.0) is None
+    assert InTurn(range(3), 2).left(500.0) is None
 
 
 def test_a_few_long_episodes_one_by_one() -> None:
-    pace = Pace(range(3), 1)
+    pace = InTurn(range(3), 1)
     pace.ended(0, 3600.0)
     assert pace.left(3600.0) == 7200
     assert pace.left(5400.0) == 5400
@@ -35,13 +35,13 @@ def test_a_few_long_episodes_one_by_one() -> None:
 
 
 def test_one_that_lasts_longer_than_any_so_far_counts_as_just_begun() -> None:
-    pace = Pace(range(2), 1)
+    pace = InTurn(range(2), 1)
     pace.ended(0, 10.0)
     assert pace.left(35.0) == 10
 
 
 def test_many_at_a_time_share_what_is_left() -> None:
-    pace = Pace(range(100), 10)
+    pace = InTurn(range(100), 10)
     for index in range(10):
         pace.ended(index, 60.0)
     assert pace.left(60.0) == pytest.approx(9 * 60)
@@ -49,7 +49,7 @@ def test_many_at_a_time_share_what_is_left() -> None:
 
 
 def test_the_slowest_under_way_decides_at_the_end() -> None:
-    pace = Pace(range(4), 2)
+    pace = InTurn(range(4), 2)
     pace.ended(0, 100.0)
     pace.ended(1, 100.0)
     pace.ended(2, 120.0)
@@ -57,7 +57,7 @@ def test_the_slowest_under_way_decides_at_the_end() -> None:
 
 
 def test_nothing_is_left_at_the_end() -> None:
-    pace = Pace(range(1), 4)
+    pace = InTurn(range(1), 4)
     pace.ended(0, 9.0)
     pace.ended(7, 9.0)
     assert pace.left(9.0) == 0
@@ -69,7 +69,7 @@ def test_times(seconds: float, told: str) -> None:
 
 
 def progress(run: Run, endings: Iterable[Ending], paused: bool = False) -> Progress:
-    return Progress(run, "adapt on toy", Standing(4, endings), Pace([2, 3], 1), lambda: paused)
+    return Progress(run, "adapt on toy", Standing(4, endings), InTurn([2, 3], 1), lambda: paused)
 
 
 def drawn(shown: Progress, width: int) -> list[str]:

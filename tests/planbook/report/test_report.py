@@ -13,7 +13,8 @@ from planbook.errors import BadArgument, BadRun
 from planbook.figures.summary import Summary, summarise
 from planbook.printing import harmless
 from planbook.report import episodes, report_runs
-from planbook.report.page import SCRIPTS, joined
+from planbook.report.page import SCRIPTS, joined, script_hash
+from planbook.report.plotting import library
 from planbook.run import Run
 from planner import Ending, Outcome
 from tests.command import planbook, result
@@ -52,7 +53,10 @@ def figures(page: Page) -> dict[str, list[str]]:
 
 
 def test_the_only_script_is_our_own_and_nothing_is_fetched(page: Page) -> None:
-    assert page.all("script") == [joined(SCRIPTS)]
+    (script,) = ("".join(text) for tag, has, text in page.elements if tag == "script" and "type" not in has)
+    assert script == joined(SCRIPTS)
+    (policy,) = (content for content in page.values("content") if "script-src" in content)
+    assert policy.endswith(f"script-src '{script_hash(script)}' '{script_hash(library().script)}'")
     assert not page.all("img")
     names = {name for _, has, _ in page.elements for name in has}
     assert not {name for name in names if name.startswith("on")} | (names & {"src", "srcset", "action", "data"})
@@ -187,7 +191,7 @@ def test_a_run_in_which_nothing_has_happened_yet_can_be_reported(tmp_path: Path)
     page = Page(tmp_path / "run" / "report.html")
     assert page.values("data-outcome") == ["not_run"] * 2
     assert figures(page)["all"][3:6] == ["0.0 to 65.8%", "–", "–"]
-    assert not page.all("svg")
+    assert not page.all("figure")
 
 
 @pytest.mark.parametrize(
@@ -246,8 +250,8 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, folder: Path) -> None:
     assert re.findall(r"(\d+) / (\d+)", rows[0])[:2] == [("2", "3"), ("3", "3")]
     names = page.all("h2", class_="name")
     assert names == [str(one.resolve()), str(other.resolve()), "asked"]
-    legend = page.all("ul", class_="legend")[0]
-    assert all(name in legend for name in names)
+    ended = next(each for each in page.all("figure") if "How the episodes ended" in each)
+    assert all(name in ended for name in names)
     assert len(page.all("article", class_="run")) == 3
     assert len(page.values("id")) == len(set(page.values("id")))
 

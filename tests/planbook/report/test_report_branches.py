@@ -150,7 +150,7 @@ def test_links_lead_to_cells_and_prompts(page: Page) -> None:
 
 
 def test_nothing_that_was_said_runs_or_hides(page: Page) -> None:
-    assert page.source.count("<script") == 1
+    assert page.source.count("<script>") == 1
     assert "<img" not in page.source
     assert "\\u202e" in page.source
     assert all(each.isprintable() or each in "\n\t" for each in page.source)

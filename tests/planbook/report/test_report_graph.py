@@ -97,7 +97,7 @@ def test_answers_are_told_as_they_are_and_do_no_harm(page: Page) -> None:
     answers = page.all("pre", class_="answer")
     assert any('"done when": [' in each for each in answers)
     assert any("\\x1b[31m" in each for each in answers)
-    assert page.source.count("<script") == 1
+    assert page.source.count("<script>") == 1
     names = page.values("id")
     assert len(names) == len(set(names))
     assert {link.removeprefix("#") for link in page.values("href")} <= set(names)

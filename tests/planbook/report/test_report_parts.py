@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from envs import Task
 from planbook.printing import counted
-from planbook.report.curves import MOST_POINTS, _thinned, round_numbers, short
+from planbook.report.curves import MOST_POINTS, thinned
 from planbook.report.items import Asked, Noted, Ran, Rewound
 from planbook.report.places import Place
 from planbook.report.rendering import duration, interval, moment, percent
@@ -124,26 +124,16 @@ def test_any_scope_finds_its_place(path: str) -> None:
     assert path in paths(told("", [Event(path, "versions", 0, {}, 0.0)], "a"))
 
 
-@given(st.floats(0, 1e9))
-def test_an_axis_holds_what_it_measures_in_few_round_steps(top: float) -> None:
-    numbers = [number for number, _ in round_numbers(top)]
-    assert numbers[0] == 0
-    assert numbers[-1] >= top
-    assert 3 <= len(numbers) <= 6
-    assert len({label for _, label in round_numbers(top)}) == len(numbers)
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=3 * MOST_POINTS))
 def test_a_long_line_is_thinned_but_keeps_its_ends(values: list[float]) -> None:
     points = list(enumerate(values, 1))
-    thin = _thinned(points)
+    thin = thinned(points)
     assert (thin[0], thin[-1]) == (points[0], points[-1])
     assert len(thin) <= MOST_POINTS + 1
     assert thin == sorted(set(thin))
 
 
 def test_numbers_are_written_for_people() -> None:
-    assert [short(number) for number in (0, 0.5, 20, 1500, 2e6)] == ["0", "0.5", "20", "1.5k", "2M"]
     assert (percent(0.5), percent(None), interval((0.1234, 1))) == ("50.0%", "–", "12.3 to 100.0%")
     assert (counted(1, "action"), counted(1200, "token")) == ("1 action", "1,200 tokens")
     assert [duration(seconds) for seconds in (1.26, 125, 7384)] == ["1.3 s", "2 min 5 s", "2 h 3 min"]

@@ -1,0 +1,109 @@
+"""A run that is read while it goes on: what is new is read, and nothing twice."""
+
+import threading
+import time
+from pathlib import Path
+
+from planbook.claim import is_claimed
+from planbook.pace import Pace
+from planbook.report.reading import Played, RunRead, index_of, take
+from planbook.run import PAUSED, Run
+from planbook.spending import prices_from
+from planbook.store import Event
+from planner import Outcome
+
+
+class Following:
+    """The run as far as it has been read. ``version`` grows with whatever is new; ``changed`` says when an episode did.
+
+    ``lock`` is held by whoever reads the run or tells of it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.run, self.lock = Run.open(folder), threading.RLock()
+        self.entries = len(self.run.entries())
+        self.read = RunRead(self.run, folder.resolve().name, self._episodes())
+        self.version = 0
+        self.changed: dict[int, int] = {}
+        self.hosted: dict[str, object] = {}
+        """How the last sitting hosted its episodes."""
+        self.paused = self.is_over = self.played = False
+        self.asked = ""
+        """What was asked for last and not answered yet."""
+        self._prices, self._row = prices_from(None), 0
+        self._pace, self._paused_at, self._lost = Pace(), 0.0, 0.0
+
+    def _episodes(self) -> dict[int, Played]:
+        return {entry.index: Played(entry, entry.task) for entry in self.run.entries()}
+
+    def catch_up(self) -> None:
+        """Read what was written meanwhile, and look whether somebody plays the run."""
+        with self.lock:
+            before, row = (self.played, self.paused, self.asked), self._row
+            self.played = is_claimed(self.run.folder)
+            fresh = {self._take(event) for self._row, event in self.run.store.since(self._row)}
+            if row == self._row and before == (self.played, self.paused, self.asked):
+                return
+            self.version += 1
+            self.changed.update(dict.fromkeys(fresh & self.read.episodes.keys(), self.version))
+
+    def _take(self, event: Event) -> int:
+        """Read an event; the number of the episode that it belongs to, -1 for none."""
+        if event.scope == "run":
+            if event.kind != "task":
+                OF_THE_RUN.get(event.kind, take_in)(self, event)
+            return -1
+        take(self.read, event, self._prices)
+        index = index_of(event.scope)
+        if index in self.read.episodes:
+            played = self.read.episodes[index]
+            self._pace.begin(index, event.at - self._lost)
+            if played.ending.outcome is not Outcome.NOT_RUN:
+                self._pace.end(index, event.at - self._lost)
+        return index
+
+    def _sitting(self, event: Event) -> None:
+        """Somebody sat down, stood up, paused or went on."""
+        was_paused, self.paused = self.paused, PAUSED in event.body
+        self.is_over = "over" in event.body and not self.paused
+        self.asked = ""
+        if self.paused:
+            self._paused_at = event.at
+        elif was_paused and not self.is_over:
+            self._lost += event.at - self._paused_at
+        elif not self.is_over:
+            self._pace = Pace()
+            for played in filter(lambda each: each.is_open, self.read.episodes.values()):
+                self._pace.begin(played.index, event.at - self._lost)
+        if "jobs" in event.body:
+            self.hosted = dict(event.body)
+
+    def _control(self, event: Event) -> None:
+        self.asked = str(event.body["do"])
+
+    @property
+    def ended(self) -> int:
+        """Episodes that have an ending."""
+        return len(set(self.read.order))
+
+    @property
+    def under_way(self) -> int:
+        """Episodes that have begun and have none."""
+        return sum(played.is_open for played in self.read.episodes.values())
+
+    def left(self) -> float | None:
+        """Seconds until the end of a run that is played, if there is something to guess from."""
+        if not self.played or self.ended == self.entries:
+            return None
+        now = (self._paused_at if self.paused else time.time()) - self._lost
+        jobs = self.hosted.get("jobs", 1)
+        waiting = self.entries - self.ended - self.under_way
+        return self._pace.left(now, waiting, jobs if isinstance(jobs, int) else 1)
+
+
+def take_in(following: Following, event: Event) -> None:
+    """What the run notes of itself for the report."""
+    take(following.read, event, following._prices)
+
+
+OF_THE_RUN = {"sitting": Following._sitting, "control": Following._control}

@@ -1,0 +1,121 @@
+"""The server of `planbook watch`, on this machine's own address only."""
+
+import asyncio
+import json
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable
+from typing import get_args
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from planbook.episodes.control import Ask
+from planbook.errors import BadArgument, BadRun
+from planbook.watching.doors import HOST, Doors
+from planbook.watching.following import Following
+from planbook.watching.pages import Pages
+from planbook.watching.steered import Steered
+
+LOOK = 1.0
+"""Seconds between two looks at what is new."""
+SIGN_OF_LIFE = 15
+"""Looks after which something is sent all the same: so it is noticed that a browser has gone."""
+
+
+def serve(following: Following, port: int, on_address: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C; ``on_address`` is told the address with its token. Raises BadArgument for a taken port."""
+    door = socket.socket()
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        door.bind((HOST, port))
+        door.listen()  # who comes at once, when the address is told, waits in line
+    except OSError as error:
+        raise BadArgument(f"port {port} cannot be had: {error.strerror}; name another with --port") from error
+    with door:
+        token, own = secrets.token_urlsafe(24), door.getsockname()[1]
+        over = asyncio.Event()
+        config = uvicorn.Config(
+            application(following, token, own, over), log_level="warning", timeout_graceful_shutdown=1, lifespan="off"
+        )
+        on_address(f"http://{HOST}:{own}/?token={token}")
+        Server(config, over).run(sockets=[door])
+
+
+class Server(uvicorn.Server):
+    """Tells those who stream that it is over: they would wait for each other otherwise."""
+
+    def __init__(self, config: uvicorn.Config, over: asyncio.Event) -> None:
+        super().__init__(config)
+        self._over = over
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End every stream, then the server."""
+        self._over.set()
+        await super().shutdown(sockets)
+
+
+def application(following: Following, token: str, port: int, over: asyncio.Event) -> ASGIApp:
+    """What is served, behind its doors."""
+    steered = Steered(following)
+    pages = Pages(following, steered)
+
+    async def page(request: Request) -> Response:
+        return HTMLResponse(await run_in_threadpool(pages.page))
+
+    async def style(request: Request) -> Response:
+        return Response(pages.style, media_type="text/css")
+
+    async def script(request: Request) -> Response:
+        return Response(pages.script, media_type="text/javascript")
+
+    async def episode(request: Request) -> Response:
+        html = await run_in_threadpool(pages.inside, request.path_params["index"])
+        return PlainTextResponse("There is no such episode.\n", 404) if html is None else HTMLResponse(html)
+
+    async def ask(request: Request) -> Response:
+        what = request.path_params["what"]
+        if what not in get_args(Ask):
+            return PlainTextResponse("Nothing like that can be asked for.\n", 404)
+        try:
+            await run_in_threadpool(steered.ask, what)
+        except BadRun as error:
+            return PlainTextResponse(f"{error}\n", 409)
+        return PlainTextResponse("asked\n")
+
+    async def news(request: Request) -> Response:
+        since = request.headers.get("last-event-id") or request.query_params.get("since", "")
+        version = int(since) if since.isdecimal() else 0
+        return StreamingResponse(_news(pages, version, over), media_type="text/event-stream")
+
+    routes = [
+        Route("/", page),
+        Route("/page.css", style),
+        Route("/page.js", script),
+        Route("/episode/{index:int}", episode),
+        Route("/news", news),
+        Route("/ask/{what}", ask, methods=["POST"]),
+    ]
+    return Doors(Starlette(routes=routes), token, port)
+
+
+async def _news(pages: Pages, version: int, over: asyncio.Event) -> AsyncIterator[str]:
+    """Whatever is new since a version, as server-sent events; their ids are versions."""
+    before, silent = "", 0
+    while not over.is_set():
+        version, told = await run_in_threadpool(pages.news, version)
+        text = json.dumps(told)
+        if text != before:
+            before, silent = text, 0
+            yield f"id: {version}\ndata: {text}\n\n"
+        elif (silent := silent + 1) % SIGN_OF_LIFE == 0:
+            yield ": still here\n\n"
+        try:
+            await asyncio.wait_for(over.wait(), LOOK)
+        except TimeoutError:
+            continue

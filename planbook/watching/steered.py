@@ -1,0 +1,99 @@
+"""What a run is doing, and asking it to do otherwise."""
+
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from typing import Literal
+
+from planbook import errors
+from planbook.episodes.control import SCOPE, Ask, arguments
+from planbook.errors import BadRun
+from planbook.store import Store
+from planbook.watching.following import Following
+
+Doing = Literal["playing", "paused", "pausing", "stopping", "beginning again", "stopped", "over"]
+ON_THE_WAY: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
+TRIES = 20
+"""How often an order is written anew because somebody else wrote one at the same moment."""
+
+
+class Steered:
+    """Steers the run that is followed; begins it again where nobody plays it."""
+
+    def __init__(self, following: Following) -> None:
+        self._following = following
+        self._again: Again | None = None
+
+    @property
+    def doing(self) -> Doing:
+        """In a word."""
+        at = self._following
+        if at.played:
+            if at.asked in ("pause", "stop"):
+                return ON_THE_WAY[at.asked]
+            return "paused" if at.paused else "playing"
+        if self._again is not None and self._again.goes_on:
+            return "beginning again"
+        return "over" if at.ended == at.entries else "stopped"
+
+    @property
+    def problem(self) -> str:
+        """Why the run could not be gone on with, if so."""
+        return "" if self._again is None or self._following.played else self._again.problem
+
+    def ask(self, what: Ask) -> None:
+        """Ask for it. Raises BadRun where the store cannot be written."""
+        doing = self.doing
+        if what == "go on" and doing in ("stopped", "over"):
+            self._again = Again(self._following)
+        elif doing in MAKES_SENSE[what]:
+            self._write(what)
+
+    def _write(self, what: Ask) -> None:
+        """As the next order, whoever else gives some."""
+        with closing(Store(self._following.run.store.path)) as store:
+            for _ in range(TRIES):
+                number = sum(1 for _ in store.events(SCOPE, "control"))
+                try:
+                    return store.put(SCOPE, "control", number, {"do": what})
+                except BadRun as twice:
+                    problem = twice
+        raise problem
+
+
+MAKES_SENSE: dict[Ask, tuple[Doing, ...]] = {
+    "pause": ("playing",),
+    "go on": ("paused", "pausing"),
+    "stop": ("playing", "paused", "pausing"),
+}
+"""What can be asked of a run that is played, by what it is doing."""
+
+
+class Again:
+    """The run, gone on with by a process of its own, which goes on when nobody watches any more."""
+
+    def __init__(self, following: Following) -> None:
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is written until the process ends
+        folder = str(following.run.folder)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "planbook", "run", "--resume", folder, *arguments(following.hosted)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._said,
+            start_new_session=True,
+        )
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process.poll() is None
+
+    @property
+    def problem(self) -> str:
+        """The last line that it said, where it came to no good end."""
+        if self._process.poll() in (None, errors.OK, errors.INTERRUPTED):
+            return ""
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"it ended with exit code {self._process.returncode}"

@@ -1,0 +1,132 @@
+"""`planbook watch` over HTTP: what it tells of a run that another process plays, how it steers, and whom it refuses."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from planbook import errors
+from planbook.run import Run
+from planner import Outcome
+from tests.reported import asking_run, many_endings, written
+from tests.watched import Watcher, count, played, until, watched
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watcher]:
+    """A run that nobody plays, watched."""
+    folder = written(tmp_path_factory.mktemp("still") / "run", lambda each: asking_run(each, seeds=2))
+    with watched(folder) as watcher:
+        yield watcher
+
+
+def test_a_run_is_paused_gone_on_with_stopped_and_begun_again(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with played(folder) as process, watched(folder) as watcher:
+        assert watcher.doing() == "playing"
+        assert watcher.news()["can"] == ["pause", "stop"]
+        assert watcher.ask("pause").status == 200
+        until(lambda: watcher.doing() == "paused")
+        before = count(folder, ("act", "outcome"))
+        assert watcher.ask("go on").status == 200
+        until(lambda: watcher.doing() == "playing")
+        until(lambda: count(folder, ("act", "outcome")) > before)
+        assert watcher.ask("stop").status == 200
+        said = process.communicate(timeout=60)[0]
+        assert process.returncode == errors.INTERRUPTED
+        assert "Stopped from planbook watch." in said
+        until(lambda: watcher.doing() == "stopped")
+        assert watcher.news()["can"] == ["go on"]
+        before = count(folder, "outcome")
+        assert watcher.ask("go on").status == 200
+        until(lambda: watcher.doing() == "playing")
+        until(lambda: count(folder, "outcome") > before)
+        watcher.ask("stop")
+        until(lambda: watcher.doing() == "stopped")
+        with closing(Run.open(folder)) as run:
+            sittings = [event.body.get("jobs") for event in run.store.events("run", "sitting")]
+        assert [jobs for jobs in sittings if jobs] == [2, 2], "as many episodes side by side as before"
+
+
+def test_what_happens_is_told_and_what_stood_there_is_not_told_again(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with played(folder), watched(folder) as watcher:
+        first = watcher.news()
+        assert 'id="run-0-0"' in first["rows"]
+        assert first["under_way"]
+        ended = count(folder, "outcome")
+        until(lambda: count(folder, "outcome") > ended)
+        told = re.search(r"(\d+) of 100 episodes ended", watcher.news()["state"])
+        assert told
+        assert int(told[1]) > ended
+        assert re.search(r"\d+ of 100 solved", watcher.news()["figures"])
+        assert set(watcher.news(since=10**9)) == {"state", "title", "can", "under_way"}
+
+
+def test_a_run_that_cannot_be_gone_on_with_says_why(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", lambda each: many_endings(each, [Outcome.FAILURE, Outcome.NOT_RUN]))
+    (folder / "run.json").write_text((folder / "run.json").read_text().replace('"procedures"', '"no-such-method"'))
+    with watched(folder) as watcher:
+        assert watcher.doing() == "stopped"
+        watcher.ask("go on")
+        until(lambda: "no-such-method" in watcher.news()["state"])
+        assert watcher.doing() == "stopped"
+
+
+def test_an_episode_is_told_cell_by_cell(still: Watcher) -> None:
+    inside = still.get("/episode/0")
+    assert inside.status == 200
+    assert 'class="cell"' in inside.text
+    assert "<script" not in inside.text
+    assert still.get("/episode/99").status == 404
+
+
+def test_nobody_is_let_in_without_the_token(still: Watcher) -> None:
+    for path in ("/", "/news", "/episode/0", "/page.js"):
+        assert still.get(path, Cookie="").status == 403
+        assert still.get(f"{path}?token=guessed", Cookie="").status == 403
+    refused = still.get("/", Cookie="")
+    assert "set-cookie" not in refused.headers
+    assert still.token not in refused.text
+    assert still.get(f"/?token={still.token}", Cookie="").status == 200
+
+
+def test_a_page_whose_name_was_made_to_lead_here_is_refused(still: Watcher) -> None:
+    port = still.host.partition(":")[2]
+    for host in (f"evil.example:{port}", "evil.example", "127.0.0.1", f"127.0.0.1.evil.example:{port}"):
+        assert still.get("/", Host=host).status == 403
+    assert still.get("/", Host=f"localhost:{port}").status == 200
+
+
+@pytest.mark.parametrize("origin", ["", "null", "http://evil.example", "https://127.0.0.1", "http://127.0.0.1:1"])
+def test_only_our_own_page_steers(still: Watcher, origin: str) -> None:
+    assert still.get("/ask/stop", "POST", Origin=origin).status == 403
+    assert still.get("/ask/stop", "GET").status == 405
+
+
+def test_what_cannot_be_asked_for_is_refused(still: Watcher) -> None:
+    assert still.ask("delete").status == 404
+
+
+def test_the_page_forbids_what_it_does_not_need(still: Watcher) -> None:
+    headers = still.get("/").headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-store"
+    assert "HttpOnly; SameSite=Strict" in headers["set-cookie"]
+
+
+def test_watching_leaves_the_run_as_it_is(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", lambda each: asking_run(each, seeds=1))
+    before = (folder / "run.json").read_bytes(), count(folder, None)
+    with watched(folder) as watcher:
+        watcher.news()
+        watcher.ask("pause")
+        watcher.ask("stop")
+    assert before == ((folder / "run.json").read_bytes(), count(folder, None))

@@ -1,0 +1,125 @@
+"""A run that another process plays, and `planbook watch` in one more: what the tests of watching share."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from planbook.store import Store
+from tests.command import ROOT
+
+WAIT = 60.0
+SCRIPT = "scripted:tests/slow_script.py:slowly"
+
+
+def begin(*arguments: object) -> "subprocess.Popen[str]":
+    """A command in a process of its own, as its user starts it."""
+    command = [sys.executable, "-m", "planbook", *map(str, arguments)]
+    env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def until(true: Callable[[], Any], what: str = "it") -> Any:
+    """Wait for something that comes by itself."""
+    end = time.monotonic() + WAIT
+    while not (found := true()):
+        assert time.monotonic() < end, f"{what} did not come"
+        time.sleep(0.1)
+    return found
+
+
+def count(folder: Path, kind: Any) -> int:
+    """Events of a kind."""
+    if not (folder / "run.json").exists():
+        return 0
+    with closing(Store(folder / "run.db", to_write=False)) as store:
+        return sum(1 for _ in store.events(kind=kind))
+
+
+@contextmanager
+def played(folder: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A run of the toy world with a slow model, once its first episode has begun; killed at the end if need be."""
+    chosen = ("--env", "toy", "--types", "fetch", "--seeds", "0-99")
+    process = begin("run", "--planner", "automanual", *chosen, "--model", SCRIPT, "--jobs", 2, "--out", folder)
+    try:
+        until(lambda: count(folder, "ask"), "the run")
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+class Answer(NamedTuple):
+    """What the server said."""
+
+    status: int
+    text: str
+    headers: dict[str, str]
+
+
+class Watcher:
+    """Somebody who has the address that was printed."""
+
+    def __init__(self, address: str) -> None:
+        self.address, found = address, urlsplit(address)
+        self.host, self.token = found.netloc, found.query.partition("=")[2]
+
+    def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        """A request; the headers of a page of ours, unless others are given. An empty one is left out."""
+        ours = {"Host": self.host, "Cookie": f"planbook-{urlsplit(self.address).port}={self.token}"}
+        sent = {name: value for name, value in (ours | headers).items() if value}
+        connection = http.client.HTTPConnection(self.host, timeout=20)
+        with closing(connection):
+            connection.putrequest(method, path, skip_host=True)
+            for name, value in sent.items():
+                connection.putheader(name, value)
+            connection.endheaders()
+            answer = connection.getresponse()
+            told = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, answer.read().decode(), told)
+
+    def ask(self, what: str) -> Answer:
+        """Press a button."""
+        return self.get(f"/ask/{what.replace(' ', '%20')}", "POST", Origin=f"http://{self.host}")
+
+    def news(self, since: int = 0) -> Any:
+        """The first thing that is told."""
+        connection = http.client.HTTPConnection(self.host, timeout=20)
+        with closing(connection):
+            connection.request("GET", f"/news?since={since}&token={self.token}")
+            answer = connection.getresponse()
+            for line in answer:
+                if line.startswith(b"data: "):
+                    return json.loads(line.removeprefix(b"data: "))
+        raise AssertionError("nothing was told")
+
+    def doing(self) -> str:
+        """What the run does."""
+        found = re.search(r'<b class="word[^"]*">([^<]*)</b>', self.news()["state"])
+        assert found
+        return found[1]
+
+
+@contextmanager
+def watched(folder: Path) -> Iterator[Watcher]:
+    """`planbook watch` of a run, ended by Ctrl-C."""
+    process = begin("watch", folder, "--no-browser")
+    try:
+        assert process.stdout
+        yield Watcher(process.stdout.readline().strip())
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=20)[1]
+        assert process.returncode == 0, said
+        assert "Traceback" not in said, said
+    finally:
+        process.kill()
+        process.communicate()
