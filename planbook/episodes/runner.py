@@ -1,6 +1,7 @@
 """Playing the tasks of a run, and never one of them twice."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from envs import Environment, EnvsError, MissingRequirement
 from planbook.config import Config
@@ -13,12 +14,23 @@ from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, 
 DIVERGED = "diverged"
 
 
+AGAIN = "again"
+"""Stands in a sitting that plays episodes again, with the scopes of their endings up to then."""
+
+
+def set_aside(run: Run) -> frozenset[str]:
+    """The scopes of endings that do not count, because a later sitting was to play these episodes again."""
+    rows: Iterable[Any] = run.store.events("run", "sitting")
+    return frozenset(path for row in rows for path in row.body.get(AGAIN, ()))
+
+
 def recorded_endings(run: Run) -> dict[int, Ending]:
     """The endings that a run holds, by index; of an episode that was started over, the last."""
     endings: dict[int, Ending] = {}
+    aside = set_aside(run)
     for row in run.store.events("task", "outcome"):
         ending = Ending.model_validate(row.body)
-        if ending.cause != DIVERGED:
+        if ending.cause != DIVERGED and row.scope not in aside:
             endings[int(row.scope.split("/")[1])] = ending
     return endings
 
@@ -86,15 +98,18 @@ def play_entry(
 
 
 def play_out(run: Run, memory: Memory, entry: Entry, lane: Lane, watch: Watch | None) -> Ending:
-    """Play one episode; where its recorded part cannot be repeated, count that as BROKEN and start over."""
-    path, restart = entry.path, 0
+    """Play one episode; where its recorded part cannot be repeated, count that as BROKEN and start over.
+
+    An ending that was set aside is not its last either.
+    """
+    path, restart, aside = entry.path, 0, set_aside(run)
     while True:
         journal = run.journal(path, watch)
         if recorded := journal.get(path, "outcome", 0):
             ending = Ending.model_validate(recorded)
         else:
             ending = _play(run, memory, entry, path, lane, journal)
-        if ending.cause != DIVERGED:
+        if ending.cause != DIVERGED and path not in aside:
             return ending
         restart += 1
         path = f"{entry.path}/restart/{restart}"
@@ -120,5 +135,15 @@ def _write_broken(journal: Journal, path: str, cause: str, message: str) -> Endi
 
 
 def _record_versions(run: Run, world: Environment) -> None:
-    """What the world is made of, once a run: for certain it knows that only after an episode has begun."""
-    run.store.put_once("run", "versions", 0, lambda: dict(world.versions()))
+    """What the world is made of: for certain it knows that only after an episode has begun.
+
+    It is recorded once, and again where a later sitting finds it changed (a browser that was updated meanwhile).
+    """
+    if run.noted_versions:
+        return
+    run.noted_versions = True
+    now = dict(world.versions())
+    run.store.put_once("run", "versions", 0, lambda: now)
+    recorded = [dict(row.body) for row in run.store.events("run", "versions")]
+    if now != recorded[-1]:
+        run.store.put_once("run", "versions", len(recorded), lambda: now)
