@@ -12,6 +12,14 @@ FLAGS = {"ids": "--task", "limits": "--limit", "options": "--option", "models": 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+def _with_resume(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """The value, if there is a run to go on with. Raises BadArgument."""
+    if value is not None and context.params.get("resume") is None:
+        raise BadArgument(f"--again {value} plays episodes of a run once more: name the run with --resume")
+    return value
+
+
 WORLD = (
     click.option("--env", default=None, help="The world: a name that `planbook envs` lists, or FILE.py:Class."),
     click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the world."),
@@ -44,6 +52,7 @@ RESUMING = (
     click.option(
         "--resume",
         default=None,
+        is_eager=True,
         type=click.Path(path_type=Path, exists=True, file_okay=False),
         help="Go on with the run in this folder.",
     ),
@@ -58,6 +67,7 @@ AGAIN = (
         "--again",
         default=None,
         type=click.Choice(["broken"]),
+        callback=_with_resume,
         help="With --resume: play the episodes once more that ended BROKEN, by no fault of what plays.",
     ),
 )

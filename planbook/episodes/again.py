@@ -39,5 +39,6 @@ def _endings_at(run: Run, path: str) -> Sequence[Ending]:
 
 def _told(endings: Iterable[Ending]) -> str:
     return ", ".join(
-        outcome_of(each) + (f" ({each.message or in_words(each.cause)})" if each.cause else "") for each in endings
+        outcome_of(each).replace("_", " ") + (f" ({each.message or in_words(each.cause)})" if each.cause else "")
+        for each in endings
     )

@@ -32,7 +32,7 @@ def notice_changes(run: Run, hosting: Hosting) -> Body:
         raise BadRun(
             f"{run.folder} was played with what is another now ({_listed(refused)}), and what is played next would be "
             "mixed with it. Put back what it was; or repeat the run and see what comes out otherwise: `planbook rerun "
-            f"{run.folder}`; or go on all the same: --allow-changed"
+            f"{run.folder}`; or go on all the same: `planbook run --resume {run.folder} --allow-changed`"
         )
     found = [str(change) for change in (*newer, *others)]
     return {"changed": list(found), MADE_OF: now.model_dump(mode="json")} if found else {}

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from itertools import zip_longest
-from os.path import commonprefix
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -118,7 +117,7 @@ def _repeated(first: Run, second: Run, entry: Entry, before: Ending | None, afte
 def _came_to(ending: Ending | None) -> str:
     if ending is None:
         return "not played"
-    return outcome_of(ending) + (f" ({in_words(ending.cause)})" if ending.cause else "")
+    return outcome_of(ending).replace("_", " ") + (f" ({in_words(ending.cause)})" if ending.cause else "")
 
 
 def _events(run: Run, entry: Entry) -> dict[Place, Any]:
@@ -168,7 +167,8 @@ def _of_ask(number: int, then: Any, now: Any) -> tuple[str, str, str]:
 
 def _parting(then: str, now: str) -> tuple[str, str]:
     """Both texts around the first place where they differ, each on one line."""
-    alike = len(commonprefix([then, now]))
+    shorter = min(len(then), len(now))
+    alike = next((place for place in range(shorter) if then[place] != now[place]), shorter)
     return _around(then, alike), _around(now, alike)
 
 
