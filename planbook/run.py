@@ -73,6 +73,8 @@ class Run:
         self.made_of, self.rerun_of = file.made_of, file.rerun_of
         self.store, self._claim, self._file = store, claim, file
         self.meter = Meter()
+        self.is_new = False
+        """Whether it was begun just now, so that nothing can have changed since."""
         self.noted_versions = False
         """Whether it was looked at, since it was opened, what the world is made of."""
 
@@ -100,6 +102,7 @@ class Run:
         begun = datetime.now(UTC).isoformat(timespec="seconds")
         file = RunFile(config=config, begun=begun, versions=versions(), made_of=made_of, rerun_of=rerun_of)
         run = cls(folder, file, Store(folder / STORE_FILE), claim)
+        run.is_new = True
         run._list(tasks)
         _write(folder / CONFIG_FILE, file.model_dump_json(indent=2))
         return run

@@ -1,6 +1,6 @@
 """Playing episodes again that ended BROKEN, which says nothing of what played: the last ending counts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from planbook.episodes.runner import last_path, recorded_endings, set_aside
 from planbook.errors import BadArgument
@@ -29,16 +29,15 @@ def again_lines(run: Run) -> Iterator[str]:
     for path in sorted(aside):
         entry = tasks[path.partition("/restart/")[0]]
         now = endings.get(entry.index)
-        became = "not played yet" if now is None else _told([now])
-        yield f"Played again: {entry.task.id}, which was {_told(_endings_at(run, path))}; now {became}."
+        became = "not played yet" if now is None else _told(now)
+        then = ", ".join(map(_told, _endings_at(run, path)))
+        yield f"Played again: {entry.task.id}, which was {then}; now {became}."
 
 
 def _endings_at(run: Run, path: str) -> Sequence[Ending]:
     return [Ending.model_validate(row.body) for row in run.store.events(path, "outcome") if row.scope == path]
 
 
-def _told(endings: Iterable[Ending]) -> str:
-    return ", ".join(
-        outcome_of(each).replace("_", " ") + (f" ({each.message or in_words(each.cause)})" if each.cause else "")
-        for each in endings
-    )
+def _told(ending: Ending) -> str:
+    why = f" ({ending.message or in_words(ending.cause)})" if ending.cause else ""
+    return outcome_of(ending).replace("_", " ") + why

@@ -22,6 +22,8 @@ def notice_changes(run: Run, hosting: Hosting) -> Body:
     Raises BadRun where data, prompts or knowledge are others than those that were played with, unless that is allowed
     (``Hosting.allow_changed``), which then holds for later sittings too.
     """
+    if run.is_new:
+        return {}
     now = made_of(run.config, [entry.task for entry in run.entries()], hosting.prices)
     others, newer = changes(run.made_of, now), changed_versions(run.versions, versions())
     if newer:

@@ -2,6 +2,7 @@
 
 import platform
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -38,6 +39,12 @@ PATIENCE = 5.0
 
 def versions() -> dict[str, str]:
     """What is installed, by name."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> Mapping[str, str]:
+    """Looked up once a process: that takes half a second where many packages are installed."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in RECORDED_PACKAGES:
         try:

@@ -13,7 +13,7 @@ from envs.alfworld import generated
 from envs.alfworld.games import DATA_FOLDER, GAME_FILE
 from envs.toy import Toy
 from manuals import SHIPPED
-from planbook.config import RECORDINGS, Config
+from planbook.config import RECORDINGS, Config, Learning
 from planbook.errors import BadRun
 from planbook.provenance import versions as versions_module
 from planbook.provenance.changes import Change, changed_versions, changes
@@ -54,8 +54,8 @@ def test_every_prompt_that_was_ever_recorded_is_among_those_of_its_method(record
     header, entries = read(recording)
     words = header.command.split()
     planner = words[words.index("--planner") + 1] if "--planner" in words else "automanual"
-    learns = {"learning": {}} if words[0] == "build" else {}
-    there = prompt_digests(Config(planner=planner, env=words[words.index("--env") + 1], actions=1, **learns))
+    learning = Learning() if words[0] == "build" else None
+    there = prompt_digests(Config(planner=planner, env=words[words.index("--env") + 1], actions=1, learning=learning))
     asked = {entry.label.partition(": ")[2] for entry in entries if ".j2" in entry.label}
     assert asked <= there.keys()
 
@@ -153,8 +153,8 @@ def test_a_graph_that_was_changed_is_another_run(tmp_path: Path) -> None:
     graph, script = tmp_path / "mine.yaml", tmp_path / "model.py"
     graph.write_text(GRAPH)
     script.write_text(MODEL)
-    command = ("run", "--env", "toy", "--task", "fetch/0", "--planner", "agentkit", "--planner-option")
-    command += (f"graph={graph}", "--planner-option", "steps=2", "--model", f"scripted:{script}:act")
+    options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2", "--model", f"scripted:{script}:act")
+    command = ("run", "--env", "toy", "--task", "fetch/0", "--planner", "agentkit", *options)
     assert run(*command, "--out", tmp_path / "run") == 0
     graph.write_text(GRAPH.replace("next line", "next two lines"))
     with pytest.raises(BadRun, match=r"holds another run \(other planner_options\.text\)"):
