@@ -123,7 +123,7 @@ def play_run(
 
     The endings in the scopes ``again`` are set aside, and their episodes played once more.
     """
-    note = notice_changes(run, hosting)
+    note = notice_changes(run, hosting, again=bool(again))
     if again:
         note = {**note, AGAIN: list(again)}
     begun = time.monotonic()

@@ -8,7 +8,7 @@ from envs.checksums import of_file
 from planbook.config import RECORDINGS, Config
 from planbook.provenance.knowledge import knowledge_digests
 from planbook.provenance.made_of import MadeOf
-from planbook.provenance.prompts import prompt_digests
+from planbook.provenance.prompts import graph_templates, prompt_digests
 from planbook.run import CONFIG_FILE
 from planner.asking import DEFAULT
 from planner.models import Sampling
@@ -25,6 +25,16 @@ def made_of(config: Config, tasks: Sequence[Task], prices: Path | None = None) -
         data=data_digests(config, tasks),
         prompts=prompt_digests(config),
         knowledge=knowledge_digests(config),
+        models=model_digests(config),
+        prices=price_digests(config, prices),
+        seeds=seeds_of(config),
+    )
+
+
+def made_of_graph(config: Config, prices: Path | None = None) -> MadeOf:
+    """What passes of a prompt graph would be made of now; the graph itself stands in the configuration, whole."""
+    return MadeOf(
+        prompts=graph_templates(),
         models=model_digests(config),
         prices=price_digests(config, prices),
         seeds=seeds_of(config),

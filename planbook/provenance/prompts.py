@@ -41,8 +41,13 @@ def prompt_digests(config: Config) -> dict[str, str]:
         found |= _of_templates(PLANNER, (*EVERYWHERE, *LEARNING))
         found |= _of_templates(RULES, ("**/*.j2",)) | _of_templates(MANUALS, ("**/*.j2",))
     if isinstance(options, AgentKitOptions):
-        found |= _of_templates(GRAPHS, ("*.j2",)) | _of_graph(options, config.world.name)
+        found |= graph_templates() | _of_graph(options, config.world.name)
     return found
+
+
+def graph_templates() -> dict[str, str]:
+    """Those that a prompt graph needs beside its own prompts."""
+    return _of_templates(GRAPHS, ("*.j2",)) | _of_templates(PLANNER, ("repair.j2",))
 
 
 def _family(planner: str) -> str:

@@ -29,6 +29,7 @@ from tests.planbook.provenance.commands import play_shifting, run
 from tests.shelf import write_shelf
 
 TASKS = Toy.tasks(Selection())
+FEW, MORE = ("--budget", "actions=2"), ("--budget", "actions=1000")
 CAPTURED = pytest.CaptureFixture[str]
 
 
@@ -67,26 +68,27 @@ def test_a_changed_game_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     game = json.dumps(generated.make("pick_and_place", 1).data)
     (home / GAME_FILE).write_text(game)
     selection = ("--env", "alfworld", "--split", "valid_seen")
-    assert run("replay", *selection, "--out", tmp_path / "run") == 0
+    played = ("run", *selection, "--out", tmp_path / "run")
+    assert run(*played, *FEW) == 4
     assert written(tmp_path / "run")["made_of"]["data"].keys() == {"games"}
     (home / GAME_FILE).write_text(game + " ")
     with pytest.raises(BadRun, match=r"data games: changed.*planbook rerun .*--allow-changed"):
-        run("run", "--resume", tmp_path / "run")
-    assert run("rerun", tmp_path / "run", "--out", tmp_path / "again") == 0
+        run("run", "--resume", tmp_path / "run", *MORE)
+    assert run("rerun", tmp_path / "run", "--out", tmp_path / "again", *MORE) == 0
     assert "data games: changed" in capsys.readouterr().out
 
 
 def test_a_changed_library_is_noticed_and_may_be_allowed(tmp_path: Path, capsys: CAPTURED) -> None:
     shutil.copytree(SHIPPED / "toy", tmp_path / "mine" / "toy")
     folder = tmp_path / "run"
-    assert run("replay", "--env", "toy", "--library", tmp_path / "mine", "--out", folder) == 0
+    assert run("run", "--env", "toy", "--library", tmp_path / "mine", "--out", folder, *FEW) == 4
     helper = tmp_path / "mine" / "toy" / "helpers" / "boxes.py"
     helper.write_text(helper.read_text() + "\n")
     with pytest.raises(BadRun, match="knowledge helpers: changed"):
-        run("run", "--resume", folder)
-    assert run("run", "--resume", folder, "--allow-changed") == 0
+        run("run", "--resume", folder, *MORE)
+    assert run("run", "--resume", folder, "--allow-changed", "--budget", "actions=10") == 4
     assert "Since this run was begun: knowledge helpers: changed." in capsys.readouterr().err
-    assert run("run", "--resume", folder) == 0  # what was allowed once holds
+    assert run("run", "--resume", folder, *MORE) == 0  # what was allowed once holds
     with closing(Run.open(folder)) as opened:
         sittings: list[Any] = [row.body for row in opened.store.events("run", "sitting")]
     assert [sitting.get("changed") for sitting in sittings if "over" not in sitting] == [
@@ -107,13 +109,19 @@ def test_before_anything_was_played_a_change_is_only_told(tmp_path: Path, capsys
     assert "data the world's file shelf.py: changed" in capsys.readouterr().err
 
 
-def test_a_changed_world_of_ones_own_is_noticed(tmp_path: Path) -> None:
+def test_a_changed_world_of_ones_own_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
     _, folder = play_shifting(tmp_path)
+    monkeypatch.delenv("SHIFTING_BROKEN")
     world = tmp_path / "shifting.py"
     world.write_text(world.read_text() + "# another line\n")
-    refused = planbook("run", "--resume", folder)
+    refused = planbook("run", "--resume", folder, "--again", "broken")
     assert refused.returncode == 2
     assert "data the world's file shifting.py: changed" in refused.stderr
+    allowed = planbook("run", "--resume", folder, "--again", "broken", "--allow-changed")
+    assert allowed.returncode == 0, allowed.stderr
+    to_look_at = planbook("run", "--resume", folder)  # nothing is left to be played on other data
+    assert to_look_at.returncode == 0, to_look_at.stderr
 
 
 def test_a_changed_version_is_told_and_no_more(tmp_path: Path, capsys: CAPTURED) -> None:
@@ -168,12 +176,12 @@ def test_a_changed_template_is_noticed(tmp_path: Path) -> None:
     then = now.model_copy(update={"prompts": older})
     assert list(map(str, changes(then, now))) == ["prompt executor/task.j2: changed"]
     folder = tmp_path / "run"
-    assert run("run", "--env", "toy", "--planner", "random", "--out", folder) == 0
+    assert run("run", "--env", "toy", "--out", folder, *FEW) == 4
     said = written(folder)
     said["made_of"]["prompts"] = {"executor/task.j2": "0" * 16}
     (folder / "run.json").write_text(json.dumps(said))
     with pytest.raises(BadRun, match=r"prompt executor/task\.j2: gone"):
-        run("run", "--resume", folder)
+        run("run", "--resume", folder, *MORE)
 
 
 def test_demonstrations_starts_recordings_prices_and_seeds_are_there() -> None:

@@ -152,3 +152,27 @@ def test_the_budget_of_the_first_holds(tmp_path: Path) -> None:
     said["budget"]["actions"] = 1
     file.write_text(json.dumps(said))
     assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 4
+
+
+def test_the_same_question_has_the_reply_that_it_had_at_its_place(tmp_path: Path, capsys: CAPTURED) -> None:
+    """A model may answer the same question otherwise a second time; here in the second repeat of the task."""
+    (tmp_path / "script.py").write_text(
+        "import itertools\nnumbers = itertools.count(1)\n\ndef answer(messages, sampling):\n"
+        f"    return {REPLY!r}.replace('box_1', f'box_{{next(numbers)}}')\n"
+    )
+    options = ("--planner", "react", "--planner-option", "iterations=1", "--sampling", "seed=null", "--repeats", "3")
+    model = f"scripted:{tmp_path / 'script.py'}:answer"
+    command = ("run", "--env", "toy", "--task", "fetch/0", *options, "--model", model)
+    assert run(*command, "--out", tmp_path / "first") == 0
+    capsys.readouterr()
+    assert run("rerun", tmp_path / "first", "--recorded", "--jobs", "2", "--out", tmp_path / "second", "--json") == 0
+    found = last_json(capsys)
+    assert found["totals"]["by_way"]["the same"] == 3
+    assert run("rerun", tmp_path / "first", "--out", tmp_path / "third", "--json") == 0
+    assert last_json(capsys)["totals"]["by_way"]["the same"] == 3  # the script, too, begins anew
+
+
+def test_a_run_without_models_has_nothing_recorded_to_answer(tmp_path: Path, capsys: CAPTURED) -> None:
+    assert run("replay", "--env", "toy", "--split", "all:2", "--out", tmp_path / "first") == 0
+    assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "second") == 0
+    assert "2 the same" in capsys.readouterr().out
