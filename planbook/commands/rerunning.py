@@ -15,7 +15,7 @@ from planbook.episodes.lanes import Hosting
 from planbook.options import JSON, RUN, SPENDING, options
 from planbook.printing import console, counted, harmless
 from planbook.provenance.repeating import Repeat, is_deterministic, prepared
-from planbook.provenance.sameness import Repeated, Totals, Way, repeated_episodes, totals
+from planbook.provenance.sameness import Repeated, Totals, Way, learnt_the_same, repeated_episodes, totals
 from planbook.run import Run
 from planner import Budget
 
@@ -26,7 +26,8 @@ class Rerun(BaseModel):
     """The object that ends the standard output of ``--json``.
 
     ``differed`` is what was another before anything was played, ``episodes`` are those that did not come out the same;
-    ``deterministic`` says that they should have.
+    ``deterministic`` says that they should have. ``learnt_the_same`` is for building runs: whether both know the same in
+    the end.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -36,6 +37,7 @@ class Rerun(BaseModel):
     differed: tuple[str, ...]
     deterministic: bool
     totals: Totals
+    learnt_the_same: bool | None = None
     episodes: tuple[Repeated, ...]
 
 
@@ -68,19 +70,25 @@ def play_again(folder: Path, repeat: Repeat, out: Path | None, hosting: Hosting,
     with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run))) as second:
         differed = (*repeat.differs, *_of_world(first, second))
         episodes = tuple(repeated_episodes(first, second))
+        learnt = learnt_the_same(first, second) if repeat.config.learning else None
     found = Rerun(
         rerun_of=str(folder),
         run=summary.run,
         differed=differed,
         deterministic=is_deterministic(repeat.config),
         totals=totals(episodes),
+        learnt_the_same=learnt,
         episodes=tuple(each for each in episodes if each.way is not Way.SAME),
     )
     for line in differed[len(repeat.differs) :]:
         to.print(f"Played with another {line}.", soft_wrap=True)
     _tell_afterwards(to, found)
-    parted = any(each.way in (Way.OTHER_WAY, Way.OTHER_OUTCOME) for each in episodes)
-    return code or (errors.BROKEN if parted and found.deterministic else errors.OK), found
+    return code or (errors.BROKEN if _parted(found) and found.deterministic else errors.OK), found
+
+
+def _parted(found: Rerun) -> bool:
+    ways = found.totals.by_way
+    return bool(ways[Way.OTHER_WAY] or ways[Way.OTHER_OUTCOME]) or found.learnt_the_same is False
 
 
 def _tell_beforehand(to: Console, folder: Path, repeat: Repeat) -> None:
@@ -116,5 +124,7 @@ def _tell_afterwards(to: Console, found: Rerun) -> None:
             f"(McNemar's exact test: p = {sums.p:.3g}).",
             soft_wrap=True,
         )
-    if found.deterministic and any(sums.by_way[way] for way in (Way.OTHER_WAY, Way.OTHER_OUTCOME)):
+    if found.learnt_the_same is not None:
+        to.print(f"What was learnt from them is {'the same' if found.learnt_the_same else 'another'}.")
+    if found.deterministic and _parted(found):
         to.print("No model was free to answer otherwise: all of it should have come out the same.", soft_wrap=True)

@@ -12,6 +12,7 @@ from planbook.episodes.divergence import compared
 from planbook.episodes.runner import last_path, recorded_endings
 from planbook.figures.causes import in_words, outcome_of
 from planbook.figures.statistics import mcnemar
+from planbook.learning.state import learnt_in
 from planbook.run import Entry, Run
 from planner import Ending, JournalMismatch, Outcome
 
@@ -92,6 +93,14 @@ def totals(episodes: Iterable[Repeated]) -> Totals:
         lost=lost,
         p=mcnemar(gained, lost),
     )
+
+
+def learnt_the_same(first: Run, second: Run) -> bool:
+    """Whether two building runs know the same in the end."""
+    one, other = learnt_in(first), learnt_in(second)
+    return {group: state.knowledge for group, state in one.items()} == {
+        group: state.knowledge for group, state in other.items()
+    }
 
 
 def _repeated(first: Run, second: Run, entry: Entry, before: Ending | None, after: Ending | None) -> Repeated:

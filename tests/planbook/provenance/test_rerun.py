@@ -10,7 +10,7 @@ import pytest
 from planbook.config import RECORDINGS
 from planbook.errors import BadArgument, BadRun
 from planner.errors import NotRecorded
-from tests.command import planbook
+from tests.command import ROOT, planbook
 from tests.planbook.provenance.commands import play_shifting, run
 
 ANSWER = "def answer(messages, sampling):\n    return {reply!r}\n"
@@ -176,3 +176,16 @@ def test_a_run_without_models_has_nothing_recorded_to_answer(tmp_path: Path, cap
     assert run("replay", "--env", "toy", "--split", "all:2", "--out", tmp_path / "first") == 0
     assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "second") == 0
     assert "2 the same" in capsys.readouterr().out
+
+
+def test_a_building_run_learns_the_same_again(tmp_path: Path, capsys: CAPTURED) -> None:
+    script = f"scripted:{ROOT / 'tests' / 'toy_script.py'}:answer"
+    building = ("build", "--env", "toy", "--tasks-per-type", "1", "--model", script, "--out", tmp_path / "first")
+    assert run(*building) == 0
+    capsys.readouterr()
+    assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "second", "--json") == 0
+    found = last_json(capsys)
+    assert (found["totals"]["by_way"]["the same"], found["learnt_the_same"]) == (2, True)
+    lesser = f"scripted:{ROOT / 'tests' / 'toy_script.py'}:no_procedure"
+    assert run("rerun", tmp_path / "first", "--model", lesser, "--out", tmp_path / "third") == 0
+    assert "What was learnt from them is another." in capsys.readouterr().out
