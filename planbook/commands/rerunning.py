@@ -26,8 +26,8 @@ class Rerun(BaseModel):
     """The object that ends the standard output of ``--json``.
 
     ``differed`` is what was another before anything was played, ``episodes`` are those that did not come out the same;
-    ``deterministic`` says that they should have. ``learnt_the_same`` is for building runs: whether both know the same in
-    the end.
+    ``deterministic`` says that they should have. ``learnt_the_same`` is for building runs: whether both know
+    the same in the end.
     """
 
     model_config = ConfigDict(frozen=True)
