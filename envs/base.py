@@ -164,6 +164,14 @@ class Environment(ABC):
         """What the world needs beyond its Python packages, found or not."""
         return ()
 
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The SHA-256 of the data that these tasks are played on, by what the data are; see ``envs.checksums``.
+
+        What follows from the code of the world alone has none. Raises MissingRequirement, BadSelection.
+        """
+        return {}
+
     @abstractmethod
     def begin(self, task: Task) -> Observation:
         """Set the task up from scratch and return the first observation.

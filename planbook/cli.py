@@ -15,6 +15,7 @@ from planbook.commands import building, inspection, methods, playing, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
 from planbook.commands.reporting import report
+from planbook.commands.rerunning import rerun
 from planbook.commands.showing import show
 from planbook.commands.watching import watch
 from planbook.episodes.lanes import Hosting
@@ -22,11 +23,13 @@ from planbook.graphs import graph
 from planbook.learning.cost import show_cost
 from planbook.options import (
     AFTER,
+    AGAIN,
     ASKING,
     BUILDING,
     CURVE,
     JSON,
     LIBRARY,
+    RESUMING,
     RUN,
     SPENDING,
     TABLE,
@@ -50,6 +53,7 @@ def planbook() -> None:
 
 planbook.add_command(graph)
 planbook.add_command(report)
+planbook.add_command(rerun)
 planbook.add_command(show)
 planbook.add_command(watch)
 
@@ -81,16 +85,15 @@ def demo(out: Path | None, store: str | None, as_json: bool, **given: Any) -> in
 
 @planbook.command()
 @click.option("--planner", default="procedures", help="The planning method: a name that `planbook planners` lists.")
-@options(WORLD, TASKS, TERMS, LIBRARY, AFTER, ASKING, SPENDING, RUN)
-@click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
+@options(WORLD, TASKS, TERMS, LIBRARY, AFTER, ASKING, SPENDING, RUN, RESUMING, AGAIN)
 @TABLE
 @JSON
-def run(planner: str, resume: Path | None, table: bool, as_json: bool, **given: Any) -> int:
+def run(planner: str, resume: Path | None, again: str | None, table: bool, as_json: bool, **given: Any) -> int:
     """Play tasks of a world with a planning method."""
     hosting = _hosting(given)
     if resume is not None:
         only_with_a_run("--resume", "resume")
-        code, summary = playing.resume(resume, hosting, as_json=as_json)
+        code, summary = playing.resume(resume, hosting, again=again, as_json=as_json)
     else:
         asked = Asked(**given)
         code, summary = playing.play(asked.config(planner), asked.out, hosting, as_json=as_json, store=asked.store)
@@ -99,8 +102,7 @@ def run(planner: str, resume: Path | None, table: bool, as_json: bool, **given: 
 
 @planbook.command()
 @click.option("--planner", default="automanual", help="The planning method whose episodes are learnt from.")
-@options(WORLD, TASKS, TERMS, LIBRARY, BUILDING, ASKING, SPENDING, RUN)
-@click.option("--resume", default=None, type=RUN_FOLDER, help="Go on with the run in this folder.")
+@options(WORLD, TASKS, TERMS, LIBRARY, BUILDING, ASKING, SPENDING, RUN, RESUMING)
 @JSON
 def build(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int:
     """Build rules, skills and procedures from episodes, one after the other."""
@@ -213,8 +215,8 @@ def bench_command(part: str, as_json: bool) -> int:
 
 def _hosting(given: dict[str, Any]) -> Hosting:
     """Take out of the options what says how episodes are hosted; the rest says what is played."""
-    own = {name: given.pop(name) for name in ("jobs", "executor", "allow_missing")}
-    return Hosting(**own, budget=budget_of(given.pop("budgets", ())), prices=given.pop("prices", None))
+    names = {"jobs", "executor", "allow_missing", "allow_changed", "prices"} & given.keys()
+    return Hosting(budget=budget_of(given.pop("budgets", ())), **{name: given.pop(name) for name in names})
 
 
 def _answer(code: int, result: BaseModel | dict[str, Any], as_json: bool) -> int:

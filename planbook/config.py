@@ -106,4 +106,5 @@ def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:
     if isinstance(options, AgentKitOptions):
         file = options.graph_file(world)
         found |= {"graph": options.graph_name(world), "steps": options.steps or file.steps}
+        del found["text"]
     return found

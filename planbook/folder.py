@@ -1,4 +1,4 @@
-"""What a run does to its folder: makes it its own for as long as a process plays it, and writes files that are whole."""
+"""What a run does to its folder: makes it its own while a process plays it, and writes files that are whole."""
 
 import fcntl
 import os

@@ -13,6 +13,14 @@ FLAGS = {"ids": "--task", "limits": "--limit", "options": "--option", "models": 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+def _with_resume(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """The value, if there is a run to go on with. Raises BadArgument."""
+    if value is not None and context.params.get("resume") is None:
+        raise BadArgument(f"--again {value} plays episodes of a run once more: name the run with --resume")
+    return value
+
+
 WORLD = (
     click.option("--env", default=None, help="The world: a name that `planbook envs` lists, or FILE.py:Class."),
     click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the world."),
@@ -48,6 +56,29 @@ RUN = (
     ),
     click.option(
         "--store", default=None, metavar="URL", help="Keep the events in PostgreSQL: postgresql://USER@HOST/DATABASE."
+    ),
+)
+RESUMING = (
+    click.option(
+        "--resume",
+        default=None,
+        is_eager=True,
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        help="Go on with the run in this folder.",
+    ),
+    click.option(
+        "--allow-changed",
+        is_flag=True,
+        help="Go on with a run though data, prompts or knowledge are others than when it was begun.",
+    ),
+)
+AGAIN = (
+    click.option(
+        "--again",
+        default=None,
+        type=click.Choice(["broken"]),
+        callback=_with_resume,
+        help="With --resume: play the episodes once more that ended BROKEN, by no fault of what plays.",
     ),
 )
 ASKING = (
@@ -148,7 +179,8 @@ def options(*groups: Iterable[Callable[[Any], Any]]) -> Callable[[Command], Comm
 def only_with_a_run(what: str, parameter: str) -> None:
     """Refuse options that a recorded run answers itself. Raises BadArgument."""
     context = click.get_current_context()
-    allowed = {parameter, "jobs", "executor", "allow_missing", "budgets", "prices", "table", "as_json"}
+    allowed = {"jobs", "executor", "allow_missing", "allow_changed", "again", "budgets", "prices", "table", "as_json"}
+    allowed.add(parameter)
     given = [
         name
         for name in context.params

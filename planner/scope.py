@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from planner.asking import FIRST, SILENT, Answer, Draw, Roles
 from planner.errors import ContextExceeded, JournalMismatch, UnusableReply
 from planner.journal import Body, EventKind, Journal, record, write
+from planner.models.requests import placed
 from planner.models.types import Message, Reply
 from planner.prompts import Prompts, Question
 from planner.templates import FOLDER
@@ -105,7 +106,8 @@ class Scope:
             if different := [key for key, value in request.items() if recorded[key] != value]:
                 raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
             return Reply.model_validate(recorded["reply"])
-        reply, model, sampling = self.roles.complete(role, template, fitted.messages, draw)
+        with placed(f"{self.path}/{number}"):
+            reply, model, sampling = self.roles.complete(role, template, fitted.messages, draw)
         shortened: Body = {"left_out": fitted.left_out, "cut_characters": fitted.cut_characters}
         asked: Body = {"model": model, "sampling": sampling.model_dump(mode="json")}
         write(self.journal, self.path, "ask", number, {**request, **asked, **shortened, "reply": reply.model_dump()})

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from envs.alfworld import games, generated
+from envs.alfworld import games, generated, wheel
 from envs.alfworld.named import NAMED
 from envs.alfworld.task_types import TYPES, paper_goal, params_of
+from envs.checksums import of_files
 from envs.errors import BadSelection
 from envs.selection import chosen_split, chosen_types, in_turn
 from envs.types import Selection, Task
@@ -23,6 +24,15 @@ def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
         )
     found = _generated(types, selection) if split == generated.SPLIT else _on_disk(split, types)
     return list(islice(found, selection.limit))
+
+
+def checksums(tasks: Sequence[Task]) -> dict[str, str]:
+    """What the games of these tasks are, and what those of them that are generated are made from."""
+    on_disk = [task.id for task in tasks if task.split != generated.SPLIT]
+    found = {"games": of_files(map(games.game_path, on_disk))} if on_disk else {}
+    if len(on_disk) < len(tasks):
+        found["what games are generated from"] = of_files(wheel.wheel_files())
+    return found
 
 
 def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:

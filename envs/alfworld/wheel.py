@@ -13,6 +13,8 @@ from envs.packages import folder_of
 ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
 """Room to its floor plans' numbers, first and one past the last."""
 REMEDY = "pip install 'alfworld>=0.4.2,<0.5'"
+CONSTANTS, GOALS = "gen/constants.py", "gen/goal_library.py"
+DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"
 _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
 
 
@@ -45,6 +47,15 @@ def found() -> str | None:
     return str(folder) if folder else None
 
 
+def wheel_files() -> list[Path]:
+    """Every file that games are generated from. Raises MissingRequirement without the package."""
+    if (folder := found()) is None:
+        raise MissingRequirement(f"alfworld: the package is not there; {REMEDY}")
+    home = Path(folder)
+    plans = (home / "gen" / "layouts").glob("FloorPlan*-o*.json")
+    return [*(home / path for path in (CONSTANTS, GOALS, DOMAIN, GRAMMAR)), *plans]
+
+
 def wheel_text(path: str) -> str:
     """A text file of the alfworld package. Raises MissingRequirement if the package or the file is not there."""
     if (folder := found()) and (file := Path(folder) / path).is_file():
@@ -72,7 +83,7 @@ def _assigned(source: str, key: str | None = None) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def facts() -> Facts:
     """What alfworld's constants say."""
-    constants = _assigned(wheel_text("gen/constants.py"))
+    constants = _assigned(wheel_text(CONSTANTS))
     movable = frozenset(constants["MOVABLE_RECEPTACLES"])
     holds = {
         kind: tuple(sorted(inner)) for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items() if kind not in movable
@@ -89,19 +100,19 @@ def facts() -> Facts:
 @lru_cache(maxsize=1)
 def goals() -> dict[str, dict[str, Any]]:
     """Task type, as alfworld names it, to its formal goal (``pddl``) and its sentences (``templates``)."""
-    return _assigned(wheel_text("gen/goal_library.py"), key="gdict")
+    return _assigned(wheel_text(GOALS), key="gdict")
 
 
 @lru_cache(maxsize=1)
 def domain() -> str:
     """The rules that all games share."""
-    return wheel_text("data/alfred.pddl")
+    return wheel_text(DOMAIN)
 
 
 @lru_cache(maxsize=1)
 def grammar() -> str:
     """The sentences that all games share."""
-    return wheel_text("data/alfred.twl2")
+    return wheel_text(GRAMMAR)
 
 
 @cache

@@ -81,6 +81,11 @@ class Alfworld(Environment):
         return selecting.select(selection, cls.splits)
 
     @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The games' files, and what generated games are made from."""
+        return selecting.checksums(tasks)
+
+    @classmethod
     def takes_seeds(cls, split: str) -> bool:
         """Only generated games are made from seeds; the others are those of the data."""
         return split == "generated"

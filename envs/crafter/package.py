@@ -62,12 +62,17 @@ def found() -> str | None:
     return str(folder / "data.yaml") if folder and (folder / "data.yaml").is_file() else None
 
 
+def home() -> Path:
+    """The package's folder. Raises MissingRequirement."""
+    if (data := found()) is None:
+        raise MissingRequirement(f"crafter: the package's rules are not there; {REMEDY}")
+    return Path(data).parent
+
+
 @cache
 def rules() -> Rules:
     """The tables, read once a process. Raises MissingRequirement."""
-    if (data := found()) is None:
-        raise MissingRequirement(f"crafter: the package's rules are not there; {REMEDY}")
-    tables = YAML(typ="safe", pure=True).load(Path(data).read_text(encoding="utf-8"))
+    tables = YAML(typ="safe", pure=True).load((home() / "data.yaml").read_text(encoding="utf-8"))
     collect = {
         name: Collected(each["require"], each["receive"], each["leaves"]) for name, each in tables["collect"].items()
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, JsonValue
 
 from envs.base import Environment, action, query
+from envs.checksums import of_folder
 from envs.crafter import package, tasks, wording
 from envs.crafter.deeds import Deed, Direction, Placeable, Tool, all_deeds, faced_kind, is_luckless, outcome, refusal
 from envs.crafter.sight import STEPS, beside, found_in
@@ -72,6 +73,11 @@ class Crafter(Environment):
     def requirements(cls) -> Sequence[Requirement]:
         """The game itself."""
         return (Requirement("crafter", package.found(), package.REMEDY),)
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The package: its tables, and its code, which is the game."""
+        return {"crafter's tables and code": of_folder(package.home(), ("*.py", "*.yaml"))}
 
     def versions(self) -> Mapping[str, str]:
         """The package that the game is."""

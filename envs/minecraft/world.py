@@ -6,16 +6,18 @@ from typing import Any
 from pydantic import BaseModel
 
 from envs.base import Environment, action, query
+from envs.checksums import of_file
 from envs.goals import Goals
 from envs.minecraft import tasks
 from envs.minecraft.body import Body
 from envs.minecraft.deeds import Deed, Refused, listed, reckon
 from envs.minecraft.effects import carry_out, wait
-from envs.minecraft.goals import MinecraftGoals
+from envs.minecraft.goals import RECORDED, MinecraftGoals
 from envs.minecraft.layout import Layout, layout_of
 from envs.minecraft.luck import succeeds, time_limit
 from envs.minecraft.nature import GIVEN_TOOL
 from envs.minecraft.options import MinecraftOptions
+from envs.minecraft.recipes import FILE as RECIPES
 from envs.minecraft.recipes import VERSION, milestones
 from envs.minecraft.sight import seen_words
 from envs.types import Action, Observation, Selection, Task, Verdict
@@ -56,6 +58,11 @@ class Minecraft(Environment):
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """One task for each object (or number of parallel goals) and seed; seed 0 unless others are chosen."""
         return tasks.select(selection, MinecraftOptions.read(options).ticks)
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The recipes, and the goals that horizons are learnt from."""
+        return {"recipes": of_file(RECIPES), "recorded goals": of_file(RECORDED)}
 
     def versions(self) -> Mapping[str, str]:
         """Options, recipes, and where the world is not the game."""

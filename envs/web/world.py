@@ -7,6 +7,7 @@ from typing import ClassVar
 from pydantic import BaseModel, JsonValue
 
 from envs.browser import chromium
+from envs.checksums import of_file
 from envs.errors import BadSelection, WorldBroken
 from envs.selection import chosen_split, find_task
 from envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
@@ -19,7 +20,7 @@ from envs.web.judging import judge
 from envs.web.options import Options, chosen, gate_of
 from envs.web.sites import Site
 from envs.web.tab import Tab
-from envs.web.tasks import SPLITS, WebTask, placed, to_task, types
+from envs.web.tasks import SHIPPED, SPLITS, WebTask, placed, to_task, types
 from envs.web.visit import Visit
 
 PAPER_ACTIONS = ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
@@ -190,6 +191,15 @@ class Web(Acting):
     def possible_actions(self) -> list[Action]:
         """Clicks on what is in view, choices, scrolling, and going back and forward; nothing is typed."""
         return possible.actions(self._seen())
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The task file, and what the site of ours holds and runs on, if a task is on it."""
+        given = options if isinstance(options, Options) else Options()
+        found = {} if given.start is not None else {"list of tasks": of_file(given.tasks or SHIPPED)}
+        wanted = {task.id for task in tasks}
+        used = {task.site for task in chosen(options) if task.site and task.id in wanted}
+        return found | {f"the site {name}": sites.checksum(name) for name in sorted(used)}
 
     def versions(self) -> Mapping[str, str]:
         """Browser, Selenium, and which actions there are."""

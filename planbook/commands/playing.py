@@ -15,11 +15,12 @@ from planbook import errors
 from planbook.arguments import Asked
 from planbook.commands.beforehand import check_procedures, tell_missing_demonstrations
 from planbook.config import Config
+from planbook.episodes.again import again_lines, broken_paths
 from planbook.episodes.control import Control, hosted
 from planbook.episodes.divergence import Comparison, Sameness, replay_run
 from planbook.episodes.elsewhere import check_executor, play_elsewhere, replay_elsewhere
 from planbook.episodes.lanes import Hosting
-from planbook.episodes.runner import recorded_endings, run_tasks
+from planbook.episodes.runner import AGAIN, recorded_endings, run_tasks
 from planbook.episodes.voices import check_voices
 from planbook.figures.deeds import deeds_in
 from planbook.figures.milestones import known_milestones
@@ -43,6 +44,9 @@ from planbook.printing import (
     summary_table,
 )
 from planbook.progress import Progress
+from planbook.provenance.making import made_of
+from planbook.provenance.noticing import notice_changes
+from planbook.provenance.repeating import check_config
 from planbook.run import Entry, Run, new_folder
 from planbook.spending import check_money
 from planbook.store import Watch
@@ -52,6 +56,7 @@ from planner import (
     GivenCode,
     Memory,
     ModelError,
+    Outcome,
     checked_procedure,
     code_of,
     is_procedure,
@@ -83,39 +88,54 @@ def play(
     as_json: bool,
     watch: Watch | None = None,
     store: str | None = None,
+    tasks: Sequence[Task] | None = None,
+    rerun_of: str = "",
 ) -> tuple[int, Summary]:
     """Begin a run, or take it up where its folder holds the same one, and play it to the end.
 
-    ``store`` is the URL of the database that keeps the events, if they are not to be in the folder.
+    ``store`` is the URL of the database that keeps the events, if they are not to be in the folder. The ``tasks`` are
+    those that the configuration selects unless others are given: those of the run that it repeats.
     """
     check_ablations(config.without)
     check_voices(config)
     check_executor(config, hosting)
     check_money(config.models.values(), hosting.budget, hosting.prices)
-    tasks = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
+    if tasks is None:
+        select = config.world.select
+        tasks = building_tasks(config) if config.learning else select(config.selection, config.world_options)
     memory = beginning_memory(config, tasks)
     if config.planner == "procedures":
         check_procedures(memory, config, tasks)
     tell_missing_demonstrations(config)
-    with closing(Run.create(out or new_folder(config), config, tasks, store)) as run:
+    made = made_of(config, tasks, hosting.prices)
+    folder = out or new_folder(config)
+    with closing(Run.create(folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of)) as run:
         return play_run(run, hosting, as_json=as_json, watch=watch)
 
 
-def resume(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
-    """Go on with a run."""
+def resume(folder: Path, hosting: Hosting, *, again: str | None = None, as_json: bool) -> tuple[int, Summary]:
+    """Go on with a run; ``again`` says which of its episodes are played once more."""
     with closing(Run.open(folder, to_play=True)) as run:
+        check_config(run.config, folder)
         check_executor(run.config, hosting)
-        return play_run(run, hosting, as_json=as_json)
+        paths = broken_paths(run) if again == Outcome.BROKEN else []
+        return play_run(run, hosting, as_json=as_json, again=paths)
 
 
-def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None = None) -> tuple[int, Summary]:
-    """Play what is left of a run, print its table, and return the exit code."""
-    if changed := run.changed_versions():
-        ERRORS.print(f"This run was begun with other versions: {'; '.join(changed)}.", style="yellow")
+def play_run(
+    run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None = None, again: Sequence[str] = ()
+) -> tuple[int, Summary]:
+    """Play what is left of a run, print its table, and return the exit code.
+
+    The endings in the scopes ``again`` are set aside, and their episodes played once more.
+    """
+    note = notice_changes(run, hosting, again=bool(again))
+    if again:
+        note = {**note, AGAIN: list(again)}
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
     control = Control(run)
-    run.sit_down(hosting.budget, hosting.prices, hosted=hosted(hosting))
+    run.sit_down(hosting.budget, hosting.prices, note={**note, **hosted(hosting)})
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
     except ModelError as error:
@@ -128,7 +148,7 @@ def play_run(run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None =
     summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), spent, deeds, known)
     out = console(as_json)
     out.print(summary_table(summary, title))
-    for part in (*method_parts(summary), *failure_lines(summary), *spending_lines(summary)):
+    for part in (*method_parts(summary), *failure_lines(summary), *again_lines(run), *spending_lines(summary)):
         out.print(part, markup=False, soft_wrap=isinstance(part, str))
     if run.config.learning:
         _show_learnt(run, out)

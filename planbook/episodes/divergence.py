@@ -92,7 +92,7 @@ def replay_entry(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> C
         play_entry(run.config, entry, path, lane, Recording(recorded))
     except JournalMismatch as mismatch:
         lane.drop_world()
-        return _compare(mismatch)
+        return compared(mismatch)
     except MissingRequirement:
         raise
     except EnvsError as error:
@@ -101,7 +101,8 @@ def replay_entry(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> C
     return Comparison(sameness=Sameness.SAME)
 
 
-def _compare(mismatch: JournalMismatch) -> Comparison:
+def compared(mismatch: JournalMismatch) -> Comparison:
+    """A difference in words."""
     bodies = (mismatch.recorded, mismatch.actual)
     expected, actual = (tell(mismatch.kind, body) for body in bodies)
     if expected == actual:  # they differ in what the words leave out

@@ -30,9 +30,10 @@ Hand = AbstractContextManager[Callable[[Entry], Result]]
 class Hosting:
     """How episodes are hosted: how many side by side, what may be missing, what may be spent at which prices.
 
-    ``allow_missing`` names required mechanisms of the sandbox. ``executor`` says where they are played: in threads of
-    this process, in worker processes of this machine, or on a Ray cluster. ``steering`` lets others stop and pause this
-    one run; it is stopped when the run is stopped otherwise, too.
+    ``allow_missing`` names required mechanisms of the sandbox; ``allow_changed`` lets a run go on with other data,
+    prompts or knowledge than it was begun with. ``executor`` says where episodes are played: in threads of this
+    process, in worker processes of this machine, or on a Ray cluster. ``steering`` lets others stop and pause this one
+    run; it is stopped when the run is stopped otherwise, too.
     """
 
     jobs: int = 1
@@ -41,6 +42,7 @@ class Hosting:
     prices: Path | None = None
     executor: Executor = "threads"
     steering: Steering | None = None
+    allow_changed: bool = False
 
 
 class Lane:

@@ -1,6 +1,7 @@
 """Playing the tasks of a run, and never one of them twice."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from envs import Environment, EnvsError, MissingRequirement
 from planbook.config import Config
@@ -13,12 +14,23 @@ from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, 
 DIVERGED = "diverged"
 
 
+AGAIN = "again"
+"""Stands in a sitting that plays episodes again, with the scopes of their endings up to then."""
+
+
+def set_aside(run: Run) -> frozenset[str]:
+    """The scopes of endings that do not count, because a later sitting was to play these episodes again."""
+    rows: Iterable[Any] = run.store.events("run", "sitting")
+    return frozenset(path for row in rows for path in row.body.get(AGAIN, ()))
+
+
 def recorded_endings(run: Run) -> dict[int, Ending]:
     """The endings that a run holds, by index; of an episode that was started over, the last."""
     endings: dict[int, Ending] = {}
+    aside = set_aside(run)
     for row in run.store.events("task", "outcome"):
         ending = Ending.model_validate(row.body)
-        if ending.cause != DIVERGED:
+        if ending.cause != DIVERGED and row.scope not in aside:
             endings[int(row.scope.split("/")[1])] = ending
     return endings
 
@@ -109,13 +121,16 @@ def give_up(run: Run, entry: Entry, message: str) -> Ending:
 
 
 def _to_its_end(run: Run, entry: Entry, play: Callable[[str, Journal], Ending], watch: Watch | None = None) -> Ending:
-    """The recorded ending, else the one that ``play`` comes to; after one that diverged, in a new scope."""
-    path, restart = entry.path, 0
+    """The recorded ending, else the one that ``play`` comes to.
+
+    After one that diverged, or was set aside, it is that of a new scope.
+    """
+    path, restart, aside = entry.path, 0, set_aside(run)
     while True:
         journal = run.journal(path, watch)
         recorded = journal.get(path, "outcome", 0)
         ending = play(path, journal) if recorded is None else Ending.model_validate(recorded)
-        if ending.cause != DIVERGED:
+        if ending.cause != DIVERGED and path not in aside:
             return ending
         restart += 1
         path = f"{entry.path}/restart/{restart}"
@@ -141,5 +156,15 @@ def _write_broken(journal: Journal, path: str, cause: str, message: str) -> Endi
 
 
 def _record_versions(run: Run, world: Environment) -> None:
-    """What the world is made of, once a run: for certain it knows that only after an episode has begun."""
-    run.store.put_once("run", "versions", 0, lambda: dict(world.versions()))
+    """What the world is made of: for certain it knows that only after an episode has begun.
+
+    It is recorded once, and again where a later sitting finds it changed (a browser that was updated meanwhile).
+    """
+    if run.noted_versions:
+        return
+    run.noted_versions = True
+    now = dict(world.versions())
+    run.store.put_once("run", "versions", 0, lambda: now)
+    recorded = [dict(row.body) for row in run.store.events("run", "versions")]
+    if now != recorded[-1]:
+        run.store.put_once("run", "versions", len(recorded), lambda: now)

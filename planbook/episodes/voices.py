@@ -7,6 +7,7 @@ from pathlib import Path
 
 from envs.nearest import nearest
 from planbook.config import RECORDINGS, Config
+from planbook.episodes.answers import RunAnswers, is_run
 from planbook.errors import BadArgument
 from planner import METHODS, Roles, method
 from planner.asking import DEFAULT, no_model
@@ -37,8 +38,13 @@ def voices(config: Config, before_call: Callable[[], None], stopped: Callable[[]
 
 
 def opened(spec: str, stopped: Callable[[], bool] = lambda: False) -> Model:
-    """A model by its name, which it keeps; a recording that ships is named without its folder. Raises ModelError."""
+    """A model by its name, which it keeps; a recording that ships is named without its folder.
+
+    A recording may be a run, too. Raises ModelError, BadRun.
+    """
     kind, _, name = spec.partition(":")
+    if kind == "recorded" and is_run(name):
+        return RunAnswers(name)
     shipped = RECORDINGS / f"{name}.jsonl"
     try:
         model = load_model(f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec, stopped=stopped)

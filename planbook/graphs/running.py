@@ -15,6 +15,7 @@ from planbook.episodes.lanes import wait_for
 from planbook.episodes.voices import voices
 from planbook.errors import BadRun
 from planbook.printing import ERRORS, counted, harmless, spending
+from planbook.provenance.making import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder
 from planner import (
     Body,
@@ -104,7 +105,8 @@ def config_of(file: GraphFile, text: str, given: Given) -> Config:
 def run_graph(file: GraphFile, text: str, given: Given, out: Path | None) -> tuple[int, GraphRan]:
     """Run the passes, or go on with them where the folder holds the same; the exit code, and what came of it."""
     config = config_of(file, text, given)
-    with closing(GraphRun.create(out or new_folder(config), config, [])) as run:
+    made = made_of_graph(config, given.prices)
+    with closing(GraphRun.create(out or new_folder(config), config, [], made_of=made)) as run:
         run.sit_down(given.budget, given.prices)
         try:
             return _Traversing(run, file, given).carry_out()

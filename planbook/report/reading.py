@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from envs import Task
-from planbook.episodes.runner import DIVERGED
+from planbook.episodes.runner import DIVERGED, set_aside
 from planbook.figures.deeds import Deeds
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import NOT_PLAYED, Summary, summarise
@@ -80,6 +80,8 @@ class RunRead:
     """What the world was made of, where it said so."""
     deeds: Deeds = field(default_factory=Deeds)
     """What its method recorded of its own."""
+    set_aside: frozenset[str] = frozenset()
+    """Scopes of endings that do not count, as their episodes were to be played again."""
     first: float | None = None
     last: float | None = None
     """Seconds since 1970, of the first event that was played and of the last."""
@@ -114,6 +116,7 @@ def read_run(run: Run, name: str, price: Price | None = None) -> RunRead:
     """Read a run that may be unfinished, or going on in another process; ``price`` is by the table that ships."""
     price = price or prices_from(None)
     found = RunRead(run, name, {entry.index: Played(entry, entry.task) for entry in run.entries()})
+    found.set_aside = set_aside(run)
     for event in run.store.events():
         if (event.scope, event.kind) != ("run", "task"):
             take(found, event, price)
@@ -161,7 +164,7 @@ def _note(found: RunRead, played: Played, event: Event) -> None:
         played.task = Task.model_validate(body["task"])
     if event.kind == "outcome":
         ending = Ending.model_validate(body)
-        if ending.cause != DIVERGED:
+        if ending.cause != DIVERGED and event.scope not in found.set_aside:
             played.ending = ending
             found.order.append(played.index)
 

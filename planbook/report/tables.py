@@ -106,6 +106,7 @@ def asked(config: Config) -> dict[str, Any]:
     if config.planner == AGENTKIT:
         with suppress(EnvsError):
             told["planner_options"]["graph"] = chosen_options(config, config.world.name)["graph"]
+            told["planner_options"].pop("text", None)
     return told
 
 

@@ -4,7 +4,7 @@ import threading
 import time
 from pathlib import Path
 
-from planbook.claim import is_claimed
+from planbook.folder import is_claimed
 from planbook.pace import Pace
 from planbook.report.reading import Played, RunRead, index_of, take
 from planbook.run import PAUSED, Run

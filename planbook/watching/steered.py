@@ -52,7 +52,7 @@ class Steered:
 
     def _write(self, what: Ask) -> None:
         """As the next order, whoever else gives some."""
-        with closing(Store(self._following.run.store.path)) as store:
+        with closing(Store(self._following.run.store.place)) as store:
             for _ in range(TRIES):
                 number = sum(1 for _ in store.events(SCOPE, "control"))
                 try:

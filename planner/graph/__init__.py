@@ -61,7 +61,7 @@ From code: ``Graph`` of ``Node``, a ``Database``, and ``run_pass``.
 from planner.errors import BadGraphFile, GraphError
 from planner.graph.condition import condition_of
 from planner.graph.database import Database
-from planner.graph.file import SHIPPED_GRAPHS, GraphFile, file_faults, graph_of, graph_path, read_graph
+from planner.graph.file import SHIPPED_GRAPHS, GraphFile, file_faults, graph_of, graph_path, read_graph, text_of
 from planner.graph.graph import Edge, Graph
 from planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
 from planner.graph.node import ROLE, IfBranch, Loop, Node
@@ -93,4 +93,5 @@ __all__ = [
     "read_graph",
     "run_pass",
     "shape_of",
+    "text_of",
 ]

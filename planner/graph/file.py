@@ -92,11 +92,15 @@ NOTHING = "the file holds nothing; it begins with `nodes:`"
 
 def read_graph(path: Path) -> GraphFile:
     """The graph of a file. Raises BadGraphFile: every fault, each as ``FILE:LINE: where: what, and what to do``."""
+    return graph_of(text_of(path), path)
+
+
+def text_of(path: Path) -> str:
+    """What a graph file says. Raises BadGraphFile where it is no text."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadGraphFile(f"{path} cannot be read as a graph: {error}") from error
-    return graph_of(text, path)
 
 
 def graph_of(text: str, path: Path) -> GraphFile:

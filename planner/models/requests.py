@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from planner.models.types import Message, Sampling
 
 _label: ContextVar[str] = ContextVar("label", default="")
+_place: ContextVar[str] = ContextVar("place", default="")
 
 
 @contextmanager
@@ -24,6 +25,21 @@ def labelled(name: str) -> Iterator[None]:
 def label() -> str:
     """The name of what this thread is asking."""
     return _label.get()
+
+
+@contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Say where in the journal what is asked inside will stand; a model that answers from a run looks there first."""
+    token = _place.set(place)
+    try:
+        yield
+    finally:
+        _place.reset(token)
+
+
+def place() -> str:
+    """Where in the journal what this thread is asking will stand: its scope, and its number there."""
+    return _place.get()
 
 
 def digest(text: str) -> str:

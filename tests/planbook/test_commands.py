@@ -95,7 +95,7 @@ def test_an_episode_that_cannot_be_repeated_is_started_over(tmp_path: Path) -> N
     with sqlite3.connect(tmp_path / "run" / "run.db") as raw:
         raw.execute("delete from event where kind in ('outcome', 'cell') and scope like 'task/0%'")
     write_shelf(tmp_path, "cup_1")
-    finished = planbook("run", "--resume", "run", "--json", cwd=tmp_path)
+    finished = planbook("run", "--resume", "run", "--allow-changed", "--json", cwd=tmp_path)
     assert result(finished)["solved"] == 2
     seen = [step["observation"]["text"] for step in events(tmp_path / "run", "act")]
     assert sorted(seen) == [f"On shelf_1 you see {thing}_1." for thing in ("cup", "mug", "mug")]

@@ -26,6 +26,7 @@ class Site(Protocol):
 
 
 SITES: Mapping[str, Callable[[], Site]] = {"trac": trac.take}
+CHECKSUMS: Mapping[str, Callable[[], str]] = {"trac": trac.checksum}
 
 
 def site_of(name: str) -> Site:
@@ -38,3 +39,8 @@ def site_of(name: str) -> Site:
 def requirements() -> Sequence[Requirement]:
     """What the sites need beyond the Python packages that planbook itself needs."""
     return trac.requirements()
+
+
+def checksum(name: str) -> str:
+    """The digest of what a site of ours begins with. Raises MissingRequirement, KeyError."""
+    return CHECKSUMS[name]()

@@ -5,14 +5,14 @@ state, knowledge, left: the actions that are left), ``last`` (code, feedback) an
 and most). What there is none of yet is not in it: ``$db.last.code|Nothing was done yet.$``.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, Field, JsonValue, field_validator
+from pydantic import BaseModel, Field, JsonValue, field_validator, model_validator
 
 from planner.episode import Episode
 from planner.errors import BadGraphFile, UnusableReply
-from planner.graph import ROLE, SHIPPED_GRAPHS, Database, GraphFile, graph_path, read_graph, run_pass
+from planner.graph import ROLE, SHIPPED_GRAPHS, Database, GraphFile, graph_of, graph_path, read_graph, run_pass, text_of
 from planner.scope import PROMPTS
 from planner.strategies.base import Options, told_task
 from planner.surface import surface_of
@@ -34,6 +34,10 @@ class AgentKitOptions(Options):
         description="A graph that ships, by name, or a YAML file; null is the one named after the world, else general. "
         "Its nodes ask the roles that they name (those of shipped graphs are graph, small and large).",
     )
+    text: str | None = Field(
+        default=None,
+        description="What the YAML file of the graph says; read from it once, so that a run has it whole.",
+    )
     steps: int | None = Field(
         default=None, ge=1, description="Passes at most; null is the graph's own number, else the episode's actions."
     )
@@ -45,13 +49,23 @@ class AgentKitOptions(Options):
         """The name, good in any folder: a run may be resumed from another one."""
         return str(Path(graph).resolve()) if graph and Path(graph).is_file() else graph
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_text(cls, given: object) -> object:
+        """The text of a file beside its name; what the text of a graph that ships is follows from our version."""
+        if not isinstance(given, Mapping) or given.get("text") is not None:
+            return given
+        name = given.get("graph")
+        return {**given, "text": text_of(Path(name))} if isinstance(name, str) and Path(name).is_file() else given
+
     def graph_name(self, world: str) -> str:
         """The graph that is gone through in this world."""
         return self.graph or (world if (SHIPPED_GRAPHS / f"{world}.yaml").is_file() else GENERAL)
 
     def graph_file(self, world: str) -> GraphFile:
         """The same, read. Raises BadGraphFile."""
-        return graph_named(self.graph_name(world))
+        name = self.graph_name(world)
+        return graph_named(name) if self.text is None else playable(graph_of(self.text, Path(name)), name)
 
     def manual(self, world: str) -> JsonValue:
         """The manual of the graph that ships for the world, so that other graphs play with the same; None without."""
@@ -61,7 +75,11 @@ class AgentKitOptions(Options):
 
 def graph_named(name: str) -> GraphFile:
     """A graph that writes plan code: one that ships, or that of a file. Raises BadGraphFile."""
-    file = read_graph(graph_path(name))
+    return playable(read_graph(graph_path(name)), name)
+
+
+def playable(file: GraphFile, name: str) -> GraphFile:
+    """The graph, if a node of it writes plan code. Raises BadGraphFile."""
     if file.code is None:
         raise BadGraphFile(f"{name}: no node writes plan code; say which one does with `code: NODE`")
     return file

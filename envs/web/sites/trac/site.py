@@ -12,7 +12,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from envs.checksums import of_folder, of_texts
 from envs.errors import MissingRequirement, WorldBroken
+from envs.packages import folder_of
 from envs.types import Requirement
 from envs.web.sites.trac.state import state_of
 
@@ -27,6 +29,13 @@ def requirements() -> Sequence[Requirement]:
     """The package; it is found without importing it."""
     found = importlib.util.find_spec("trac") is not None
     return (Requirement("trac", "Trac (Python package)" if found else None, REMEDY),)
+
+
+def checksum() -> str:
+    """The digest of what every episode begins with: the project, and Trac itself. Raises MissingRequirement."""
+    if (package := folder_of("trac")) is None:
+        raise MissingRequirement(f"the site trac needs Trac: {REMEDY}")
+    return of_texts([of_folder(HERE / "project"), of_folder(package)])
 
 
 class TracSite:

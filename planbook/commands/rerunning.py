@@ -1,0 +1,130 @@
+"""`planbook rerun RUN`: the same configuration once more, and what came out otherwise."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import BaseModel, ConfigDict, JsonValue
+from rich.console import Console
+
+from planbook import errors
+from planbook.arguments import budget_of, by_role, lasting_model
+from planbook.commands.playing import play
+from planbook.episodes.lanes import Hosting
+from planbook.options import JSON, RUN, SPENDING, options
+from planbook.printing import console, counted, harmless
+from planbook.provenance.repeating import Repeat, is_deterministic, prepared
+from planbook.provenance.sameness import Repeated, Totals, Way, learnt_the_same, repeated_episodes, totals
+from planbook.run import Run
+from planner import Budget
+
+RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+class Rerun(BaseModel):
+    """The object that ends the standard output of ``--json``.
+
+    ``differed`` is what was another before anything was played, ``episodes`` are those that did not come out the same;
+    ``deterministic`` says that they should have. ``learnt_the_same`` is for building runs: whether both know
+    the same in the end.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    rerun_of: str
+    run: str
+    differed: tuple[str, ...]
+    deterministic: bool
+    totals: Totals
+    learnt_the_same: bool | None = None
+    episodes: tuple[Repeated, ...]
+
+
+@click.command()
+@click.argument("run", type=RUN_FOLDER)
+@click.option("--model", "models", multiple=True, metavar="[ROLE=]MODEL", help="Another model than the run's.")
+@click.option("--recorded", is_flag=True, help="Answer out of the run's own record: no model, no key, no cost.")
+@options(SPENDING, RUN)
+@JSON
+def rerun(run: Path, models: tuple[str, ...], recorded: bool, out: Path | None, as_json: bool, **given: Any) -> int:
+    """Play RUN once more, and tell what came out otherwise, and where."""
+    budget, prices = budget_of(given.pop("budgets")), given.pop("prices")
+    if out is not None and out.resolve() == run.resolve():
+        raise errors.BadArgument(f"--out {out} is the run that is to be repeated; name another folder")
+    named = {role: lasting_model(model) for role, model in by_role(models).items()}
+    repeat = prepared(run, named, recorded=recorded, prices=prices)
+    terms = budget or (repeat.budget if repeat.budget != Budget() else None)
+    code, found = play_again(run, repeat, out, Hosting(budget=terms, prices=prices, **given), as_json=as_json)
+    if as_json:
+        click.echo(found.model_dump_json())
+    return code
+
+
+def play_again(folder: Path, repeat: Repeat, out: Path | None, hosting: Hosting, *, as_json: bool) -> tuple[int, Rerun]:
+    """Say what differs already, play, and hold every episode against the first; the exit code and what was found."""
+    to = console(as_json)
+    _tell_beforehand(to, folder, repeat)
+    of = str(folder.resolve())
+    code, summary = play(repeat.config, out, hosting, as_json=as_json, tasks=repeat.tasks, rerun_of=of)
+    with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run))) as second:
+        differed = (*repeat.differs, *_of_world(first, second))
+        episodes = tuple(repeated_episodes(first, second))
+        learnt = learnt_the_same(first, second) if repeat.config.learning else None
+    found = Rerun(
+        rerun_of=str(folder),
+        run=summary.run,
+        differed=differed,
+        deterministic=is_deterministic(repeat.config),
+        totals=totals(episodes),
+        learnt_the_same=learnt,
+        episodes=tuple(each for each in episodes if each.way is not Way.SAME),
+    )
+    for line in differed[len(repeat.differs) :]:
+        to.print(f"Played with another {line}.", soft_wrap=True)
+    _tell_afterwards(to, found)
+    return code or (errors.BROKEN if _parted(found) and found.deterministic else errors.OK), found
+
+
+def _parted(found: Rerun) -> bool:
+    ways = found.totals.by_way
+    return bool(ways[Way.OTHER_WAY] or ways[Way.OTHER_OUTCOME]) or found.learnt_the_same is False
+
+
+def _tell_beforehand(to: Console, folder: Path, repeat: Repeat) -> None:
+    if not repeat.differs:
+        to.print(f"Nothing that {folder} was made of has changed since.", soft_wrap=True)
+        return
+    to.print(f"Since {folder} was begun, this has changed:", soft_wrap=True)
+    for line in repeat.differs:
+        to.print(f"  {line}", soft_wrap=True)
+
+
+def _of_world(first: Run, second: Run) -> tuple[str, ...]:
+    """What the world itself was in another version of; it says so once it has been played."""
+    then, now = _world_versions(first), _world_versions(second)
+    return tuple(f"{name}: {was}, now {now[name]}" for name, was in then.items() if name in now and now[name] != was)
+
+
+def _world_versions(run: Run) -> dict[str, JsonValue]:
+    return {name: version for row in run.store.events("run", "versions") for name, version in row.body.items()}
+
+
+def _tell_afterwards(to: Console, found: Rerun) -> None:
+    for each in found.episodes:
+        to.print(harmless(str(each)), soft_wrap=True)
+    sums = found.totals
+    ways = ", ".join(f"{count} {way}" for way, count in sums.by_way.items() if count)
+    to.print(
+        f"{counted(sums.episodes, 'episode')} held against those of {found.rerun_of}: {ways or 'none'}.", soft_wrap=True
+    )
+    if sums.gained or sums.lost:
+        to.print(
+            f"Solved {sums.solved_before} then and {sums.solved_after} now: {sums.gained} gained, {sums.lost} lost "
+            f"(McNemar's exact test: p = {sums.p:.3g}).",
+            soft_wrap=True,
+        )
+    if found.learnt_the_same is not None:
+        to.print(f"What was learnt from them is {'the same' if found.learnt_the_same else 'another'}.")
+    if found.deterministic and _parted(found):
+        to.print("No model was free to answer otherwise: all of it should have come out the same.", soft_wrap=True)

@@ -1,0 +1,59 @@
+"""Commands of planbook in this process: quicker than one of their own, with the same parts."""
+
+from pathlib import Path
+
+from planbook.cli import planbook
+from planbook.errors import REPORTED, exit_code
+
+SHIFTING = '''
+import os
+from envs import Environment, Observation, Task, Verdict, action, WorldBroken
+
+class Shifting(Environment):
+    name = "shifting"
+    types = ("look",)
+    splits = ("all",)
+
+    @classmethod
+    def tasks(cls, selection, options=None):
+        return [Task(id=f"look/{n}", env="shifting", split="all", type="look", goal="look") for n in range(3)]
+
+    def begin(self, task):
+        self.looks = 0
+        return Observation("A shelf.")
+
+    @action()
+    def look(self) -> Observation:
+        """Look at the shelf."""
+        if os.environ.get("SHIFTING_BROKEN") == self.task.id:
+            raise WorldBroken("the shelf fell down")
+        self.looks += 1
+        there = os.environ.get("SHIFTING", "a mug")
+        return Observation(f"You see {there}.", terminated=self.looks == 2 and there != "nothing")
+
+    def verdict(self):
+        solved = self.looks == 2 and os.environ.get("SHIFTING") != "nothing"
+        return Verdict(solved, float(solved))
+'''
+"""A world whose behaviour depends on what no record knows: variables of the environment."""
+PLAN = "print(agent.look())\nprint(agent.look())\n"
+
+
+def run(*arguments: object) -> int:
+    """The exit code of a command. What it reports as an error is raised."""
+    return int(planbook.main(list(map(str, arguments)), standalone_mode=False))
+
+
+def code_of(*arguments: object) -> int:
+    """The exit code of a command, also where it reports an error."""
+    try:
+        return run(*arguments)
+    except REPORTED as error:
+        return exit_code(error)
+
+
+def play_shifting(folder: Path) -> tuple[int, Path]:
+    """Play three tasks of the world below; the exit code and the run."""
+    (folder / "shifting.py").write_text(SHIFTING)
+    (folder / "plan.py").write_text(PLAN)
+    return run("exec", folder / "plan.py", "--env", folder / "shifting.py", "--out", folder / "run"), folder / "run"
