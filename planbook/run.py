@@ -6,6 +6,7 @@ of PostgreSQL does, which ``run.json`` names then.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -144,12 +145,16 @@ class Run:
             raise BadRun(f"{folder} {_KINDS[cls.of_a_graph]}")
         if file.store is None and not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}")
-        claim = claim_folder(folder) if to_play else None
-        place = file.store.by(store) if file.store else folder / STORE_FILE
-        run = cls(folder, file, Store(place, to_write=to_play), claim)
-        if to_play:
-            run.store.claim()
-        return run
+        with ExitStack() as undoing:
+            claim = claim_folder(folder) if to_play else None
+            if claim is not None:
+                undoing.callback(os.close, claim)
+            place = file.store.by(store) if file.store else folder / STORE_FILE
+            opened = undoing.enter_context(closing(Store(place, to_write=to_play)))
+            if to_play:
+                opened.claim()
+            undoing.pop_all()
+        return cls(folder, file, opened, claim)
 
     @classmethod
     def _same(cls, folder: Path, config: Config, store: str | None) -> Self:
