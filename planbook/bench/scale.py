@@ -10,8 +10,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
 
 from envs import Task
 from planbook.arguments import Asked
@@ -35,9 +33,9 @@ ROUNDS = 3
 SAMPLE_SECONDS = 0.25
 
 
-def rows() -> list[Row]:
+def rows(limit: int = GAMES, answer_seconds: float = ANSWER_SECONDS) -> list[Row]:
     """Processor-bound replays, then episodes that wait for a model, with the memory that they take."""
-    return [*_replays(), *_waiting()]
+    return [*_replays(limit), *_waiting(answer_seconds)]
 
 
 def executors() -> list[Executor]:
@@ -45,8 +43,8 @@ def executors() -> list[Executor]:
     return ["processes", "ray"] if importlib.util.find_spec("ray") else ["processes"]
 
 
-def _replays() -> list[Row]:
-    config, tasks = games(GAMES)
+def _replays(limit: int) -> list[Row]:
+    config, tasks = games(limit)
     source = f"{len(tasks)} ALFWorld games of {tasks[0].split}"
     alone = _play(config, tasks, Hosting(1)).seconds
     found = [Row("replay: threads, 1 job", alone, "s", None, source)]
@@ -58,9 +56,9 @@ def _replays() -> list[Row]:
     return found
 
 
-def _waiting() -> list[Row]:
+def _waiting(answer_seconds: float) -> list[Row]:
     """Seconds an episode, and private memory a job: what 32 jobs have more than one, each."""
-    with _slow_model() as spared:
+    with _slow_model(answer_seconds) as spared:
         config = Asked(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
         check_voices(config)  # the SDK is imported beforehand
         tasks = config.world.select(config.selection)
@@ -70,7 +68,7 @@ def _waiting() -> list[Row]:
         against, goal = f"{ALONE} one by one", f"at least {GOAL_IN_FLIGHT:g} times as fast"
         ratio = each / beside
         found = [
-            Row(f"waiting {ANSWER_SECONDS:g} s an answer: an episode, one by one", each, "s"),
+            Row(f"waiting {answer_seconds:g} s an answer: an episode, one by one", each, "s"),
             Row(f"the same, {IN_FLIGHT} in flight", beside, "s", ratio, against, goal, ratio >= GOAL_IN_FLIGHT),
             _memory("threads", alone, together),
         ]
@@ -154,17 +152,20 @@ def _private(process: int) -> float:
 
 
 @contextmanager
-def _slow_model() -> Iterator[int]:
+def _slow_model(answer_seconds: float) -> Iterator[int]:
     """A server for ``openai:slow``, and its process."""
-    command = [sys.executable, "-m", "planbook.bench.slow_server", str(ANSWER_SECONDS)]
-    server: subprocess.Popen[str] = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    with server:
+    command = [sys.executable, "-m", "planbook.bench.slow_server", str(answer_seconds)]
+    before = {name: os.environ.get(name) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin is not None
         assert server.stdout is not None
-        address: dict[str, Any] = {
-            "OPENAI_BASE_URL": f"http://127.0.0.1:{int(server.stdout.readline())}/v1",
-            "OPENAI_API_KEY": "none",
-        }
-        with patch.dict(os.environ, address):
+        os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
+        os.environ["OPENAI_API_KEY"] = "none"
+        try:
             yield server.pid
-        server.stdin.close()
+        finally:
+            server.stdin.close()
+            for name, value in before.items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value

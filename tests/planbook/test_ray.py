@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import ROOT, planbook
+from tests.command import ROOT
 from tests.executing import alive, children, command, kill, processes, start, told, wait_until
 from tests.flows import here
 
@@ -94,10 +94,3 @@ def test_without_ray_it_is_said_how_to_get_it(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stderr
     assert "pip install 'planbook[cluster]'" in done.stderr
     assert not (tmp_path / "run").exists()
-
-
-def test_an_address_of_no_cluster_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
-    done = planbook("replay", "--env", "toy", *RAY, "--out", tmp_path / "run")
-    assert done.returncode == 3, done.stderr
-    assert "Ray at 127.0.0.1:9 cannot be used" in done.stderr
