@@ -76,6 +76,6 @@ def kill(process: int) -> None:
     os.kill(process, signal.SIGKILL)
 
 
-def what_happened(folder: Path) -> list[tuple[Any, ...]]:
-    """The events of the run in a folder, without what differs between undisturbed runs, too."""
-    return history(folder / "run")
+def told(folder: Path) -> list[tuple[Any, ...]]:
+    """What happened in the episodes of the run in a folder, without times."""
+    return [row for row in history(folder / "run") if row[0] != "run"]

@@ -15,6 +15,7 @@ from planbook.printing import ERRORS, console
 BENCHES: Mapping[str, tuple[str, ...]] = {
     "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.worlds", "planbook.bench.replay"),
     "sandbox": ("planbook.bench.sandbox",),
+    "scale": ("planbook.bench.scale",),
     "selector": ("planbook.bench.selector",),
 }
 """Part to the modules that measure it; each has a function ``rows() -> list[Row]``."""

@@ -25,7 +25,7 @@ GENERATED_A_TYPE = 50
 
 def rows(limit: int | None = None) -> list[Row]:
     """Episodes a second and the seconds that all of train takes, or would take; ``limit`` is how many are played."""
-    config, tasks = _games(limit)
+    config, tasks = games(limit)
     seconds, solved = _replay(config, tasks)
     scaled = seconds / len(tasks) * SCALED_TO
     source = f"{len(tasks)} games of {tasks[0].split}, {JOBS} jobs"
@@ -38,7 +38,7 @@ def rows(limit: int | None = None) -> list[Row]:
     ]
 
 
-def _games(limit: int | None) -> tuple[Config, list[Task]]:
+def games(limit: int | None) -> tuple[Config, list[Task]]:
     """Train, all of it, where its games are on this machine; else generated games."""
     world = load_world(WORLD)
     count = f":{limit}" if limit else ""

@@ -1,5 +1,6 @@
 """Workers that are actors of a Ray cluster. Imported only where Ray is asked for."""
 
+import importlib
 import logging
 import os
 from collections.abc import Iterator
@@ -18,10 +19,10 @@ QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "
 
 
 class RayWorker(Worker):
-    """An actor, wherever the cluster puts it. It takes up one processor."""
+    """An actor, wherever the cluster puts it. It takes up one processor; a spare one none, so that it need not wait."""
 
-    def __init__(self, threads: int) -> None:
-        options = {"num_cpus": 1, "max_concurrency": threads + 1, "max_restarts": 0}
+    def __init__(self, threads: int, *, spare: bool) -> None:
+        options = {"num_cpus": 0 if spare else 1, "max_concurrency": threads + 1, "max_restarts": 0}
         self._actor: Any = ray.remote(Served).options(**options).remote()
 
     def call(self, name: str, *arguments: Any) -> Any:
@@ -65,6 +66,8 @@ def _join() -> None:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     logging.getLogger("ray").setLevel(logging.ERROR)
+    # Whatever log_to_driver says, Ray tells of every lost worker on standard output; the crew tells of it already.
+    setattr(importlib.import_module("ray._private.worker"), "print_to_stdstream", lambda *_, **__: None)  # noqa: B010
     address = os.environ.get("RAY_ADDRESS", "local")
     try:
         ray.init(address=address, include_dashboard=False, log_to_driver=False, configure_logging=False)

@@ -1,6 +1,5 @@
 """The playing end of a run in several processes: what a worker process does when the driver calls it."""
 
-import os
 import pickle
 import threading
 import traceback
@@ -120,10 +119,6 @@ class Served:
 
     def __init__(self) -> None:
         self._player = Player()
-
-    def process(self) -> int:
-        """The number of this process."""
-        return os.getpid()
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Call a method of the player."""

@@ -1,38 +1,56 @@
 """Workers that are processes of this machine."""
 
-import multiprocessing
+import json
 import os
-import signal
+import secrets
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing.connection import wait
+from contextlib import contextmanager
 from multiprocessing.managers import BaseManager, RemoteError
-from typing import Any
+from typing import Any, NoReturn
 
 from planbook.episodes.player import Served
 from planbook.episodes.workers import Places, Worker, WorkerLost
 
+BOOT = """
+import json, sys
+orders = json.loads(sys.stdin.readline())
+sys.path[:] = orders["path"]
+from planbook.episodes.processes import serve
+serve(orders["address"], bytes.fromhex(orders["key"]))
+"""
+"""Not by ``multiprocessing``, which would begin with importing the program that uses us a second time."""
+READY = "ready"
+
 
 class Manager(BaseManager):
-    """Starts a process and carries calls there; each thread that calls has a connection, and a thread there."""
+    """Carries calls to a process; each thread that calls has a connection of its own, and a thread there."""
 
 
-Manager.register("Served", Served, exposed=("call", "process"))
-SHUTDOWN_SECONDS = 10.0
-"""How long a worker may take to close what it has open."""
+Manager.register("Served", Served, exposed=("call",))
 
 
 class ProcessWorker(Worker):
     """A process of its own, begun afresh: nothing is shared with the driver but the store."""
 
     def __init__(self) -> None:
-        self._manager = Manager(ctx=multiprocessing.get_context("spawn"), shutdown_timeout=SHUTDOWN_SECONDS)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", BOOT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the driver
+        )
+        address, key = f"\0planbook-{secrets.token_hex(16)}", secrets.token_bytes(32)
         try:
-            self._manager.start(end_with_the_driver)
-            self._served: Any = self._manager.Served()  # type: ignore[attr-defined]
-            self._process: int = self._served.process()
+            self._tell(json.dumps({"path": sys.path, "address": address, "key": key.hex()}))
+            manager = Manager(address, key)
+            manager.connect()
+            self._served: Any = manager.Served()  # type: ignore[attr-defined]
         except (EOFError, OSError, RemoteError) as error:
+            self.kill()
             raise WorkerLost from error
 
     def call(self, name: str, *arguments: Any) -> Any:
@@ -44,31 +62,39 @@ class ProcessWorker(Worker):
 
     def kill(self) -> None:
         """End the process, if it is still there."""
-        with suppress(ProcessLookupError):
-            os.kill(self._process, signal.SIGKILL)
-        self._manager.shutdown()
+        self._process.kill()
+        self.dismiss()
 
     def dismiss(self) -> None:
         """Let the process end by itself."""
-        self._manager.shutdown()
+        with self._process:
+            pass  # that closes its standard input, and waits
+
+    def _tell(self, line: str) -> None:
+        """Tell it how to begin, and wait until it serves."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+        if self._process.stdout.readline().strip() != READY:
+            raise EOFError
 
 
-def end_with_the_driver() -> None:
-    """In a worker: end as soon as the driver is gone, even after ``kill -9``; what the worker started ends with it.
+def serve(address: str, key: bytes) -> NoReturn:
+    """In the worker: answer calls until the driver closes our standard input, or is gone, even after ``kill -9``.
 
-    Not by the kernel's parent-death signal, which comes already when the thread that started the worker ends.
+    What the worker started ends with it. The kernel's parent-death signal would not do: it comes already when the
+    thread that started the worker ends.
     """
-    driver = multiprocessing.parent_process()
-    assert driver is not None
-
-    def watch() -> None:
-        wait([driver.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    server = Manager(address, key).get_server()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(READY, flush=True)
+    os.dup2(2, 1)  # whatever is printed from now on is no answer
+    sys.stdin.read()
+    os._exit(0)
 
 
 @contextmanager
 def on_this_machine(jobs: int) -> Iterator[Places]:
     """As many processes as there are cores for them."""
-    yield Places(min(jobs, len(os.sched_getaffinity(0))), lambda threads: ProcessWorker())
+    yield Places(min(jobs, len(os.sched_getaffinity(0))), lambda threads, *, spare: ProcessWorker())

@@ -1,11 +1,12 @@
 """The driving end of a run in several processes: workers that play its episodes, replaced where they are lost."""
 
 import dataclasses
+import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from planbook.episodes.lanes import Hand
 from planbook.episodes.player import Orders, Raised, Steer
@@ -17,6 +18,7 @@ from sandbox import WorkerFailed
 
 TICK_SECONDS = 0.2
 """How often the workers settle what was spent, and learn whether to go on."""
+LOG = logging.getLogger(__name__)
 PATIENCE = 3
 """How many workers in a row an episode may lose; the last one plays nothing else meanwhile."""
 Result = TypeVar("Result")
@@ -49,14 +51,21 @@ class Worker(ABC):
         return answer
 
 
+class Start(Protocol):
+    """Starts a worker that so many threads will call; a spare one comes beside those that are of use."""
+
+    def __call__(self, threads: int, *, spare: bool) -> Worker:
+        """Raises WorkerLost."""
+
+
 class Places(NamedTuple):
-    """Where workers can be had: how many at once are of use, and how to start one that so many threads call.
+    """Where workers can be had: how many at once are of use, and how to start one.
 
     ``machines`` is how many they may come to be on.
     """
 
     most: int
-    start: Callable[[int], Worker]
+    start: Start
     machines: int = 1
 
 
@@ -116,16 +125,20 @@ class Crew:
             if self._steering.stopped:
                 raise EpisodeStopped
             if place not in self._workers:
-                worker = self._start(self._threads)
-                try:
-                    worker.ask("begin", dataclasses.replace(self._orders, spent=self._run.meter.spent))
-                except BaseException as error:
-                    worker.kill()
-                    if isinstance(error, WorkerLost):
-                        raise WorkerFailed("a worker process ended while it began: is there enough memory?") from error
-                    raise
-                self._workers[place] = worker
+                self._workers[place] = self._started(spare=place == self._count)
             return self._workers[place]
+
+    def _started(self, *, spare: bool) -> Worker:
+        try:
+            worker = self._start(self._threads, spare=spare)
+            try:
+                worker.ask("begin", dataclasses.replace(self._orders, spent=self._run.meter.spent))
+            except BaseException:
+                worker.kill()
+                raise
+        except WorkerLost as error:
+            raise WorkerFailed("a worker process ended before it could begin; is there enough memory?") from error
+        return worker
 
     def _lose(self, place: int, worker: Worker) -> None:
         with self._locks[place]:
@@ -133,6 +146,7 @@ class Crew:
                 return  # another of its episodes has told already
             del self._workers[place]
             self.lost += 1
+        LOG.warning("A worker process was lost; its episodes go on in another.")
         worker.kill()
         with self._settling:
             self._news.pop(place, None)

@@ -1,12 +1,11 @@
 """Reading a reply as it streams in."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import openai
-from openai.types import CompletionUsage
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.chat import ChatCompletion
 
 from planner.models.openai_failures import BrokenStream
 from planner.models.types import Finish, OnText, Usage
@@ -53,8 +52,8 @@ class Received:
         return _FINISHES.get(self.reason or "", "stop")
 
 
-def read_stream(stream: openai.Stream[ChatCompletionChunk], hearing: Hearing) -> Received:
-    """All of a stream, or as much as the listener wants. Raises BrokenStream and openai.APIError."""
+def read_stream(stream: openai.Stream[object], hearing: Hearing) -> Received:
+    """All of a stream of JSON objects, or as much as the listener wants. Raises BrokenStream and openai.APIError."""
     received = Received()
     with stream:
         try:
@@ -80,41 +79,43 @@ def read_whole(completion: object, hearing: Hearing) -> Received:
         text=choice.message.content or "",
         refusal=choice.message.refusal or "",
         reason=choice.finish_reason,
-        usage=_usage(completion.usage),
+        usage=_usage(completion.usage.model_dump() if completion.usage else None),
         model=completion.model or "",
     )
     hearing.tell(received.text)
     return _joined(received)
 
 
-def _chunks(stream: Iterable[ChatCompletionChunk]) -> Iterator[ChatCompletionChunk]:
+def _chunks(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:
     try:
-        yield from stream
+        for chunk in stream:
+            if not isinstance(chunk, Mapping):
+                raise BrokenStream(f"the reply's stream holds a piece that is no object: {chunk!r}")
+            yield chunk
     except ValueError as error:
         raise BrokenStream(f"the reply's stream holds a piece that is no JSON: {error}") from error
 
 
-def _take(received: Received, chunk: ChatCompletionChunk) -> None:
+def _take(received: Received, chunk: Mapping[str, Any]) -> None:
     """Add one chunk; servers differ in what they leave out of it."""
-    received.model = chunk.model or received.model
-    received.usage = _usage(chunk.usage) or received.usage
-    for choice in chunk.choices or ():
-        delta: Any = choice.delta
-        received.text += getattr(delta, "content", None) or ""
-        received.refusal += getattr(delta, "refusal", None) or ""
-        received.reason = choice.finish_reason or received.reason
+    received.model = chunk.get("model") or received.model
+    received.usage = _usage(chunk.get("usage")) or received.usage
+    for choice in chunk.get("choices") or ():
+        delta = choice.get("delta") or {}
+        received.text += delta.get("content") or ""
+        received.refusal += delta.get("refusal") or ""
+        received.reason = choice.get("finish_reason") or received.reason
 
 
-def _usage(counted: CompletionUsage | None) -> Usage | None:
+def _usage(counted: Mapping[str, Any] | None) -> Usage | None:
     """The server's count; one without a prompt is none."""
-    if counted is None or not counted.prompt_tokens:
+    if not counted or not counted.get("prompt_tokens"):
         return None
-    details = counted.prompt_tokens_details
-    cached = (details.cached_tokens or 0) if details else 0
+    details = counted.get("prompt_tokens_details") or {}
     return Usage(
-        prompt=counted.prompt_tokens,
-        completion=counted.completion_tokens or 0,
-        cached=min(cached, counted.prompt_tokens),
+        prompt=counted["prompt_tokens"],
+        completion=counted.get("completion_tokens") or 0,
+        cached=min(details.get("cached_tokens") or 0, counted["prompt_tokens"]),
     )
 
 

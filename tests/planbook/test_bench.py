@@ -2,7 +2,7 @@
 
 import pytest
 
-from planbook.bench import Row, peers, replay, sandbox
+from planbook.bench import Row, peers, replay, sandbox, scale
 from planbook.bench.timing import in_turn, percentile
 from sandbox import Sandbox
 
@@ -64,3 +64,12 @@ def test_a_replay_is_measured_with_everything_solved() -> None:
         "alfworld replay: solved", 100.0, "%", None, rows["alfworld replay: episodes into the store"].against
     )
     assert (rows["alfworld replay: 3,553 games, scaled"].value or 0) > 0
+
+
+@pytest.mark.slow
+def test_many_at_once_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scale, "executors", lambda: ["processes"])
+    rows = {row.name: row for row in scale.rows(limit=6, answer_seconds=0.2)}
+    assert all(row.value is not None and row.value > 0 for row in rows.values())
+    assert (rows["the same, 32 in flight"].ratio or 0) > 1
+    assert {"private memory a job: threads", "private memory a job: processes"} <= rows.keys()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planner import Body
-from tests.executing import alive, children, command, kill, processes, start, wait_until, what_happened
+from tests.executing import alive, children, command, kill, processes, start, told, wait_until
 from tests.flows import Finished, asks, events, here, history, scripted, table
 
 PROCESSES = ("--executor", "processes")
@@ -21,10 +21,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...
     folder = tmp_path_factory.mktemp("undisturbed")
     assert here(*command(folder, *TASKS)).returncode == 0
     return told(folder)
-
-
-def told(folder: Path) -> list[tuple[Any, ...]]:
-    return [row for row in what_happened(folder) if row[0] != "run"]
 
 
 def play(folder: Path, *more: object, **options: object) -> Finished:
@@ -98,6 +94,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[t
     kill(min(processes(tmp_path)))
     said, _ = driver.communicate(timeout=100)
     assert driver.returncode == 0, said
+    assert said.count("A worker process was lost; its episodes go on in another.") == 1
     assert told(tmp_path) == undisturbed
     assert len(processes(tmp_path)) == 3
 

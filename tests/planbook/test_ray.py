@@ -1,0 +1,96 @@
+"""Runs on a real local Ray cluster with two processors: they come to the same, whatever is killed in between."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import ROOT
+from tests.executing import alive, children, command, kill, processes, start, told, wait_until
+from tests.flows import here
+
+ray = pytest.importorskip("ray")
+pytestmark = pytest.mark.slow
+RAY = ("--executor", "ray")
+TASKS = ("--seeds", "0-5")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """The address of a cluster that all tests share, which ends with them."""
+    context = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield context.address_info["gcs_address"]
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
+    """What happens in threads of one process."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert here(*command(folder, *TASKS)).returncode == 0
+    return told(folder)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_cluster_comes_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
+    finished = here(*command(tmp_path, *RAY, *TASKS))
+    assert finished.returncode == 0, finished.told
+    assert told(tmp_path) == undisturbed
+    assert len(processes(tmp_path)) == 2
+    assert os.getpid() not in processes(tmp_path)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_that_dies_is_replaced(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
+    finished = here(*command(tmp_path, *RAY, *TASKS, deadly="fetch_two/3", deaths=1))
+    assert finished.returncode == 0, finished.told
+    assert told(tmp_path) == undisturbed
+
+
+@pytest.mark.usefixtures("cluster")
+def test_an_episode_that_kills_three_workers_is_broken_and_the_others_are_not(tmp_path: Path) -> None:
+    finished = here(*command(tmp_path, *RAY, *TASKS, "--json", deadly="fetch_two/3", deaths=99))
+    assert finished.returncode == 1, finished.told
+    assert (finished.result["solved"], finished.result["failures"]) == (11, {"broken": 1})
+
+
+def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_goes_on_later(
+    tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", cluster)
+    driver = start(command(tmp_path, *RAY, *TASKS, pause=0.1))
+    wait_until(lambda: len(processes(tmp_path)) == 2)
+    kill(driver.pid)
+    driver.communicate(timeout=60)
+    wait_until(lambda: not any(map(alive, processes(tmp_path))), 30)
+    assert here("run", "--resume", tmp_path / "run", *RAY, "--jobs", 2).returncode == 0
+    assert told(tmp_path) == undisturbed
+
+
+def test_a_cluster_of_its_own_prints_nothing_of_its_own_and_leaves_nothing(
+    tmp_path: Path, undisturbed: list[tuple[Any, ...]]
+) -> None:
+    driver = start(command(tmp_path, *RAY, *TASKS, "--json", pause=0.1))
+    wait_until(lambda: len(processes(tmp_path)) == 2)
+    below = children(driver.pid)
+    kill(min(processes(tmp_path)))
+    said, _ = driver.communicate(timeout=100)
+    assert driver.returncode == 0, said
+    assert not [line for line in said.splitlines() if "ray" in line.casefold()]
+    assert told(tmp_path) == undisturbed
+    wait_until(lambda: not any(map(alive, {*below, *processes(tmp_path)})), 10)
+
+
+def test_without_ray_it_is_said_how_to_get_it(tmp_path: Path) -> None:
+    without = "import sys; sys.modules['ray'] = None; from planbook.cli import main; main()"
+    arguments = ["replay", "--env", "toy", *RAY, "--out", str(tmp_path / "run")]
+    done = subprocess.run(
+        [sys.executable, "-c", without, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 3, done.stderr
+    assert "pip install 'planbook[cluster]'" in done.stderr
+    assert not (tmp_path / "run").exists()
