@@ -12,13 +12,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from envs import Task
 from planbook.config import Config
 from planbook.errors import BadRun
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Store, Watch
+from planbook.trajectories.origin import Imported
 from planner import Body, Budget, EventKind, Meter
 
 RUNS = Path("runs")
@@ -59,6 +60,8 @@ class RunFile(BaseModel):
     begun: str
     versions: dict[str, str]
     budget: Budget = Budget()
+    imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
+    """Of a run that was not played here."""
 
 
 class Entry(BaseModel):
@@ -84,7 +87,7 @@ class Run:
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claim: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
-        self.store, self._claim, self._file = store, claim, file
+        self.store, self._claim, self._file, self.imported = store, claim, file, file.imported
         self.meter = Meter()
 
     @classmethod
@@ -124,6 +127,10 @@ class Run:
             raise BadRun(f"{folder} {_KINDS[cls.of_a_graph]}")
         if not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}")
+        if to_play and file.imported is not None:
+            raise BadRun(
+                f"{folder} was imported, and cannot be played or added to; learn from it by `planbook build --from`"
+            )
         claim = _claim(folder) if to_play else None
         return cls(folder, file, Store(folder / STORE_FILE, to_write=to_play), claim)
 
@@ -175,6 +182,12 @@ class Run:
                 watch(kind, body)
 
         return self.store.journal(path, metered)
+
+    def note_imported(self, imported: Imported) -> None:
+        """Mark the run as one whose episodes come from files: from then on it is only read."""
+        self._file = self._file.model_copy(update={"imported": imported})
+        self.imported = imported
+        _write(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
 
     def changed_versions(self) -> list[str]:
         """What is installed in another version than when the run was begun."""
