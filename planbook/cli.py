@@ -14,6 +14,7 @@ from planbook.arguments import Asked, budget_of, counts_of, learning_of
 from planbook.commands import building, inspection, methods, playing, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
+from planbook.commands.exchanging import export, import_command
 from planbook.episodes.lanes import Hosting
 from planbook.graphs import graph
 from planbook.learning.cost import show_cost
@@ -47,6 +48,8 @@ def planbook() -> None:
 
 
 planbook.add_command(graph)
+planbook.add_command(export)
+planbook.add_command(import_command)
 
 
 @planbook.command()

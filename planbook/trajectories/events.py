@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from planbook.trajectories.reading import PARTS
 from planbook.trajectories.schema import RoundPlayed, Trajectory
-from planner import EventKind
+from planner import Body, EventKind
 
-Row = tuple[str, EventKind, int, dict[str, Any]]
+Row = tuple[str, EventKind, int, Body]
 """Scope, kind, number and body."""
 
 
