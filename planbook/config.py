@@ -21,6 +21,19 @@ RECORDINGS = SHIPPED / "recordings"
 """The recordings that ship, for ``recorded:NAME``."""
 
 
+class Given(BaseModel):
+    """Where a building run copies episodes from: a run's folder, or a file.
+
+    ``sha256`` is of its episodes as JSON Lines, which is the same for the run and for any file exported from it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    sha256: str
+    episodes: int
+
+
 class Learning(BaseModel):
     """How rules are built (AutoManual, appendix D)."""
 
@@ -40,6 +53,8 @@ class Learning(BaseModel):
     """Whether successes are generalised into procedures."""
     verify: str = ""
     """SPLIT:N, tasks beside the building tasks that a procedure must solve: N of each type."""
+    given: tuple[Given, ...] = Field(default=(), exclude_if=lambda given: not given)
+    """Where the episodes are copied from; empty if they are played."""
 
 
 class Config(BaseModel):

@@ -18,7 +18,7 @@ from envs import Task
 from planbook.config import Config
 from planbook.errors import BadRun
 from planbook.spending import check_money, prices_from, spent_so_far
-from planbook.store import EpisodeJournal, Store, Watch
+from planbook.store import EpisodeJournal, Event, Store, Watch
 from planbook.trajectories.origin import Imported
 from planner import Body, Budget, EventKind, Meter
 
@@ -163,7 +163,7 @@ class Run:
             self._file = self._file.model_copy(update={"budget": budget})
             _write(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
         price = prices_from(prices)
-        self.meter = Meter(self._file.budget, spent_so_far(self.store.events(), price), price)
+        self.meter = Meter(self._file.budget, spent_so_far(self.own_events(), price), price)
         self._note_sitting({})
 
     def stand_up(self) -> None:
@@ -197,6 +197,15 @@ class Run:
     def entries(self) -> list[Entry]:
         """The episodes of the run, in order."""
         return [Entry.model_validate(row.body) for row in self.store.events("run", "task")]
+
+    def own_events(self) -> Iterator[Event]:
+        """What this run did itself: without the episodes that a building run has copied from others."""
+        return (event for event in self.store.events() if not (self.copies and event.scope.startswith("task/")))
+
+    @property
+    def copies(self) -> bool:
+        """Whether it builds on episodes that are copied from others."""
+        return self.config.learning is not None and bool(self.config.learning.given)
 
     def close(self) -> None:
         """Close the store; another process may then play the run."""

@@ -83,9 +83,10 @@ def play(
     check_money(config.models.values(), hosting.budget, hosting.prices)
     tasks = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
     memory = beginning_memory(config, tasks)
-    if config.planner == "procedures":
-        check_procedures(memory, config, tasks)
-    tell_missing_demonstrations(config)
+    if not (config.learning and config.learning.given):
+        if config.planner == "procedures":
+            check_procedures(memory, config, tasks)
+        tell_missing_demonstrations(config)
     with closing(Run.create(out or new_folder(config), config, tasks)) as run:
         return play_run(run, hosting, as_json=as_json, watch=watch)
 

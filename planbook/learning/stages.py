@@ -17,6 +17,7 @@ from planbook.episodes.runner import play_out, run_tasks
 from planbook.episodes.voices import voices
 from planbook.errors import BadArgument
 from planbook.figures.summary import TYPE_SOLVED
+from planbook.learning.given import Copies, given_tasks
 from planbook.learning.knowing import PROCEDURES, demonstrating, memory_of
 from planbook.learning.learner import Learner
 from planbook.learning.once import once
@@ -39,6 +40,8 @@ def building_tasks(config: Config) -> list[Task]:
     """
     assert config.learning is not None
     check_learning(config)
+    if config.learning.given:
+        return given_tasks(config)
     tasks = config.world.select(config.selection, config.world_options)
     if config.selection.ids:
         return tasks
@@ -70,17 +73,19 @@ def build(
     """Play the building tasks one after the other and learn from each. Returns False if Ctrl-C stopped it.
 
     A run that was stopped or killed is taken up again by calling this once more. Without ``online``, all episodes are
-    played before anything is learnt, and none is left out.
+    played before anything is learnt, and none is left out. Episodes that are given are copied instead of being played.
     """
     learner, config = Learner(run, watch), run.config
-    memory = playing_memory(config, learner)
-    offline = "online" in config.without
-    if offline and not run_tasks(run, memory, on_ending, hosting=hosting, watch=watch):
+    offline, copies = "online" in config.without, Copies(run) if run.copies else None
+    memory = learner if copies else playing_memory(config, learner)
+    played_first = offline and not copies
+    if played_first and not run_tasks(run, memory, on_ending, hosting=hosting, watch=watch):
         return False
 
     def play_one(entry: Entry, lane: Lane) -> Ending:
         left_out = not offline and learner.leaves_out(entry)
-        ending = _leave_out(run, entry) if left_out else play_out(run, memory, entry, lane, watch)
+        copied = copies.copied(entry, left_out=left_out) if copies else None
+        ending = copied or (_leave_out(run, entry) if left_out else play_out(run, memory, entry, lane, watch))
         if ending.outcome is Outcome.BROKEN:
             lane.drop_world()
         learner.learn(entry, ending, lane)
@@ -94,7 +99,7 @@ def build(
         config.world,
         config.world_options,
         play_one,
-        nothing if offline else on_ending,
+        nothing if played_first else on_ending,
         Hosting(allow_missing=hosting.allow_missing),
         run.meter.before_action,
         lambda stopped: voices(config, run.meter.before_call, stopped),

@@ -143,7 +143,7 @@ class RunRead:
         """What `planbook run` would print of the run as it stood, by the price table that ships."""
         endings = {index: self.episodes[index].ending for index in self.order}
         entries = [played.entry for played in self.episodes.values()]
-        spent = spent_so_far(self.run.store.events(), prices_from(None))
+        spent = spent_so_far(self.run.own_events(), prices_from(None))
         known = known_milestones(self.run.config)
         return summarise(entries, endings, self.seconds, str(self.run.folder), spent, self.deeds, known)
 
