@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from envs import EnvsError
 from manuals import usual_starts
 from planbook import errors
 from planbook.arguments import Asked, by_role
@@ -16,7 +17,7 @@ from planbook.episodes.voices import check_voices
 from planbook.figures.summary import Summary
 from planbook.learning.covering import coverage_lines
 from planbook.learning.curve import Curve, play_curve
-from planbook.learning.given import looked_at, planned_by, world_of
+from planbook.learning.given import given_tasks, looked_at, planned_by, world_of
 from planbook.learning.stages import export_manuals
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.state import learnt_in
@@ -83,14 +84,19 @@ def learners(config: Config) -> tuple[str, ...]:
 
 
 def check_verifying(config: Config) -> None:
-    """See that procedures can be verified on the world, or are not made. Raises BadArgument."""
+    """See that procedures can be verified on the world here, or are not made. Raises BadArgument."""
     assert config.learning is not None
-    missing = [each for each in config.world.requirements() if not each.found]
-    if config.learning.procedures and missing:
+    if not config.learning.procedures:
+        return
+    task = given_tasks(config)[0]
+    try:
+        with closing(config.world(config.world_options)) as world:
+            world.reset(task)
+    except EnvsError as error:
         raise errors.BadArgument(
-            f"procedures are verified on {config.world.name}, which lacks {missing[0].name} here ({missing[0].remedy}); "
-            "or build without them: --no-procedures"
-        )
+            f"procedures are verified on the tasks of the episodes, and {task.id} cannot be played here: {error}; "
+            "build without them: --no-procedures"
+        ) from error
 
 
 def test(

@@ -224,6 +224,10 @@ def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, 
             out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
 
     with closing(Run.open(folder)) as run:
+        if run.imported or run.copies:
+            raise errors.BadArgument(
+                f"{folder} holds episodes that were played elsewhere; replay the run they come from"
+            )
         finished = replay_run(run, on_comparison, hosting=hosting)
     seconds = round(time.monotonic() - begun, 3)
     counted = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)

@@ -96,7 +96,9 @@ def _picked(config: Config) -> Iterator[Trajectory]:
     for trajectory in _all(config.learning.given):
         task = trajectory.task
         if task.env != config.world.name:
-            raise BadArgument(f"--from: {task.id} is a task of {task.env}, and what is built is for {config.world.name}")
+            raise BadArgument(
+                f"--from: {task.id} is a task of {task.env}, and what is built is for {config.world.name}"
+            )
         if ids and task.id not in ids:
             continue
         if not ids and not _is_built_on(config.world.name, task.type, chosen_types):

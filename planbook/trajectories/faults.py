@@ -59,8 +59,8 @@ def _scopes(trajectory: "Trajectory") -> Iterator[str]:
 
 def _cells(played: "RoundPlayed") -> Iterator[str]:
     home = f"round/{played.number}"
-    inside = [*played.cells, *played.rewinds]
-    if outside := [each.scope for each in inside if f"{each.scope}/".find(f"{home}/") != 0]:
+    scopes = [*(cell.scope for cell in played.cells), *(rewind.scope for rewind in played.rewinds)]
+    if outside := [scope for scope in scopes if not f"{scope}/".startswith(f"{home}/")]:
         yield f"{outside[0]} is no scope of {home}, where it stands"
     numbers = Counter((cell.scope, cell.number) for cell in played.cells)
     if twice := [name for name, count in numbers.items() if count > 1]:
@@ -80,7 +80,9 @@ def _undone(played: "RoundPlayed") -> Iterator[str]:
         for step in [step for step in steps if step.order < rewind.order][rewind.kept :]
     }
     if wrong := [step for step in steps if step.undone != (step.order in undone)]:
-        said = "is marked undone, and no rewind undoes it" if wrong[0].undone else "is undone by a rewind, and not marked"
+        said = (
+            "is marked undone, and no rewind undoes it" if wrong[0].undone else "is undone by a rewind, and not marked"
+        )
         yield f"round/{played.number}: the step of order {wrong[0].order} {said}"
 
 

@@ -35,7 +35,9 @@ def whole(path: Path) -> Iterator[BinaryIO]:
             yield file
         beside.replace(path)
     except OSError as error:
-        raise BadArgument(f"{path} cannot be written: {error.strerror or error}; name another file with --out") from error
+        raise BadArgument(
+            f"{path} cannot be written: {error.strerror or error}; name another file with --out"
+        ) from error
     finally:
         beside.unlink(missing_ok=True)
 
