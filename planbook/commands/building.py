@@ -17,8 +17,7 @@ from planbook.episodes.voices import check_voices
 from planbook.figures.summary import Summary
 from planbook.learning.covering import coverage_lines
 from planbook.learning.curve import Curve, play_curve
-from planbook.learning.given import given_tasks, looked_at, planned_by, world_of
-from planbook.learning.stages import export_manuals
+from planbook.learning.stages import building_tasks, export_manuals
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.state import learnt_in
 from planbook.options import refuse, was_given
@@ -58,6 +57,8 @@ def build(planner: str, asked: Asked, learning: Learning, hosting: Hosting, *, a
 
 def build_from(asked: Asked, learning: Learning, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
     """Build from episodes that were played already: nobody plans, and what they are learnt by is asked as usual."""
+    from planbook.learning.given import looked_at, planned_by, world_of  # its schema takes a while to import
+
     refuse("--from", OF_PLAYING)
     sources = [looked_at(path) for path in asked.sources]
     agreed, (planner, options) = world_of(sources), planned_by(sources)
@@ -88,7 +89,7 @@ def check_verifying(config: Config) -> None:
     assert config.learning is not None
     if not config.learning.procedures:
         return
-    task = given_tasks(config)[0]
+    task = building_tasks(config)[0]
     try:
         with closing(config.world(config.world_options)) as world:
             world.reset(task)

@@ -72,8 +72,8 @@ def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> 
 
     imported = import_files(files, out)
     console(as_json).print(
-        f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) of {', '.join(imported.worlds)}, planned by "
-        f"{', '.join(imported.planners)}: see them by planbook report {imported.run}",
+        f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) of {', '.join(imported.worlds)}, "
+        f"planned by {', '.join(imported.planners)}: see them by planbook report {imported.run}",
         markup=False,
         soft_wrap=True,
     )

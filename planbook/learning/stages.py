@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from envs import Task
 from manuals import formulate as ask_formulator
@@ -17,7 +17,6 @@ from planbook.episodes.runner import play_out, run_tasks
 from planbook.episodes.voices import voices
 from planbook.errors import BadArgument
 from planbook.figures.summary import TYPE_SOLVED
-from planbook.learning.given import Copies, given_tasks
 from planbook.learning.knowing import PROCEDURES, demonstrating, memory_of
 from planbook.learning.learner import Learner
 from planbook.learning.once import once
@@ -26,6 +25,9 @@ from planbook.run import Entry, Run
 from planbook.store import Watch
 from planner import Ending, Memory, Outcome, Scope
 from rules import Rule, tell_world
+
+if TYPE_CHECKING:
+    from planbook.learning.given import Copies
 
 WORLD = "world.md"
 """For readers of the manual: what the world is, and what code can use there. Planners are told it in their prompts."""
@@ -41,6 +43,8 @@ def building_tasks(config: Config) -> list[Task]:
     assert config.learning is not None
     check_learning(config)
     if config.learning.given:
+        from planbook.learning.given import given_tasks  # the schema takes a while to import, and most runs need none
+
         return given_tasks(config)
     tasks = config.world.select(config.selection, config.world_options)
     if config.selection.ids:
@@ -76,7 +80,7 @@ def build(
     played before anything is learnt, and none is left out. Episodes that are given are copied instead of being played.
     """
     learner, config = Learner(run, watch), run.config
-    offline, copies = "online" in config.without, Copies(run) if run.copies else None
+    offline, copies = "online" in config.without, _copies(run)
     memory = learner if copies else playing_memory(config, learner)
     played_first = offline and not copies
     if played_first and not run_tasks(run, memory, on_ending, hosting=hosting, watch=watch):
@@ -104,6 +108,15 @@ def build(
         run.meter.before_action,
         lambda stopped: voices(config, run.meter.before_call, stopped),
     )
+
+
+def _copies(run: Run) -> "Copies | None":
+    """Those that a building run learns from instead of playing. Raises BadRun if their source has changed."""
+    if not run.copies:
+        return None
+    from planbook.learning.given import Copies
+
+    return Copies(run)
 
 
 def playing_memory(config: Config, learnt: Memory) -> Memory:

@@ -1,15 +1,16 @@
-"""The conversations of episodes in the format that tools for fine-tuning read: ``{"messages": [{role, content}, ...]}``.
+"""The conversations of episodes as tools for fine-tuning read them: ``{"messages": [{"role", "content"}, ...]}``.
 
-What was asked of a model again and again with a growing history is one conversation, written once, with the last reply at
-its end. A reply that could not be used is left out, and so is the complaint that it was answered with, as if the usable one
-had come at once; ``with_repairs`` keeps both. One whose last reply stayed unusable is never written. What a rewind undid
-stays: the model said it, and went on from it.
+What was asked of a model again and again with a growing history is one conversation, written once, with the last reply
+at its end. A reply that could not be used is left out, and so is the complaint that it was answered with, as if the
+usable one had come at once; ``with_repairs`` keeps both. One whose last reply stayed unusable is never written. What a
+rewind undid stays: the model said it, and went on from it.
 """
 
 import json
 from collections.abc import Collection, Iterator, Sequence
 
-from planbook.trajectories.schema import Call, Trajectory
+from planbook.trajectories.deeds import Call
+from planbook.trajectories.schema import Trajectory
 from planner import FeedbackKind
 from planner.models import Message
 from planner.scope import NO_ANSWER, PROMPTS

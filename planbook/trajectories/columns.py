@@ -1,7 +1,7 @@
 """Episodes as Parquet: one row an episode, its parts in nested columns.
 
-The columns follow from the schema. What has no fixed shape (a task's params, the arguments of an action, a run's config)
-is a string that holds JSON. The file's metadata names the schema, as ``schema``.
+The columns follow from the schema. What has no fixed shape (a task's params, an action's arguments, a run's config) is
+a string that holds JSON. The file's metadata names the schema, as ``schema``.
 """
 
 import json
@@ -41,7 +41,7 @@ def schema() -> arrow.Schema:
 
 
 def write_rows(trajectories: Iterable[tuple[Trajectory, str]], file: BinaryIO) -> None:
-    """Write episodes, each with its line of JSON, group by group. Raises BadEpisode for a number that no column holds."""
+    """Write episodes, each with its line of JSON, group by group. Raises BadEpisode for what no column holds."""
     columns, group, size = schema(), list[Any](), 0
     with parquet.ParquetWriter(file, columns, compression="zstd") as writer:
         for trajectory, line in trajectories:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from planner import Outcome
 
 if TYPE_CHECKING:
-    from planbook.trajectories.schema import Happened, RoundPlayed, Somewhere, Trajectory
+    from planbook.trajectories.deeds import Happened, Somewhere
+    from planbook.trajectories.schema import RoundPlayed, Trajectory
 
 UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
 """Outcomes that need no round."""
