@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from envs import Environment, Selection, load_world
 from manuals import SHIPPED
-from planner import method
+from planner import METHODS, method
 from planner.models import Sampling
 from planner.strategies.adapt.depth import DepthOptions
 from planner.strategies.adapt.executor import ExecutorOptions
@@ -109,7 +109,12 @@ class Config(BaseModel):
 
 
 def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:
-    """All options that the method plays with: those included that follow from the world of that name."""
+    """All options that the method plays with: those included that follow from the world of that name.
+
+    Of a method that is not known here, as that of an imported run may be, those that were given.
+    """
+    if config.planner not in METHODS:
+        return config.planner_options
     options = method(config.planner).options.model_validate(config.planner_options)
     found: dict[str, JsonValue] = options.model_dump(mode="json")
     if isinstance(options, ExecutorOptions):

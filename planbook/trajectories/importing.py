@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from planbook.config import Config
+from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument, BadRun
 from planbook.run import Entry, Run, new_folder
 from planbook.trajectories.events import Row, rows_of
@@ -18,6 +18,7 @@ from planbook.trajectories.files import read_episodes, sha256_of
 from planbook.trajectories.lines import BadEpisode
 from planbook.trajectories.origin import Imported, Origin, ReadFile
 from planbook.trajectories.schema import Trajectory
+from planner import PlannerError
 
 SHOWN = 30
 """Faults that are told; of more their number is."""
@@ -101,9 +102,11 @@ def config_of(imported: Imported, worlds: set[str]) -> Config:
     planners = {str(each["planner"]) for each in facts}
     if all(each["config"] == facts[0]["config"] for each in facts):
         try:
-            return Config.model_validate(facts[0]["config"]).model_copy(update={"learning": None})
-        except ValidationError:
-            pass  # of other people's, or of another version
+            config = Config.model_validate(facts[0]["config"])
+            chosen_options(config, config.env)
+            return config.model_copy(update={"learning": None})
+        except (ValidationError, PlannerError):
+            pass  # of other people's, of another version, or with a graph that is not here
     return Config(planner=_one(planners), env=_one(worlds), actions=0)
 
 

@@ -30,9 +30,14 @@ def line_of(trajectory: Trajectory) -> str:
 def parsed(text: str | bytes) -> Trajectory:
     """The episode of a line. Raises BadEpisode."""
     try:
-        return Trajectory.model_validate_json(text, strict=True)
+        trajectory = Trajectory.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise BadEpisode(_told(error, text)) from error
+    try:
+        line_of(trajectory)
+    except ValueError as error:
+        raise BadEpisode(["a number is NaN or infinite, which is none of JSON's"]) from error
+    return trajectory
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, Trajectory | BadEpisode]]:
@@ -56,7 +61,7 @@ def _or_fault(line: bytes) -> Trajectory | BadEpisode:
     if len(line) > LONGEST:
         return BadEpisode([f"longer than {LONGEST:,} bytes, which no episode is"])
     try:
-        return parsed(line)
+        return parsed(line.strip())
     except BadEpisode as bad:
         return bad
 

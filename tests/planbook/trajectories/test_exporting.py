@@ -40,7 +40,9 @@ def trajectories(folder: Path) -> Iterator[tuple[Run, str, Trajectory]]:
 def test_an_exported_episode_makes_the_very_events_that_it_was_made_of(name: str, runs: dict[str, Path]) -> None:
     told = 0
     for run, path, trajectory in trajectories(runs[name]):
-        events = [(e.scope, e.kind, e.n, (ADDED if e.kind == "subtask" else {}) | e.body) for e in run.store.events(path)]
+        events = [
+            (e.scope, e.kind, e.n, (ADDED if e.kind == "subtask" else {}) | e.body) for e in run.store.events(path)
+        ]
         assert rows_of(parsed(line_of(trajectory)), path) == events
         told += 1
     assert told > 0

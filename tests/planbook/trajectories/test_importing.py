@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from planbook.trajectories.lines import LONGEST
-from tests.flows import events, files, here, table
+from tests.flows import events, here, table
 
 FOREIGN: dict[str, Any] = {
     "schema": "planbook.trajectory/1",
@@ -59,7 +59,9 @@ def changed(change: Callable[[Any], object]) -> Any:
 
 
 def test_a_world_and_a_planner_that_nobody_knows_here_are_read_like_any_other(tmp_path: Path) -> None:
-    failed = changed(lambda told: told["ending"].update(outcome="failure", cause="done", verdict={"solved": False, "score": 0}))
+    failed = changed(
+        lambda told: told["ending"].update(outcome="failure", cause="done", verdict={"solved": False, "score": 0})
+    )
     path = written(tmp_path / "x.jsonl", FOREIGN, failed)
     imported = here("import", path, "--out", tmp_path / "run", "--json")
     assert imported.returncode == 0, imported.told
@@ -113,11 +115,11 @@ def test_episodes_of_several_runs_keep_their_own_facts(runs: dict[str, Path], tm
 )
 def test_an_imported_run_is_not_played(command: tuple[str, ...], tmp_path: Path) -> None:
     here("import", written(tmp_path / "x.jsonl", FOREIGN), "--out", tmp_path / "run")
-    before = files(tmp_path / "run")["run.json"], events(tmp_path / "run")
+    before = (tmp_path / "run" / "run.json").read_text(), events(tmp_path / "run")
     refused = here(*command, tmp_path / "run")
     assert refused.returncode == 2
     assert "was imported" in refused.told or "were played elsewhere" in refused.told
-    assert (files(tmp_path / "run")["run.json"], events(tmp_path / "run")) == before
+    assert ((tmp_path / "run" / "run.json").read_text(), events(tmp_path / "run")) == before
 
 
 def _step(told: Any) -> Any:
@@ -133,13 +135,19 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a text for a number": (changed(lambda t: _step(t).update(order="1")), "order: Input should be a valid integer"),
     "not a number": (
         json.dumps(FOREIGN).replace('"score": 1.0', '"score": NaN'),
-        "score: Input should be a finite number",
+        "a number is NaN or infinite",
     ),
     "another field": (changed(lambda t: t.update(reward=1)), "reward: Extra inputs are not permitted"),
     "another field below": (changed(lambda t: _step(t)["observation"].update(reward=1)), "reward"),
-    "nowhere": (changed(lambda t: t["rounds"][0]["cells"][0].update(scope="../../learn/0")), "scope: String should match"),
+    "nowhere": (
+        changed(lambda t: t["rounds"][0]["cells"][0].update(scope="../../learn/0")),
+        "scope: String should match",
+    ),
     "another round": (changed(lambda t: t["rounds"][0]["cells"][0].update(scope="round/1")), "is no scope of round/0"),
-    "a long scope": (changed(lambda t: t["rounds"][0]["cells"][0].update(scope="round/0" + "/a/0" * 200)), "at most 240"),
+    "a long scope": (
+        changed(lambda t: t["rounds"][0]["cells"][0].update(scope="round/0" + "/a/0" * 200)),
+        "at most 240",
+    ),
     "one moment for two": (changed(lambda t: _step(t).update(order=0)), "the order 0 is that of several things"),
     "steps after the end": (changed(lambda t: _step(t).update(order=9)), "come after its end"),
     "rounds from 1": (changed(lambda t: t["rounds"][0].update(number=1)), "not one after the other from 0"),
@@ -149,7 +157,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no round": (changed(lambda t: t.update(rounds=[])), "there is no round"),
     "half a character": (json.dumps(FOREIGN).replace("A kitchen.", "\\ud800"), "Invalid JSON"),
     "too deep": ("[" * 100_000, "recursion limit"),
-    "a huge number": (json.dumps(FOREIGN).replace('"actions": 1', f'"actions": {"9" * 9_000}'), "actions"),
+    "a huge number": (json.dumps(FOREIGN).replace('"actions": 1', f'"actions": {"9" * 9_000}'), "number out of range"),
 }
 
 
