@@ -47,12 +47,12 @@ def trajectory_of(run: Run, entry: Entry, facts: RunFacts) -> Trajectory:
     """One episode that has ended, as it was last started over. Raises BadRun for what has no place in the schema."""
     path = last_path(run, entry)
     try:
-        return _Told(path, entry, facts).of(run.store.events(path))
+        return Told(path, entry, facts).of(run.store.events(path))
     except ValueError as error:
         raise BadRun(f"{run.folder}: {path} does not fit the schema {SCHEMA}: {error}") from error
 
 
-class _Told:
+class Told:
     """Takes an episode's events one by one."""
 
     def __init__(self, path: str, entry: Entry, facts: RunFacts) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -115,7 +114,13 @@ def test_killed_and_gone_on_with_it_is_as_if_nothing_had_happened(
     kind: str, number: int, played: Path, tmp_path: Path
 ) -> None:
     command = ["build", "--from", played, *MODEL, "--out", tmp_path / "built"]
-    lives = [sys.executable, "-m", "tests.built", json.dumps([[kind, number]] * 2), *map(str, command)]
+    lives = [
+        sys.executable,
+        "-m",
+        "tests.built",
+        json.dumps([[kind, number], [kind, number], ["", 0]]),
+        *map(str, command),
+    ]
     done = subprocess.run(lives, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=110)
     assert json.loads(done.stdout.splitlines()[-1])[0] == -9, done.stderr
     assert history(tmp_path / "built") == history(played)
@@ -136,21 +141,16 @@ def test_a_source_that_has_changed_is_not_gone_on_with(played: Path, tmp_path: P
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
 
 
-def test_what_cannot_be_learnt_from_is_refused_before_anything_is_made(
-    runs: dict[str, Path], played: Path, tmp_path: Path
-) -> None:
+def test_what_cannot_be_learnt_from_is_refused_before_anything_is_made(played: Path, tmp_path: Path) -> None:
     foreign = written(tmp_path / "x.jsonl", FOREIGN)
-    toys = tmp_path / "toys.jsonl"
-    lost = json.loads(json.dumps(FOREIGN).replace("elsewhere", "toy"))
-    written(toys, lost)
-    shutil.copytree(played, tmp_path / "copied")
+    lost = written(tmp_path / "z.jsonl", json.dumps(FOREIGN).replace("elsewhere", "alfworld"))
     refusals = [
         (("--from", foreign), "name it with --env"),
         (("--from", foreign, "--env", "toy"), "is a task of elsewhere"),
         (("--from", written(tmp_path / "y.jsonl", "{")), "y.jsonl, line 1"),
         (("--from", tmp_path / "nothing"), "name the folder of a run"),
         (("--from", tmp_path), "name the folder of a run"),
-        (("--from", toys, "--env", "toy"), "build without them: --no-procedures"),
+        (("--from", lost, "--env", "alfworld"), "build without them: --no-procedures"),
         (("--from", played, "--types", "nonsense"), "no episode there"),
         (("--from", played, "--split", "all"), "leave out --split"),
         (("--from", played, "--planner", "deps"), "leave out --planner"),
