@@ -54,6 +54,8 @@ class Asked(BaseModel):
     planner_options: tuple[str, ...] = ()
     procedures_first: bool = False
     without: tuple[str, ...] = ()
+    sources: tuple[Path, ...] = ()
+    """Where episodes are copied from, instead of being played."""
     out: Path | None = None
     store: str | None = None
 

@@ -14,6 +14,7 @@ from planbook.arguments import Asked, budget_of, counts_of, learning_of
 from planbook.commands import building, inspection, methods, playing, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
+from planbook.commands.exchanging import export, import_command
 from planbook.commands.reporting import report
 from planbook.commands.rerunning import rerun
 from planbook.commands.showing import show
@@ -51,11 +52,8 @@ def planbook() -> None:
     """Agents that plan in Python and learn a manual."""
 
 
-planbook.add_command(graph)
-planbook.add_command(report)
-planbook.add_command(rerun)
-planbook.add_command(show)
-planbook.add_command(watch)
+for command in (export, graph, import_command, report, rerun, show, watch):
+    planbook.add_command(command)
 
 
 @planbook.command()

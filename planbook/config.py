@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from envs import Environment, Selection, load_world
 from manuals import SHIPPED
-from planner import method
+from planner import METHODS, method
 from planner.models import Sampling
 from planner.strategies.adapt.depth import DepthOptions
 from planner.strategies.adapt.executor import ExecutorOptions
@@ -19,6 +19,19 @@ LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNT_LIBRARY: SHIPPED / "learnt"}
 """The libraries that ship: procedures written by hand, and what a recorded building run has learnt."""
 RECORDINGS = SHIPPED / "recordings"
 """The recordings that ship, for ``recorded:NAME``."""
+
+
+class Given(BaseModel):
+    """Where a building run copies episodes from: a run's folder, or a file.
+
+    ``sha256`` is of its episodes as JSON Lines, which is the same for the run and for any file exported from it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    sha256: str
+    episodes: int
 
 
 class Learning(BaseModel):
@@ -40,6 +53,8 @@ class Learning(BaseModel):
     """Whether successes are generalised into procedures."""
     verify: str = ""
     """SPLIT:N, tasks beside the building tasks that a procedure must solve: N of each type."""
+    given: tuple[Given, ...] = Field(default=(), exclude_if=lambda given: not given)
+    """Where the episodes are copied from; empty if they are played."""
 
 
 class Config(BaseModel):
@@ -94,7 +109,12 @@ class Config(BaseModel):
 
 
 def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:
-    """All options that the method plays with: those included that follow from the world of that name."""
+    """All options that the method plays with: those included that follow from the world of that name.
+
+    Of a method that is not known here, as that of an imported run may be, those that were given.
+    """
+    if config.planner not in METHODS:
+        return config.planner_options
     options = method(config.planner).options.model_validate(config.planner_options)
     found: dict[str, JsonValue] = options.model_dump(mode="json")
     if isinstance(options, ExecutorOptions):

@@ -1,6 +1,6 @@
 """The options that commands share, in groups."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -9,7 +9,7 @@ import click
 from planbook.episodes.lanes import Executor
 from planbook.errors import BadArgument
 
-FLAGS = {"ids": "--task", "limits": "--limit", "options": "--option", "models": "--model"}
+FLAGS = {"ids": "--task", "sources": "--from", "limits": "--limit", "options": "--option", "models": "--model"}
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -134,6 +134,14 @@ BUILDING = (
     click.option(
         "--verify", default="", metavar="SPLIT:N", help="Verify procedures on N more tasks of each type, too."
     ),
+    click.option(
+        "--from",
+        "sources",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="RUN|FILE",
+        help="Play nothing: learn from the episodes of this run, or of a file that `planbook export` wrote.",
+    ),
     click.option("--no-procedures", is_flag=True, help="Do not generalise successes into procedures."),
 )
 LIBRARY = (
@@ -178,14 +186,18 @@ def options(*groups: Iterable[Callable[[Any], Any]]) -> Callable[[Command], Comm
 
 def only_with_a_run(what: str, parameter: str) -> None:
     """Refuse options that a recorded run answers itself. Raises BadArgument."""
-    context = click.get_current_context()
     allowed = {"jobs", "executor", "allow_missing", "allow_changed", "again", "budgets", "prices", "table", "as_json"}
-    allowed.add(parameter)
-    given = [
-        name
-        for name in context.params
-        if name not in allowed and context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-    ]
-    if given:
+    refuse(what, set(click.get_current_context().params) - allowed - {parameter})
+
+
+def was_given(parameter: str) -> bool:
+    """Whether an option of the running command stands on its command line."""
+    return click.get_current_context().get_parameter_source(parameter) is not click.core.ParameterSource.DEFAULT
+
+
+def refuse(what: str, parameters: Collection[str]) -> None:
+    """Refuse options beside one that answers them itself. Raises BadArgument."""
+    context = click.get_current_context()
+    if given := [name for name in context.params if name in parameters and was_given(name)]:
         flags = ", ".join(FLAGS.get(name, f"--{name}") for name in given)
         raise BadArgument(f"{what} says itself what is played; leave out {flags}".replace("_", "-"))

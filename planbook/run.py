@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from envs import Task
 from planbook.config import Config
@@ -21,7 +21,8 @@ from planbook.provenance.changes import changed_versions
 from planbook.provenance.made_of import MadeOf
 from planbook.provenance.versions import versions
 from planbook.spending import check_money, prices_from, spent_so_far
-from planbook.store import EpisodeJournal, Schema, Store, Watch, begin_schema, without_password
+from planbook.store import EpisodeJournal, Event, Schema, Store, Watch, begin_schema, without_password
+from planbook.trajectories.origin import Imported
 from planner import Body, Budget, EventKind, Meter
 
 RUNS = Path("runs")
@@ -51,6 +52,8 @@ class RunFile(BaseModel):
     """Where the events are, if they are not in the folder."""
     made_of: MadeOf | None = None
     rerun_of: str = ""
+    imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
+    """Of a run that was not played here."""
 
 
 class Entry(BaseModel):
@@ -76,7 +79,7 @@ class Run:
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
-        self.made_of, self.rerun_of = file.made_of, file.rerun_of
+        self.made_of, self.rerun_of, self.imported = file.made_of, file.rerun_of, file.imported
         self.store, self._claim, self._file = store, claimed, file
         self.meter = Meter()
         self.is_new = False
@@ -145,6 +148,10 @@ class Run:
             raise BadRun(f"{folder} {_KINDS[cls.of_a_graph]}")
         if file.store is None and not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}")
+        if to_play and file.imported is not None:
+            raise BadRun(
+                f"{folder} was imported, and cannot be played or added to; learn from it by `planbook build --from`"
+            )
         with ExitStack() as undoing:
             claim = claim_folder(folder) if to_play else None
             if claim is not None:
@@ -195,7 +202,7 @@ class Run:
             self._file = self._file.model_copy(update={"budget": budget})
             write_whole(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
         price = prices_from(prices)
-        self.meter = Meter(self._file.budget, spent_so_far(self.store.events(), price), price)
+        self.meter = Meter(self._file.budget, spent_so_far(self.own_events(), price), price)
         self._note_sitting(note or {})
 
     def stand_up(self) -> None:
@@ -225,6 +232,12 @@ class Run:
 
         return self.store.journal(path, metered)
 
+    def note_imported(self, imported: Imported) -> None:
+        """Mark the run as one whose episodes come from files: from then on it is only read."""
+        self._file = self._file.model_copy(update={"imported": imported})
+        self.imported = imported
+        write_whole(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
+
     def changed_versions(self) -> list[str]:
         """What is installed in another version than when the run was begun."""
         return [str(change) for change in changed_versions(self.versions, versions())]
@@ -232,6 +245,19 @@ class Run:
     def entries(self) -> list[Entry]:
         """The episodes of the run, in order."""
         return [Entry.model_validate(row.body) for row in self.store.events("run", "task")]
+
+    def own_events(self) -> Iterator[Event]:
+        """What this run did itself: without the episodes that a building run has copied from others."""
+        return filter(self.is_own, self.store.events())
+
+    def is_own(self, event: Event) -> bool:
+        """Whether this run did it, and not one that it copied from."""
+        return not (self.copies and event.scope.startswith("task/"))
+
+    @property
+    def copies(self) -> bool:
+        """Whether it builds on episodes that are copied from others."""
+        return self.config.learning is not None and bool(self.config.learning.given)
 
     def close(self) -> None:
         """Close the store; another process may then play the run."""

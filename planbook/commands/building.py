@@ -6,6 +6,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from envs import EnvsError
+from manuals import usual_starts
 from planbook import errors
 from planbook.arguments import Asked, by_role
 from planbook.commands.beside import Tested, show_beside
@@ -16,9 +18,10 @@ from planbook.episodes.voices import check_voices
 from planbook.figures.summary import Summary
 from planbook.learning.covering import coverage_lines
 from planbook.learning.curve import Curve, play_curve
-from planbook.learning.stages import export_manuals
+from planbook.learning.stages import building_tasks, export_manuals
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.state import learnt_in
+from planbook.options import refuse, was_given
 from planbook.printing import console, spending
 from planbook.run import Run, new_folder
 from planner import BudgetEnded, method
@@ -27,6 +30,8 @@ BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
 """Where seeds are drawn from, in worlds that make their tasks from seeds: building and testing share none."""
 TEST_TASKS_PER_TYPE = 6
 LEARNERS = ("builder", "consolidator")
+OF_PLAYING = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
+"""Options that say how episodes are played: those that are given were."""
 
 
 class Formulated(BaseModel):
@@ -42,12 +47,58 @@ class Formulated(BaseModel):
 
 def build(planner: str, asked: Asked, learning: Learning, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
     """Begin to build, or take up the run that is there, and build to the end."""
+    if asked.sources:
+        return build_from(asked, learning, hosting, as_json=as_json)
     drawn = asked.drawn(BUILD_SEEDS, learning.tasks_per_type, ("train",))
     config = drawn.config(planner, ablated_options(planner, asked.without))
     config = config.model_copy(update={"learning": learning})
-    builds_rules = "rules" not in asked.without and not learning.libraries_only
-    check_voices(config, ("planner", *(LEARNERS if builds_rules else ())))
+    check_voices(config, learners(config))
     return play(config, asked.out, hosting, as_json=as_json, store=asked.store)
+
+
+def build_from(asked: Asked, learning: Learning, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
+    """Build from episodes that were played already: nobody plans, and what they are learnt by is asked as usual."""
+    from planbook.learning.given import looked_at, planned_by, world_of  # its schema takes a while to import
+
+    refuse("--from", OF_PLAYING)
+    sources = [looked_at(path) for path in asked.sources]
+    agreed, (planner, options) = world_of(sources), planned_by(sources)
+    if asked.env is None:
+        if "env" not in agreed:
+            raise errors.BadArgument("--from: the runs there do not say of which world they are; name it with --env")
+        asked = asked.model_copy(update={"env": agreed["env"]})
+    if not was_given("start"):
+        learning = learning.model_copy(update={"start": usual_starts(asked.world().name, agreed["split"])})
+    config = asked.config("automanual", ablated_options("automanual", asked.without))
+    if not asked.options and asked.env == agreed.get("env"):
+        config = config.model_copy(update={"env_options": agreed.get("env_options", config.env_options)})
+    learning = learning.model_copy(update={"given": tuple(given for given, _ in sources)})
+    config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
+    check_verifying(config)
+    check_voices(config, learners(config))
+    return play(config, asked.out, hosting, as_json=as_json, store=asked.store)
+
+
+def learners(config: Config) -> tuple[str, ...]:
+    """The roles that are asked about episodes that are over."""
+    builds_rules = config.learning and not config.learning.libraries_only and "rules" not in config.without
+    return ("planner", *(LEARNERS if builds_rules else ()))
+
+
+def check_verifying(config: Config) -> None:
+    """See that procedures can be verified on the world here, or are not made. Raises BadArgument."""
+    assert config.learning is not None
+    if not config.learning.procedures:
+        return
+    task = building_tasks(config)[0]
+    try:
+        with closing(config.world(config.world_options)) as world:
+            world.reset(task)
+    except EnvsError as error:
+        raise errors.BadArgument(
+            f"procedures are verified on the tasks of the episodes, and {task.id} cannot be played here: {error}; "
+            "build without them: --no-procedures"
+        ) from error
 
 
 def test(

@@ -104,9 +104,10 @@ def play(
         select = config.world.select
         tasks = building_tasks(config) if config.learning else select(config.selection, config.world_options)
     memory = beginning_memory(config, tasks)
-    if config.planner == "procedures":
-        check_procedures(memory, config, tasks)
-    tell_missing_demonstrations(config)
+    if not (config.learning and config.learning.given):
+        if config.planner == "procedures":
+            check_procedures(memory, config, tasks)
+        tell_missing_demonstrations(config)
     made = made_of(config, tasks, hosting.prices)
     folder = out or new_folder(config)
     with closing(Run.create(folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of)) as run:
@@ -266,6 +267,10 @@ def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, 
             out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
 
     with closing(Run.open(folder)) as run:
+        if run.imported or run.copies:
+            raise errors.BadArgument(
+                f"{folder} holds episodes that were played elsewhere; replay the run they come from"
+            )
         replay = replay_run if hosting.executor == "threads" else replay_elsewhere
         finished = replay(run, on_comparison, hosting)
     seconds = round(time.monotonic() - begun, 3)

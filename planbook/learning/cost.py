@@ -23,7 +23,8 @@ FORMULATING = "formulate/"
 class Reached(BaseModel):
     """Where a building run stood after so many tasks, and all that it had spent until then, formulating left out.
 
-    ``actions`` are those of the episodes and of verifying procedures; ``money`` is in US dollars, None where a price is
+    What episodes had cost that were copied from other runs is theirs. ``actions`` are those of the episodes and of
+    verifying procedures; ``money`` is in US dollars, None where a price is
     unknown. ``procedures`` counts the task types that have one.
     """
 
@@ -99,7 +100,7 @@ def _steps(run: Run, price: Price) -> Iterator[Reached]:
     assert run.config.learning is not None
     kinds = {entry.index: entry.task.type for entry in run.entries()}
     spent, known = Spent(), dict[str, tuple[int, int]]()
-    for event in run.store.events():
+    for event in run.own_events():
         if event.scope.startswith(FORMULATING):
             continue
         spent = add(spent, event.kind, event.body, price)

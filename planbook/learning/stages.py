@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from envs import Task
 from manuals import formulate as ask_formulator
@@ -26,6 +26,9 @@ from planbook.store import Watch
 from planner import Ending, Memory, Outcome, Scope
 from rules import Rule, tell_world
 
+if TYPE_CHECKING:
+    from planbook.learning.given import Copies
+
 WORLD = "world.md"
 """For readers of the manual: what the world is, and what code can use there. Planners are told it in their prompts."""
 SHORT_MANUAL = "manual.short.md"
@@ -39,6 +42,10 @@ def building_tasks(config: Config) -> list[Task]:
     """
     assert config.learning is not None
     check_learning(config)
+    if config.learning.given:
+        from planbook.learning.given import given_tasks  # the schema takes a while to import, and most runs need none
+
+        return given_tasks(config)
     tasks = config.world.select(config.selection, config.world_options)
     if config.selection.ids:
         return tasks
@@ -70,17 +77,19 @@ def build(
     """Play the building tasks one after the other and learn from each. Returns False if Ctrl-C stopped it.
 
     A run that was stopped or killed is taken up again by calling this once more. Without ``online``, all episodes are
-    played before anything is learnt, and none is left out.
+    played before anything is learnt, and none is left out. Episodes that are given are copied instead of being played.
     """
     learner, config = Learner(run, watch), run.config
-    memory = playing_memory(config, learner)
-    offline = "online" in config.without
-    if offline and not run_tasks(run, memory, on_ending, hosting=hosting, watch=watch):
+    offline, copies = "online" in config.without, _copies(run)
+    memory = learner if copies else playing_memory(config, learner)
+    played_first = offline and not copies
+    if played_first and not run_tasks(run, memory, on_ending, hosting=hosting, watch=watch):
         return False
 
     def play_one(entry: Entry, lane: Lane) -> Ending:
         left_out = not offline and learner.leaves_out(entry)
-        ending = _leave_out(run, entry) if left_out else play_out(run, memory, entry, lane, watch)
+        copied = copies.copied(entry, left_out=left_out) if copies else None
+        ending = copied or (_leave_out(run, entry) if left_out else play_out(run, memory, entry, lane, watch))
         if ending.outcome is Outcome.BROKEN:
             lane.drop_world()
         learner.learn(entry, ending, lane)
@@ -94,11 +103,20 @@ def build(
         config.world,
         config.world_options,
         play_one,
-        nothing if offline else on_ending,
+        nothing if played_first else on_ending,
         Hosting(allow_missing=hosting.allow_missing, steering=hosting.steering),
         run.meter.before_action,
         lambda stopped: voices(config, run.meter.before_call, stopped),
     )
+
+
+def _copies(run: Run) -> "Copies | None":
+    """Those that a building run learns from instead of playing. Raises BadRun if their source has changed."""
+    if not run.copies:
+        return None
+    from planbook.learning.given import Copies
+
+    return Copies(run)
 
 
 def playing_memory(config: Config, learnt: Memory) -> Memory:

@@ -124,9 +124,10 @@ def read_run(run: Run, name: str, price: Price | None = None) -> RunRead:
 
 
 def take(found: RunRead, event: Event, price: Price) -> None:
-    """Read one more event of the run."""
+    """Read one more event of the run. An episode that it copied from another cost that one."""
     found._summary = None
-    cost = cost_of(event.kind, event.body, price) or NOTHING
+    own = found.run.is_own(event)
+    cost = (cost_of(event.kind, event.body, price) or NOTHING) if own else NOTHING
     found.first = event.at if found.first is None else found.first
     found.last = max(event.at, found.last or 0.0)
     found.deeds.take(event)
@@ -139,7 +140,7 @@ def take(found: RunRead, event: Event, price: Price) -> None:
     else:
         found.outside.append(event)
         found.outside_cost += cost
-    if event.kind == "ask":
+    if own and event.kind == "ask":
         speaker, prompt = _speaker(event.body), str(event.body["template"])
         found.speakers[speaker] = found.speakers.get(speaker, NOTHING) + cost
         found.prompts[prompt] = found.prompts.get(prompt, NOTHING) + cost

@@ -1,0 +1,106 @@
+"""The commands by which episodes leave runs and come in: they parse, call and print."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from planbook import errors
+from planbook.errors import BadArgument
+from planbook.options import JSON
+from planbook.printing import ERRORS, console, counted
+
+RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+READ = click.Path(path_type=Path, exists=True, dir_okay=False)
+FORMS = ("jsonl", "parquet", "chat")
+OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
+
+
+@click.command()
+@click.argument("runs", nargs=-1, type=RUN_FOLDER, metavar="RUN...")
+@click.option(
+    "--format",
+    "form",
+    default="jsonl",
+    type=click.Choice(FORMS),
+    help="JSON Lines or Parquet, an episode each; or the conversations, as tools for fine-tuning read them.",
+)
+@click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
+@click.option("--solved", is_flag=True, help="Only episodes that were solved.")
+@click.option("--types", default="", metavar="T,...", help="Only these task types.")
+@click.option("--all", "everything", is_flag=True, help="Episodes that are BROKEN or NOT_RUN, too.")
+@click.option("--without-prompts", is_flag=True, help="Leave out what was sent to models; their replies stay.")
+@click.option("--roles", default="", metavar="ROLE,...", help="Of chat: only the conversations of these roles.")
+@click.option("--with-repairs", is_flag=True, help="Of chat: unusable replies, too, with what was said of them.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of a line, and export nothing.")
+@JSON
+def export(runs: tuple[Path, ...], form: str, out: Path, schema: bool, as_json: bool, **given: Any) -> int:
+    """Write the episodes of runs to one file, in a documented schema or as conversations."""
+    from planbook.trajectories.exporting import Choice
+    from planbook.trajectories.exporting import export as write_out
+
+    if schema:
+        return _print_schema()
+    _check(runs, form, out, as_json=as_json, given=given)
+    choice = Choice(
+        solved=given["solved"],
+        types=_names(given["types"]),
+        everything=given["everything"],
+        prompts=not given["without_prompts"],
+        roles=_names(given["roles"]),
+        with_repairs=given["with_repairs"],
+    )
+    exported = write_out(runs, form, out, choice)
+    lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
+    left = ", ".join(f"{count} {why}" for why, count in exported.left_out.items())
+    where = "" if str(out) == "-" else f" in {out}"
+    told = f"{lines}{counted(exported.episodes, 'episode')}{where} ({form}); left out: {left or 'none'}."
+    ERRORS.print(told, markup=False, soft_wrap=True)
+    if as_json:
+        click.echo(exported.model_dump_json())
+    return errors.OK
+
+
+@click.command(name="import")
+@click.argument("files", nargs=-1, required=True, type=READ, metavar="FILE...")
+@click.option("--out", default=None, type=click.Path(path_type=Path), help="The run's folder, which is made.")
+@JSON
+def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> int:
+    """Make a run of episodes that others exported, to report, compare and learn from."""
+    from planbook.trajectories.importing import import_files
+
+    imported = import_files(files, out)
+    console(as_json).print(
+        f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) of {', '.join(imported.worlds)}, "
+        f"planned by {', '.join(imported.planners)}: see them by planbook report {imported.run}",
+        markup=False,
+        soft_wrap=True,
+    )
+    if as_json:
+        click.echo(imported.model_dump_json())
+    return errors.OK
+
+
+def _print_schema() -> int:
+    from planbook.trajectories.schema import Trajectory
+
+    click.echo(json.dumps(Trajectory.model_json_schema(mode="serialization"), indent=2))
+    return errors.OK
+
+
+def _check(runs: tuple[Path, ...], form: str, out: Path, *, as_json: bool, given: dict[str, Any]) -> None:
+    """Refuse what does not go together. Raises BadArgument."""
+    if not runs:
+        raise BadArgument("name a run to export, or print the schema with --schema")
+    if wrong := [flag for name, flag in OF_CHAT.items() if given[name] and form != "chat"]:
+        raise BadArgument(f"{wrong[0]} chooses conversations; add --format chat")
+    if given["without_prompts"] and form == "chat":
+        raise BadArgument("--without-prompts leaves nothing of a conversation; use --format jsonl or parquet")
+    if str(out) == "-" and (as_json or form == "parquet"):
+        told = "Parquet is no text to print" if form == "parquet" else "--json ends standard output"
+        raise BadArgument(f"{told}; name a file with --out")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))

@@ -1,0 +1,151 @@
+"""Building from episodes that were played elsewhere: they are copied out of other runs, or files of episodes.
+
+Their calls of models are in the building run, since what was learnt came from them; this run did not spend them.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue, ValidationError
+
+from envs import Task
+from manuals import types_to_build_on
+from planbook.config import Config, Given
+from planbook.episodes.runner import recorded_endings
+from planbook.errors import BadArgument, BadRun
+from planbook.run import CONFIG_FILE, Entry, Run
+from planbook.trajectories.events import rows_of
+from planbook.trajectories.exporting import Choice, chosen
+from planbook.trajectories.files import read_episodes
+from planbook.trajectories.lines import BadEpisode, line_of
+from planbook.trajectories.schema import RunFacts, Trajectory
+from planner import METHODS, Ending, Outcome
+
+Source = tuple[Given, RunFacts]
+"""A run or file that episodes are copied from, and what made the first of them."""
+
+
+def episodes_in(path: Path) -> Iterator[Trajectory]:
+    """The episodes of a run, or of a file, that were played to an end. Raises BadArgument, BadRun."""
+    if path.is_dir():
+        with closing(Run.open(path)) as run:
+            yield from chosen(run, Choice(), Counter())
+        return
+    for place, episode in read_episodes(path):
+        if isinstance(episode, BadEpisode):
+            raise BadArgument(f"--from {path}, {place}: {episode}")
+        if episode.ending.outcome not in (Outcome.BROKEN, Outcome.NOT_RUN):
+            yield episode
+
+
+def looked_at(path: Path) -> Source:
+    """Read a source from end to end. Raises BadArgument, BadRun."""
+    if not path.exists() or (path.is_dir() and not (path / CONFIG_FILE).exists()):
+        raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
+    digest, facts, number = hashlib.sha256(), list[RunFacts](), 0
+    for trajectory in episodes_in(path):
+        _add(digest, trajectory)
+        facts = facts or [trajectory.run]
+        number += 1
+    if not facts:
+        raise BadArgument(f"--from {path}: no episode of it was played to an end")
+    return Given(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=number), facts[0]
+
+
+def world_of(sources: Sequence[Source]) -> dict[str, Any]:
+    """World, its options and the split, where the sources' runs agree on them: what the command line leaves out."""
+    configs = [facts.config for _, facts in sources]
+    agreed: dict[str, Any] = {}
+    for name in ("env", "env_options"):
+        if configs[0].get(name) and all(config.get(name) == configs[0][name] for config in configs):
+            agreed[name] = configs[0][name]
+    selection: Any = configs[0].get("selection")
+    agreed["split"] = str(selection.get("split") or "") if isinstance(selection, dict) else ""
+    return agreed
+
+
+def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
+    """The method that played the episodes and its options, where it is one that is known here; else AutoManual."""
+    planners = {facts.planner for _, facts in sources}
+    planner = planners.pop() if len(planners) == 1 else ""
+    options: Any = sources[0][1].config.get("planner_options") or {}
+    try:
+        METHODS[planner].options.model_validate(options)
+    except (KeyError, ValidationError):
+        return "automanual", {}
+    return planner, options
+
+
+def given_tasks(config: Config) -> list[Task]:
+    """The tasks of the episodes to build on, in their order: so many of each type.
+
+    Raises BadArgument where there are none, or of another world; BadRun if a source is not what it was.
+    """
+    return [trajectory.task for trajectory in _picked(config)]
+
+
+def _picked(config: Config) -> Iterator[Trajectory]:
+    """The episodes to build on, out of all that the sources hold."""
+    assert config.learning is not None
+    chosen_types, ids = set(config.selection.types), set(config.selection.ids)
+    taken: Counter[str] = Counter()
+    for trajectory in _all(config.learning.given):
+        task = trajectory.task
+        if task.env != config.world.name:
+            raise BadArgument(
+                f"--from: {task.id} is a task of {task.env}, and what is built is for {config.world.name}"
+            )
+        if ids and task.id not in ids:
+            continue
+        if not ids and not _is_built_on(config.world.name, task.type, chosen_types):
+            continue
+        taken[task.type] += 1
+        if ids or taken[task.type] <= config.learning.tasks_per_type:
+            yield trajectory
+    if not taken:
+        raise BadArgument("--from: no episode there is of the chosen tasks or types that are built on")
+
+
+def _is_built_on(world: str, kind: str, chosen_types: set[str]) -> bool:
+    return (not chosen_types or kind in chosen_types) and bool(types_to_build_on(world, [kind]))
+
+
+def _all(sources: Sequence[Given]) -> Iterator[Trajectory]:
+    for source in sources:
+        digest = hashlib.sha256()
+        for trajectory in episodes_in(Path(source.path)):
+            _add(digest, trajectory)
+            yield trajectory
+        if digest.hexdigest() != source.sha256:
+            raise BadRun(f"{source.path} holds other episodes than when this building run was begun")
+
+
+def _add(digest: Any, trajectory: Trajectory) -> None:
+    digest.update(f"{line_of(trajectory)}\n".encode())
+
+
+class Copies:
+    """Hands out the episodes to build on, one after the other, as the building run comes to them."""
+
+    def __init__(self, run: Run) -> None:
+        """Raises BadRun if a source is not what it was."""
+        given_tasks(run.config)
+        self._run, self._left = run, _picked(run.config)
+        self._recorded: Mapping[int, Ending] = recorded_endings(run)
+
+    def copied(self, entry: Entry, *, left_out: bool = False) -> Ending | None:
+        """The ending of the next entry's episode, which the store holds from then on: all of it or nothing.
+
+        None for one that is left out.
+        """
+        trajectory = next(self._left)
+        if left_out:
+            return None
+        if (there := self._recorded.get(entry.index)) is not None:
+            return there
+        self._run.store.put_all(list(rows_of(trajectory, entry.path)))
+        return trajectory.ending

@@ -1,0 +1,141 @@
+"""`planbook export`: the episodes of runs, written to a file that others read."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import BaseModel, ConfigDict
+
+from planbook.episodes.runner import recorded_endings
+from planbook.errors import BadArgument
+from planbook.run import Entry, Run
+from planbook.trajectories.chat import talk_line, talks_of
+from planbook.trajectories.files import whole
+from planbook.trajectories.lines import BadEpisode, line_of
+from planbook.trajectories.reading import facts_of, trajectory_of
+from planbook.trajectories.schema import Trajectory
+from planner import Ending, Outcome
+
+FAULTY: Mapping[Outcome, str] = {Outcome.BROKEN: "BROKEN", Outcome.NOT_RUN: "NOT_RUN"}
+"""Outcomes that say nothing of the planner, and what they are called where they are counted."""
+UNFINISHED = "unfinished"
+
+
+class Choice(BaseModel):
+    """Which episodes are written, and what of them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    solved: bool = False
+    """Only those that were."""
+    types: tuple[str, ...] = ()
+    """Only these task types."""
+    everything: bool = False
+    """BROKEN and NOT_RUN too."""
+    prompts: bool = True
+    """Whether the messages sent to models are written."""
+    roles: tuple[str, ...] = ()
+    """Of chat: only the conversations of these."""
+    with_repairs: bool = False
+    """Of chat: replies that could not be used, too, with what was said of them."""
+
+
+class Exported(BaseModel):
+    """The object that ends standard output. ``left_out`` counts episodes by why they were."""
+
+    model_config = ConfigDict(frozen=True)
+
+    form: str
+    out: str
+    episodes: int
+    conversations: int | None
+    """Of chat: the lines."""
+    left_out: dict[str, int]
+    runs: tuple[str, ...]
+
+
+@dataclass
+class Counts:
+    """What was written, and what was not."""
+
+    left_out: Counter[str]
+    episodes: int = 0
+    conversations: int = 0
+
+
+def export(folders: Sequence[Path], form: str, out: Path, choice: Choice) -> Exported:
+    """Write the episodes of runs, in their order. Raises BadArgument, BadRun."""
+    counts = Counts(Counter())
+    with whole(out) as file:
+        try:
+            FORMS[form](_counted(folders, choice, counts), choice, counts, file)
+        except BadEpisode as bad:
+            raise BadArgument(f"{out}: {bad}") from bad
+    return Exported(
+        form=form,
+        out=str(out),
+        episodes=counts.episodes,
+        conversations=counts.conversations if form == "chat" else None,
+        left_out=dict(counts.left_out),
+        runs=tuple(map(str, folders)),
+    )
+
+
+def _counted(folders: Sequence[Path], choice: Choice, counts: Counts) -> Iterator[Trajectory]:
+    for folder in folders:
+        with closing(Run.open(folder)) as run:
+            for trajectory in chosen(run, choice, counts.left_out):
+                counts.episodes += 1
+                yield trajectory
+
+
+def chosen(run: Run, choice: Choice, left_out: Counter[str]) -> Iterator[Trajectory]:
+    """The chosen episodes of a run, one after the other; the others are counted by why they are left out."""
+    endings, same = recorded_endings(run), None if run.imported else facts_of(run, 0)
+    for entry in run.entries():
+        if why := _why_not(entry, endings.get(entry.index), choice):
+            left_out[why] += 1
+        else:
+            trajectory = trajectory_of(run, entry, same or facts_of(run, entry.index))
+            yield trajectory if choice.prompts else without_prompts(trajectory)
+
+
+def without_prompts(trajectory: Trajectory) -> Trajectory:
+    """The episode without what was sent to models; their replies stay."""
+    calls = tuple(call.model_copy(update={"messages": ()}) for call in trajectory.calls)
+    return trajectory.model_copy(update={"calls": calls})
+
+
+def _why_not(entry: Entry, ending: Ending | None, choice: Choice) -> str:
+    if choice.types and entry.task.type not in choice.types:
+        return "of other types"
+    if ending is None:
+        return UNFINISHED
+    if ending.outcome in FAULTY and not choice.everything:
+        return FAULTY[ending.outcome]
+    return "not solved" if choice.solved and not ending.outcome.solved else ""
+
+
+def _write_lines(trajectories: Iterator[Trajectory], choice: Choice, counts: Counts, file: BinaryIO) -> None:
+    for trajectory in trajectories:
+        file.write(f"{line_of(trajectory)}\n".encode())
+
+
+def _write_columns(trajectories: Iterator[Trajectory], choice: Choice, counts: Counts, file: BinaryIO) -> None:
+    from planbook.trajectories.columns import write_rows  # it takes a quarter of a second to import
+
+    write_rows(((each, line_of(each)) for each in trajectories), file)
+
+
+def _write_talks(trajectories: Iterator[Trajectory], choice: Choice, counts: Counts, file: BinaryIO) -> None:
+    for trajectory in trajectories:
+        for talk in talks_of(trajectory, choice.roles, with_repairs=choice.with_repairs):
+            counts.conversations += 1
+            file.write(f"{talk_line(talk)}\n".encode())
+
+
+Writer = Callable[[Iterator[Trajectory], Choice, Counts, BinaryIO], None]
+FORMS: Mapping[str, Writer] = {"jsonl": _write_lines, "parquet": _write_columns, "chat": _write_talks}

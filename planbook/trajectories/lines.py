@@ -1,0 +1,86 @@
+"""Episodes as JSON Lines: one line an episode."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from planbook.trajectories.schema import SCHEMA, Trajectory
+
+LONGEST = 64 * 1024 * 1024
+"""Bytes of a line. An episode of 50 actions takes some 100,000, prompts included."""
+
+
+class BadEpisode(ValueError):
+    """What is written is no episode in the schema. ``faults`` has every one that was found, in words."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+def line_of(trajectory: Trajectory) -> str:
+    """The one line; the same episode always gives the same."""
+    return json.dumps(trajectory.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def parsed(text: str | bytes) -> Trajectory:
+    """The episode of a line. Raises BadEpisode."""
+    try:
+        trajectory = Trajectory.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        raise BadEpisode(_told(error, text)) from error
+    try:
+        line_of(trajectory)
+    except ValueError as error:
+        raise BadEpisode(["a number is NaN or infinite, which is none of JSON's"]) from error
+    return trajectory
+
+
+def read_lines(path: Path) -> Iterator[tuple[str, Trajectory | BadEpisode]]:
+    """Every episode of a file with the place where it stands, or what is wrong there. Raises OSError."""
+    with path.open("rb") as file:
+        for number, line in enumerate(_lines_of(file), 1):
+            if line.strip():
+                yield f"line {number}", _or_fault(line)
+
+
+def _lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """One line after the other; the rest of one that is too long is passed over, never held."""
+    while line := file.readline(LONGEST + 1):
+        whole = line
+        while len(line) > LONGEST and not line.endswith(b"\n"):
+            line = file.readline(LONGEST + 1)
+        yield whole
+
+
+def _or_fault(line: bytes) -> Trajectory | BadEpisode:
+    if len(line) > LONGEST:
+        return BadEpisode([f"longer than {LONGEST:,} bytes, which no episode is"])
+    try:
+        return parsed(line.strip())
+    except BadEpisode as bad:
+        return bad
+
+
+def _told(error: ValidationError, text: str | bytes) -> list[str]:
+    """Each fault with the field that has it; what stands there is left out, it may be anything."""
+    errors = error.errors(include_url=False, include_input=False)
+    if any(each["loc"] == ("schema",) for each in errors):
+        return [_schema_fault(text)]
+    return [_fault(each) for each in errors]
+
+
+def _fault(error: ErrorDetails) -> str:
+    where, message = ".".join(map(str, error["loc"])), error["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
+
+
+def _schema_fault(text: str | bytes) -> str:
+    found: Any = json.loads(text).get("schema")
+    if isinstance(found, str) and found.startswith(SCHEMA.partition("/")[0]):
+        return f"schema: {json.dumps(found)[:60]} is read by another version of planbook; this one reads {SCHEMA}"
+    return f"schema: this is no episode as `planbook export` writes it; `schema` has to be {SCHEMA}"

@@ -1,0 +1,31 @@
+"""Runs of several methods, played from the recordings that ship."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planbook.config import RECORDINGS
+from tests.flows import BUILD, here
+
+METHODS = (
+    "adapt-textcraft-stepwise",
+    "agentkit-shopping",
+    "deps-minecraft-chances",
+    "devils-advocate-minecraft-chances",
+    "reflexion-textcraft",
+)
+"""Sub-tasks, a graph, goals, branches with rewinds, several rounds."""
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A run of each method, and ``toy``: a building run of the toy world, half of whose episodes were left out."""
+    home = tmp_path_factory.mktemp("runs")
+    for name in METHODS:
+        words: str = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"]
+        played = here(*words.split(), "--model", f"recorded:{name}", "--out", home / name)
+        assert played.returncode == 0, played.told
+    built = here(*BUILD, "--out", home / "toy")
+    assert built.returncode == 0, built.told
+    return {folder.name: folder for folder in home.iterdir()}

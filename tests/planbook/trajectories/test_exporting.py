@@ -1,0 +1,186 @@
+"""Episodes leave runs of every method whole, and come back as they were."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from pyarrow import parquet
+
+from planbook.episodes.runner import last_path, recorded_endings
+from planbook.run import Run
+from planbook.trajectories.events import rows_of
+from planbook.trajectories.lines import line_of, parsed
+from planbook.trajectories.reading import facts_of, trajectory_of
+from planbook.trajectories.schema import Trajectory
+from tests.command import planbook
+from tests.flows import BUILD, here
+from tests.planbook.trajectories.conftest import METHODS
+
+ADDED = {"handed": "", "replies": 0}
+"""What the planners of ADaPT do not record of their sub-tasks, and its executors do."""
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def trajectories(folder: Path) -> Iterator[tuple[Run, str, Trajectory]]:
+    with closing(Run.open(folder)) as run:
+        endings = recorded_endings(run)
+        for entry in run.entries():
+            if entry.index in endings:
+                yield run, last_path(run, entry), trajectory_of(run, entry, facts_of(run, entry.index))
+
+
+@pytest.mark.parametrize("name", [*METHODS, "toy"])
+def test_an_exported_episode_makes_the_very_events_that_it_was_made_of(name: str, runs: dict[str, Path]) -> None:
+    told = 0
+    for run, path, trajectory in trajectories(runs[name]):
+        events = [
+            (e.scope, e.kind, e.n, (ADDED if e.kind == "subtask" else {}) | e.body) for e in run.store.events(path)
+        ]
+        assert rows_of(parsed(line_of(trajectory)), path) == events
+        told += 1
+    assert told > 0
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize("name", [*METHODS, "toy"])
+def test_importing_and_exporting_again_gives_the_same_bytes(
+    name: str, form: str, runs: dict[str, Path], tmp_path: Path
+) -> None:
+    first, again = tmp_path / f"first.{form}", tmp_path / f"again.{form}"
+    exported = here("export", runs[name], "--format", form, "--all", "--out", first, "--json")
+    assert exported.returncode == 0, exported.told
+    imported = here("import", first, "--out", tmp_path / "run", "--json")
+    assert imported.returncode == 0, imported.told
+    assert imported.result["episodes"] == exported.result["episodes"] > 0
+    assert here("export", tmp_path / "run", "--format", form, "--all", "--out", again).returncode == 0
+    assert first.read_bytes() == again.read_bytes()
+
+
+def test_lines_and_columns_hold_the_same(runs: dict[str, Path], tmp_path: Path) -> None:
+    folders = [runs[name] for name in METHODS]
+    for form in ("jsonl", "parquet"):
+        assert here("export", *folders, "--format", form, "--out", tmp_path / f"all.{form}").returncode == 0
+    assert here("import", tmp_path / "all.parquet", "--out", tmp_path / "run").returncode == 0
+    assert here("export", tmp_path / "run", "--out", tmp_path / "again.jsonl").returncode == 0
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "all.jsonl").read_bytes()
+
+
+def test_every_line_is_valid_by_the_schema_that_is_printed(runs: dict[str, Path], tmp_path: Path) -> None:
+    schema = json.loads(here("export", "--schema").stdout)
+    validator = jsonschema.Draft202012Validator(schema)
+    here("export", *runs.values(), "--all", "--out", tmp_path / "all.jsonl")
+    for line in lines(tmp_path / "all.jsonl"):
+        assert list(validator.iter_errors(line)) == []
+        assert line["schema"] == "planbook.trajectory/1"
+    described = [name for name, told in schema["properties"].items() if told.get("description") or "$ref" in told]
+    assert {"task", "repeat", "ending", "run"} <= set(described)
+    assert schema["$defs"]["CellRun"]["properties"]["source"]["description"]
+
+
+def test_what_a_method_did_is_told(runs: dict[str, Path], tmp_path: Path) -> None:
+    here("export", *(runs[name] for name in METHODS), "--out", tmp_path / "all.jsonl")
+    told = {line["run"]["planner"]: line for line in lines(tmp_path / "all.jsonl")}
+    assert told["adapt"]["subtasks"][0]["scope"].startswith("round/0/")
+    assert told["deps"]["goals"][0]["features"]
+    assert told["agentkit"]["nodes"][0]["node"]
+    assert len(told["reflexion"]["rounds"]) == 4
+    advocate = [line for line in lines(tmp_path / "all.jsonl") if line["run"]["planner"] == "devils-advocate"]
+    rewinds = [rewind for line in advocate for played in line["rounds"] for rewind in played["rewinds"]]
+    undone = [
+        step
+        for line in advocate
+        for played in line["rounds"]
+        for cell in played["cells"]
+        for step in cell["steps"]
+        if step["undone"]
+    ]
+    assert rewinds
+    assert undone
+    assert {branch["fate"] for line in advocate for branch in line["branches"]} >= {"kept", "turned back"}
+    assert advocate[0]["run"]["config"]["seed"] == 0
+    assert advocate[0]["run"]["versions"]["python"]
+
+
+def test_parquet_is_typed_and_read_without_our_code(runs: dict[str, Path], tmp_path: Path) -> None:
+    here("export", runs["deps-minecraft-chances"], "--format", "parquet", "--out", tmp_path / "x.parquet")
+    table = parquet.read_table(tmp_path / "x.parquet")
+    assert table.schema.metadata[b"schema"] == b"planbook.trajectory/1"
+    assert table.num_rows == 4
+    solved = table.column("ending").combine_chunks().field("verdict").field("solved")
+    assert sum(solved.to_pylist()) == 2
+    row = table.to_pylist()[0]
+    assert row["rounds"][0]["cells"][0]["code"]
+    assert json.loads(row["task"]["params"])
+    assert json.loads(row["run"]["config"])["planner"] == "deps"
+    assert row["calls"][0]["reply"]["usage"]["prompt"] > 0
+
+
+def test_what_is_left_out_is_counted(runs: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "x.jsonl"
+    result = here("export", runs["toy"], "--out", out, "--json").result
+    assert (result["episodes"], result["left_out"]) == (6, {"NOT_RUN": 6})
+    result = here("export", runs["toy"], "--out", out, "--json", "--types", "fetch", "--all").result
+    assert (result["episodes"], result["left_out"]) == (6, {"of other types": 6})
+    told = here("export", runs["deps-minecraft-chances"], "--solved", "--out", out)
+    assert "2 episodes" in told.told
+    assert "left out: 2 not solved" in told.told
+    assert all(line["ending"]["verdict"]["solved"] for line in lines(out))
+
+
+def test_an_unfinished_episode_is_left_out_and_counted(tmp_path: Path) -> None:
+    command = (*BUILD, "--no-procedures", "--types", "fetch", "--budget", "calls=5")
+    here(*command, "--out", tmp_path / "run")
+    result = here("export", tmp_path / "run", "--all", "--out", tmp_path / "x.jsonl", "--json").result
+    assert result["left_out"]["unfinished"] == 6 - result["episodes"] > 0
+
+
+def test_without_prompts_replies_and_what_they_took_stay(runs: dict[str, Path], tmp_path: Path) -> None:
+    whole, short = tmp_path / "whole.jsonl", tmp_path / "short.jsonl"
+    here("export", runs["adapt-textcraft-stepwise"], "--out", whole)
+    here("export", runs["adapt-textcraft-stepwise"], "--without-prompts", "--out", short)
+    for long, line in zip(lines(whole), lines(short), strict=True):
+        assert all(call["messages"] == [] for call in line["calls"])
+        assert [call["reply"] for call in line["calls"]] == [call["reply"] for call in long["calls"]]
+    assert short.stat().st_size < whole.stat().st_size / 2
+
+
+def test_standard_output_takes_lines_and_columns_alone(runs: dict[str, Path], tmp_path: Path) -> None:
+    here("export", runs["toy"], "--out", tmp_path / "x.jsonl")
+    printed = planbook("export", runs["toy"])
+    assert printed.returncode == 0
+    assert printed.stdout == (tmp_path / "x.jsonl").read_text()
+    assert "6 episodes" in printed.stderr
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ((), "name a run to export"),
+        (("RUN", "--json"), "name a file with --out"),
+        (("RUN", "--format", "parquet"), "name a file with --out"),
+        (("RUN", "--roles", "planner"), "add --format chat"),
+        (("RUN", "--with-repairs"), "add --format chat"),
+        (("RUN", "--format", "chat", "--without-prompts"), "leaves nothing of a conversation"),
+        (("RUN", "--out", "/nowhere/x.jsonl"), "cannot be written"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(asked: tuple[str, ...], told: str, runs: dict[str, Path]) -> None:
+    refused = here("export", *(runs["toy"] if word == "RUN" else word for word in asked))
+    assert refused.returncode == 2
+    assert told in refused.told
+
+
+def test_a_failed_export_leaves_the_file_that_was_there(runs: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "x.jsonl"
+    out.write_text("mine\n")
+    (tmp_path / "none").mkdir()
+    assert here("export", runs["toy"], tmp_path / "none", "--out", out).returncode == 2
+    assert out.read_text() == "mine\n"
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["x.jsonl"]
