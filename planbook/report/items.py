@@ -8,6 +8,7 @@ from envs import Task
 from planbook.figures.tried import Goal
 from planner import Cell, Ending, FeedbackKind, Step
 from planner.surface import AGENT
+from planner.thought import as_plan
 
 
 @dataclass
@@ -47,18 +48,27 @@ class Asked:
 
 @dataclass
 class Ran:
-    """A run of plan code; ``cell`` is None where the record ends before the cell did."""
+    """A run of plan code; ``cell`` is None where the record ends before the cell did.
+
+    ``reply`` is what a model had replied last when the cell began, or empty.
+    """
 
     kind: ClassVar[str] = "ran"
     number: int
     anchor: str
     steps: list[Took] = field(default_factory=list)
     cell: Cell | None = None
+    reply: str = ""
 
     @property
     def code(self) -> str:
-        """The plan; empty where its record ends before the cell did."""
-        return self.cell.code if self.cell else ""
+        """The plan; of a cell without an end, what the reply before it said to run, or nothing."""
+        if self.cell is not None:
+            return self.cell.code
+        try:
+            return as_plan(self.reply).code
+        except ValueError:
+            return ""
 
     @property
     def steps_by_line(self) -> dict[int | None, int]:

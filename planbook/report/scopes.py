@@ -137,9 +137,12 @@ class _Teller:
 
     def _cell(self, scope: str, number: int) -> Ran:
         if (scope, number) not in self._cells:
-            self._cells[scope, number] = Ran(number, f"{self._anchor}-cell-{len(self._cells)}")
-            self._at(scope).append(self._cells[scope, number])
-            self.flow.append(self._cells[scope, number])
+            before = self.flow[-1] if self.flow else None
+            reply = before.row["reply"]["text"] if isinstance(before, Asked) else ""
+            ran = Ran(number, f"{self._anchor}-cell-{len(self._cells)}", reply=reply)
+            self._cells[scope, number] = ran
+            self._at(scope).append(ran)
+            self.flow.append(ran)
         return self._cells[scope, number]
 
     def _ran_in(self, scope: str, number: int) -> Ran | None:

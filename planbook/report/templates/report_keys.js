@@ -10,9 +10,17 @@ try {
   // where pages of files have no storage, the choice lasts as long as the page
 }
 
+// A colour of the page is registered as one: whoever asks for it gets what it is now, in light or dark.
+const COLOURS = document.styleSheets[0].cssRules[0].style;
+for (const name of COLOURS) {
+  if (name.startsWith("--") && CSS.supports("color", COLOURS.getPropertyValue(name))) {
+    CSS.registerProperty({ name, syntax: "<color>", inherits: true, initialValue: "gray" });
+  }
+}
+
 function wear(theme) {
   document.documentElement.dataset.theme = theme;
-  document.dispatchEvent(new Event("theme"));
+  document.dispatchEvent(new Event("themechange"));
 }
 
 function isDark() {

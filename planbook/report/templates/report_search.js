@@ -54,8 +54,8 @@ async function find(word) {
 
 async function countIn(part, word, inTexts) {
   const inside = part.matches(".packed, .episode") ? await insideOf(part.id) : null;
-  if (inside === null) return count(part.textContent.toLowerCase(), word);
-  let found = count(part.firstElementChild.textContent.toLowerCase(), word) + count(textIn(inside).toLowerCase(), word);
+  if (inside === null) return count(wordsIn(part).text, word);
+  let found = count(wordsIn(part.firstElementChild).text, word) + count(textIn(inside).toLowerCase(), word);
   for (const [, number] of inside.matchAll(/ data-text="(\d+)"/g)) found += inTexts.get(Number(number)) ?? 0;
   return found;
 }
@@ -85,15 +85,24 @@ function clear() {
   globalThis.CSS.highlights?.clear();
 }
 
-// Where a word stands in a part of the page, as ranges, in the order of reading.
-function rangesIn(part, word) {
+const DATA = "script, style, noscript";
+
+// What a part of the page shows, as one text in lower case, and where in it each of its text nodes begins.
+function wordsIn(part) {
   const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
   const nodes = [];
   let text = "";
   while (walker.nextNode()) {
+    if (walker.currentNode.parentElement.matches(DATA)) continue;
     nodes.push({ node: walker.currentNode, from: text.length });
     text += walker.currentNode.data.toLowerCase();
   }
+  return { text, nodes };
+}
+
+// Where a word stands in a part of the page, as ranges, in the order of reading.
+function rangesIn(part, word) {
+  const { text, nodes } = wordsIn(part);
   const spot = (at) => {
     const found = nodes.findLast((each) => each.from <= at);
     return [found.node, at - found.from];

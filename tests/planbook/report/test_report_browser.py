@@ -1,0 +1,235 @@
+"""The report in a real Chromium: it opens by link, filters, searches what is packed, and obeys the keyboard."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver.support.wait import WebDriverWait
+
+from envs.browser import chromium
+from planbook.report import report_runs
+from tests.browser import need_browser
+from tests.reported import FAULTY, HOSTILE, asking_run, written
+
+pytestmark = pytest.mark.browser
+
+ONLY_IN_PROMPTS = "replies left for this task"
+"""Words that nothing on the page has until an episode is opened."""
+SHOWN = "return [...document.querySelectorAll('.episode')].filter((each) => each.checkVisibility()).length"
+OVERFLOW = "return document.documentElement.scrollWidth - innerWidth"
+SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need_browser()
+    folder = written(tmp_path_factory.mktemp("browser") / "asked", asking_run)
+    report_runs([folder], None, None, as_json=True)
+    return (folder / "report.html").resolve()
+
+
+class Reader:
+    """Somebody who reads a page in the browser, at a size and in light or dark."""
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.driver = file, chromium.shared().driver
+
+    def open(self, place: str = "", size: str = "desktop", theme: str = "light") -> None:
+        width, height = SIZES[size]
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == "phone"}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        scheme = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
+        self.driver.get("about:blank")
+        self.driver.get(f"{self.file.as_uri()}{place}")
+
+    def ask(self, script: str, *arguments: object) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def wait(self, script: str, *arguments: object) -> None:
+        WebDriverWait(self.driver, 20).until(lambda driver: driver.execute_script(script, *arguments), script)
+
+    def press(self, *keys: str) -> None:
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def opened(self, anchor: str) -> None:
+        self.wait("return document.querySelector(arguments[0])?.childElementCount > 0", f"#{anchor} > .inside")
+
+
+@pytest.fixture
+def reader(file: Path) -> Iterator[Reader]:
+    found = Reader(file)
+    found.driver.get_log("browser")  # type: ignore[no-untyped-call]
+    yield found
+    told = found.driver.get_log("browser")  # type: ignore[no-untyped-call]
+    for command in ("Emulation.clearDeviceMetricsOverride", "Emulation.setEmulatedMedia"):
+        found.driver.execute_cdp_cmd(command, {})
+    found.ask("localStorage.clear()")
+    assert told == [], told
+
+
+def test_at_first_there_are_lines_only_and_an_episode_is_unpacked_when_it_is_opened(reader: Reader) -> None:
+    reader.open()
+    assert reader.ask(SHOWN) == 6
+    assert reader.ask("return document.querySelectorAll('.episode .cell').length") == 0
+    reader.ask("document.querySelector('#run-0-0 > summary').click()")
+    reader.opened("run-0-0")
+    inside = reader.ask("return document.querySelector('#run-0-0').textContent")
+    assert FAULTY.split("\n", 1)[0] in inside
+    assert reader.ask("return document.querySelectorAll('#run-0-0 [data-text]:empty').length") == 0
+
+
+def test_hostile_texts_are_texts_however_they_were_packed(reader: Reader) -> None:
+    reader.open()
+    reader.ask("document.querySelector('[data-open=yes]').click()")
+    for anchor in ("run-0-0", "run-0-1"):
+        reader.opened(anchor)
+    reader.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    reader.opened("run-0-outside")
+    assert HOSTILE in reader.ask("return document.querySelector('main').textContent")
+    assert reader.ask("return document.querySelectorAll('main img, main script:not([type])').length") == 0
+    assert reader.driver.title == "asked · planbook report"
+
+
+def test_what_the_policy_forbids_does_not_run_even_if_it_were_let_in(file: Path, tmp_path: Path) -> None:
+    """The page's policy is the second lock: an element that no text can make is put there by hand."""
+    attacked = tmp_path / "attacked.html"
+    body = "<body><img src=x onerror=\"document.title='taken'\"><script>document.title = 'taken'</script>"
+    attacked.write_text(file.read_text(encoding="utf-8").replace("<body>", body, 1), encoding="utf-8")
+    reader = Reader(attacked)
+    reader.open()
+    assert reader.ask("return document.images.length") == 1
+    assert reader.driver.title == "asked · planbook report"
+    refused = reader.driver.get_log("browser")  # type: ignore[no-untyped-call]
+    assert sum("Content Security Policy" in entry["message"] for entry in refused) >= 2
+
+
+def test_nothing_is_asked_of_the_network(reader: Reader) -> None:
+    reader.driver.execute_cdp_cmd("Network.enable", {})
+    reader.open("#run-0-0")
+    reader.opened("run-0-0")
+    reader.ask("scrollTo(0, document.body.scrollHeight)")
+    asked = reader.ask("return performance.getEntriesByType('resource').map((each) => each.name)")
+    assert [name for name in asked if not name.startswith(("data:", "blob:"))] == []
+    reader.driver.execute_cdp_cmd("Network.disable", {})
+
+
+def test_a_link_opens_what_it_names(reader: Reader) -> None:
+    reader.open("#run-0-1-step-2")
+    reader.opened("run-0-1")
+    reader.wait("return document.querySelector('#run-0-1-step-2').classList.contains('at')")
+    box = reader.ask("return document.querySelector('#run-0-1-step-2').getBoundingClientRect().toJSON()")
+    assert 0 <= box["top"] < SIZES["desktop"][1]
+    line = reader.ask("return document.querySelector('#run-0-1-step-2').dataset.line")
+    marked = "const now = document.querySelector('.code .now'); return [...now.parentElement.children].indexOf(now) + 1"
+    assert str(reader.ask(marked)) == line
+    reader.ask("location.hash = '#run-0-0-cell-0'")
+    reader.opened("run-0-0")
+    reader.wait("return document.querySelector('#run-0-0-cell-0').classList.contains('linked')")
+
+
+def test_a_link_can_be_copied(reader: Reader) -> None:
+    reader.open("#run-0-0-cell-0")
+    reader.opened("run-0-0")
+    reader.ask("document.querySelector('#run-0-0 .facts .link').click()")
+    reader.wait("return document.querySelector('.said-so') !== null")
+    assert reader.ask("return location.hash") == "#run-0-0"
+
+
+def test_episodes_are_chosen_by_outcome_cause_and_words(reader: Reader) -> None:
+    reader.open()
+    choose = """const [name, value] = arguments; const field = document.querySelector(`.filter [name=${name}]`);
+        field.value = value; field.dispatchEvent(new Event('input', { bubbles: true }))"""
+    reader.ask(choose, "outcome", "not_run")
+    assert reader.ask(SHOWN) == 2
+    assert reader.ask("return document.querySelector('.filter output').textContent") == "2 of 6 shown"
+    reader.ask(choose, "outcome", "")
+    reader.ask(choose, "cause", "out_of_budget")
+    found = reader.ask(SHOWN)
+    assert found == reader.ask("return document.querySelectorAll('[data-cause=out_of_budget]').length") > 0
+    reader.ask(choose, "cause", "")
+    reader.ask(choose, "words", "FETCH_TWO 1")
+    assert reader.ask(SHOWN) == 1
+    reader.ask(choose, "words", "")
+    assert reader.ask(SHOWN) == 6
+
+
+def test_what_stands_in_a_packed_prompt_alone_is_found_and_gone_to(reader: Reader) -> None:
+    reader.open()
+    word = ONLY_IN_PROMPTS
+    assert word not in reader.ask("return document.querySelector('main').textContent.toLowerCase()")
+    reader.press("/", word)
+    reader.wait("return /^\\d+ hits?, \\d+ episodes?$/.test(document.querySelector('.bar output').textContent)")
+    hits = reader.ask("return hits.map((each) => [each.part.id, each.found])")
+    assert hits
+    reader.press(Keys.ENTER)
+    reader.opened(hits[0][0])
+    reader.wait("return CSS.highlights.has('hit')")
+    assert reader.ask("return [...CSS.highlights.get('hit')][0].toString().toLowerCase()") == word
+    for anchor, found in hits:
+        reader.ask("go(arguments[0])", anchor)
+        reader.opened(anchor)
+        standing = "return rangesIn(document.getElementById(arguments[0]), arguments[1]).length"
+        assert reader.ask(standing, anchor, word) == found
+    reader.press("/", Keys.ESCAPE)
+    assert reader.ask("return document.querySelector('.bar output').textContent") == ""
+
+
+def test_the_keyboard_goes_through_episodes_and_steps(reader: Reader) -> None:
+    reader.open()
+    reader.press("j", "j", "k", "o")
+    reader.opened("run-0-0")
+    assert reader.ask("return document.activeElement.parentElement.id") == "run-0-0"
+    at = "return document.querySelector('.steps .at')?.id"
+    reader.press("]", "]")
+    second = reader.ask(at)
+    reader.press("[")
+    assert [reader.ask(at), second] == ["run-0-0-step-1", "run-0-0-step-2"]
+    assert reader.ask("return document.querySelectorAll('.code .now').length") == 1
+    reader.press("?")
+    assert reader.ask("return document.querySelector('dialog.help').open")
+    reader.press(Keys.ESCAPE)
+    assert not reader.ask("return document.querySelector('dialog.help').open")
+    reader.press("j", Keys.ENTER)
+    reader.opened("run-0-1")
+
+
+def test_light_and_dark_follow_the_system_until_somebody_chooses(reader: Reader) -> None:
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    reader.open(theme="light")
+    light = reader.ask(paper)
+    reader.open(theme="dark")
+    dark = reader.ask(paper)
+    assert light != dark
+    reader.ask("document.querySelector('[data-theme-toggle]').click()")
+    assert reader.ask(paper) == light
+    reader.open(theme="dark")
+    assert reader.ask(paper) == light
+    reader.press("t")
+    assert reader.ask(paper) == dark
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_page_is_never_wider_than_its_window(reader: Reader, size: str) -> None:
+    reader.open("#run-0-0", size=size)
+    reader.opened("run-0-0")
+    assert reader.ask(OVERFLOW) <= 0
+    reader.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    for anchor in ("run-0-1", "run-0-2", "run-0-outside"):
+        reader.opened(anchor)
+    assert reader.ask(OVERFLOW) <= 0
+
+
+def test_without_scripts_the_lines_can_be_read(reader: Reader) -> None:
+    reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        reader.open()
+        document = reader.driver.execute_cdp_cmd("DOM.getDocument", {"depth": 0})["root"]["nodeId"]
+        found = reader.driver.execute_cdp_cmd("DOM.querySelector", {"nodeId": document, "selector": "main"})
+        shown = reader.driver.execute_cdp_cmd("DOM.getOuterHTML", {"nodeId": found["nodeId"]})["outerHTML"]
+    finally:
+        reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert "Without JavaScript these lines are all there is" in shown
+    assert "put the ring and the coin on the table" in shown
