@@ -65,26 +65,30 @@ def rulings(state: State) -> list[Ruling]:
                 rule = after.get(id) or before[id]
                 told = found.setdefault(id, Ruling(rule, True, evidence.get(id, NONE)))
                 told.rule, told.in_force = rule, id in after
-                told.steps.append(_step(number, entry, before.get(id), after.get(id)))
+                told.steps.append(_step(number, entry, id, before.get(id), after.get(id)))
     for id, told in found.items():
         told.named = list(_named(id, state.citations))
     return [found[id] for id in sorted(found, key=rule_number)]
 
 
-def _step(number: int, entry: Applied | Undone, before: Rule | None, after: Rule | None) -> Step:
+def _step(number: int, entry: Applied | Undone, id: str, before: Rule | None, after: Rule | None) -> Step:
     if isinstance(entry, Undone):
         return Step(number, f"{_what(before, after)}: gone back to before change {entry.entry}", entry.who)
     batch = entry.change.batch
     what = _what(before, after)
-    if before is not None and after is None:
-        into = [each.id for each in _written(entry) if before.id in each.builds_on]
-        what = f"merged into {', '.join(into)}, and deleted" if into else what
+    if None in (before, after) and (others := _others(entry, id)):
+        what = f"{what}; the same change {others}"
     return Step(number, what, batch.who, str(batch.case or ""), _episode(batch), _difference(before, after))
 
 
-def _written(entry: Applied) -> Iterator[Rule]:
-    """The rules that a change wrote or wrote anew."""
-    return (touched.after for touched in entry.change.touched if touched.after is not None)
+def _others(entry: Applied, id: str) -> str:
+    """What a change did beside: rules are merged by one that writes or changes some and deletes others."""
+    done: dict[str, list[str]] = {}
+    for touched in entry.change.touched:
+        if touched.id != id:
+            word = "wrote" if touched.before is None else "deleted" if touched.after is None else "changed"
+            done.setdefault(word, []).append(touched.id)
+    return ", ".join(f"{word} {', '.join(ids)}" for word, ids in done.items())
 
 
 def _what(before: Rule | None, after: Rule | None) -> str:
