@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -170,6 +171,16 @@ def test_a_browser_draws_the_charts_under_the_pages_policy(driver: WebDriver, as
     assert not driver.execute_script("return [...document.querySelectorAll('.numbers')].some((each) => each.open)")
     severe = [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[attr-defined]
     assert severe == []
+
+
+@pytest.mark.browser
+def test_a_bar_says_its_figures_when_a_pointer_is_on_it(driver: WebDriver) -> None:
+    wait_for(driver, DRAWN)
+    driver.execute_script("document.querySelector('figure.chart').scrollIntoView({block: 'center'})")
+    bar = driver.find_element("css selector", "figure.chart .bars .point path")
+    ActionChains(driver).move_to_element(bar).pause(0.3).move_by_offset(3, 1).perform()
+    wait_for(driver, "document.querySelector('figure.chart .hoverlayer').textContent")
+    assert "solved" in driver.execute_script("return document.querySelector('figure.chart .hoverlayer').textContent")
 
 
 @pytest.mark.browser
