@@ -2,9 +2,10 @@
 
 import pytest
 
-from planbook.bench import Row, peers, replay, sandbox
+from planbook.bench import Row, peers, replay, report, sandbox
 from planbook.bench.timing import in_turn, percentile
 from sandbox import Sandbox
+from tests.browser import need_browser
 
 
 def test_works_are_timed_in_turn_after_a_warm_up() -> None:
@@ -64,3 +65,14 @@ def test_a_replay_is_measured_with_everything_solved() -> None:
         "alfworld replay: solved", 100.0, "%", None, rows["alfworld replay: episodes into the store"].against
     )
     assert (rows["alfworld replay: 3,553 games, scaled"].value or 0) > 0
+
+
+@pytest.mark.browser
+def test_a_report_is_measured_in_a_browser() -> None:
+    need_browser()
+    rows = {row.name: row for row in report.rows(12)}
+    assert rows["report: written"].against.startswith("12 episodes with prompts")
+    assert [row.unit for row in rows.values()] == ["s", "MB", "ms", "ms"]
+    assert all((row.value or 0) > 0 and row.goal.startswith("under ") for row in rows.values())
+    loaded, painted = list(rows.values())[2:]
+    assert (loaded.value or 0) < (painted.value or 0)
