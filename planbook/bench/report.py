@@ -4,6 +4,7 @@ The run is played for it: AutoManual on generated games, by a scripted model who
 """
 
 import tempfile
+import time
 from contextlib import closing
 from pathlib import Path
 from statistics import median
@@ -34,11 +35,14 @@ def rows(episodes: int = EPISODES) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         run, page = Path(folder, "run"), Path(folder, "report.html")
         _played(run, episodes)
+        begun = time.process_time()
         spent = seconds(lambda: _write(run, page))
+        worked = time.process_time() - begun
         size = page.stat().st_size / 1e6
         source = f"{episodes:,} episodes with prompts, a store of {(run / 'run.db').stat().st_size / 1e6:.0f} MB"
         return [
             _row("report: written", spent, "s", SECONDS, source),
+            Row("report: written, processor time", worked, "s"),
             _row("report: size", size, "MB", MEGABYTES),
             *_opened(page),
         ]
