@@ -66,6 +66,25 @@ def test_a_cell_without_an_end_keeps_its_steps() -> None:
     assert ran.printed_last == ""
 
 
+def test_a_cell_that_was_cut_off_has_the_plan_of_the_reply_before_it() -> None:
+    replied = ask(PLAN, "go", reply="Look.\n```python\nagent.look()\nagent.open()\n```")
+    talked = ask(PLAN, "go", reply="I would rather talk.")
+    for before, code in ((replied, "agent.look()\nagent.open()"), (talked, "")):
+        (plan,) = only(Place, only(Place, told("task/3", [before, act(PLAN, 0, "look")], "a"))[0])
+        (ran,) = only(Ran, plan)
+        assert (ran.code.strip(), ran.last_line) == (code, 1)
+    (plan,) = only(Place, only(Place, told("task/3", [replied, act(PLAN, 0, "look"), cell(PLAN, 0)], "a"))[0])
+    assert [(ran.code, ran.last_line) for ran in only(Ran, plan)] == [("agent.look()", None)]
+
+
+def test_steps_are_numbered_through_the_episode_and_counted_by_their_lines() -> None:
+    events = [act(PLAN, 0, "a"), act(PLAN, 0, "b"), cell(PLAN, 0), act(PLAN, 1, "c"), cell(PLAN, 1)]
+    (plan,) = only(Place, only(Place, told("task/3", events, "run-0-3"))[0])
+    cells = only(Ran, plan)
+    assert [took.anchor for ran in cells for took in ran.steps] == [f"run-0-3-step-{number}" for number in (1, 2, 3)]
+    assert [ran.steps_by_line for ran in cells] == [{1: 2}, {1: 1}]
+
+
 def test_a_rewind_marks_the_steps_after_its_mark() -> None:
     rewind = Event(ROUND, "rewind", 0, {"path": PLAN, "steps": 1}, 0.0)
     events = [act(PLAN, 0, "a"), act(PLAN, 0, "b"), cell(PLAN, 0), rewind, act(PLAN, 1, "c"), cell(PLAN, 1)]
