@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from planbook import __version__, bench, errors
 from planbook.arguments import Asked, budget_of, counts_of, learning_of
-from planbook.commands import building, inspection, methods, playing, rulebook
+from planbook.commands import building, comparing, inspection, methods, playing, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
 from planbook.episodes.lanes import Hosting
@@ -47,6 +47,7 @@ def planbook() -> None:
 
 
 planbook.add_command(graph)
+planbook.add_command(comparing.compare)
 
 
 @planbook.command()
