@@ -48,6 +48,7 @@ def planbook() -> None:
 
 planbook.add_command(graph)
 planbook.add_command(comparing.compare)
+planbook.add_command(comparing.stats)
 
 
 @planbook.command()

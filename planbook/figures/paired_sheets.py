@@ -125,8 +125,9 @@ def _how(compared: Compared) -> str:
         if overall.test == MCNEMAR
         else f"; over pairs, as if they were independent, McNemar p {_p(overall.p_of_pairs)}"
     )
+    several = "; p of all corrected for the runs compared, after Holm" if overall.p_corrected != overall.p else ""
     holm = "; p of task types corrected after Holm" if len(compared.by_type) > 1 else ""
-    return f"Test: {overall.test}{pairs}{holm}. Intervals (95 %): {overall.interval}; of costs, bootstrap over tasks."
+    return f"Test: {overall.test}{pairs}{holm}{several}. Intervals (95 %): {overall.interval}; of costs, bootstrap over tasks."
 
 
 def _changes(compared: Compared, name: str) -> Iterator[str]:
