@@ -127,7 +127,8 @@ def _how(compared: Compared) -> str:
     )
     several = "; p of all corrected for the runs compared, after Holm" if overall.p_corrected != overall.p else ""
     holm = "; p of task types corrected after Holm" if len(compared.by_type) > 1 else ""
-    return f"Test: {overall.test}{pairs}{holm}{several}. Intervals (95 %): {overall.interval}; of costs, bootstrap over tasks."
+    tests = f"Test: {overall.test}{pairs}{holm}{several}."
+    return f"{tests} Intervals (95 %): {overall.interval}; of costs, bootstrap over tasks."
 
 
 def _changes(compared: Compared, name: str) -> Iterator[str]:
