@@ -150,7 +150,8 @@ def _costs(compared: Compared, name: str) -> Table:
     for column in ("A", name, f"{name} - A"):
         table.add_column(column, justify="right")
     for what, cost in compared.costs.items():
-        table.add_row(what, *map(_estimate, (cost.first, cost.second, cost.difference)))
+        figures = (cost.first, cost.second, cost.difference)
+        table.add_row(what, *(_estimate(figure).replace(" (", "\n(") for figure in figures))
     return table
 
 
@@ -160,7 +161,7 @@ def _actions(compared: Compared, name: str) -> Iterator[str]:
         pairs = "pair" if compared.both_solved == 1 else "pairs"
         yield (
             f"Actions in the {compared.both_solved} {pairs} that both solved: {name} took {_estimate(found)} more "
-            "than A, a mean."
+            "than A, in the mean."
         )
 
 
