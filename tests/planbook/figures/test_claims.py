@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,7 +111,7 @@ def recorded(folder: Path, *episodes: tuple[Outcome | None, bool | None]) -> Cla
     ]
     with closing(Run.create(folder, Config(planner="react", env="toy", actions=9), tasks)) as run:
         for entry, (outcome, done) in zip(run.entries(), episodes, strict=True):
-            body = {"by": "executor", "text": "g", "depth": 1, "done": done}
+            body: dict[str, Any] = {"by": "executor", "text": "g", "depth": 1, "done": done}
             run.store.put(f"{entry.path}/round/0/execute/0", "subtask", 0, body)
             if outcome is not None:
                 run.store.put(entry.path, "outcome", 0, Ending(outcome=outcome).model_dump(mode="json"))
