@@ -14,6 +14,7 @@ from planbook.arguments import Asked, budget_of, counts_of, learning_of
 from planbook.commands import building, inspection, methods, playing, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
+from planbook.commands.comparing import compare, stats
 from planbook.commands.exchanging import export, import_command
 from planbook.commands.reporting import report
 from planbook.commands.rerunning import rerun
@@ -52,7 +53,7 @@ def planbook() -> None:
     """Agents that plan in Python and learn a manual."""
 
 
-for command in (export, graph, import_command, report, rerun, show, watch):
+for command in (compare, export, graph, import_command, report, rerun, show, stats, watch):
     planbook.add_command(command)
 
 

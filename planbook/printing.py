@@ -136,9 +136,9 @@ def failure_lines(summary: Summary) -> Iterable[str]:
     if (more := len(summary.unjudged_messages) - SHOWN_BROKEN) > 0:
         yield f"... and {more} more that were not judged."
     for task_id, message in list(summary.broken_messages.items())[:SHOWN_BROKEN]:
-        yield f"Broken: {task_id}: {message}"
+        yield f"Broken: {task_id}: {harmless(message)}"
     if (more := summary.broken - SHOWN_BROKEN) > 0:
-        yield f"... and {more} more."
+        yield f"... and {more} more that were broken."
     if summary.left_out:
         yield f"Left out, as their type was solved often enough in a row: {summary.left_out}."
     if summary.spread is not None:

@@ -18,11 +18,11 @@ KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node", "ac
 SPEAKING: tuple[EventKind, ...] = ("goal", "plan")
 """Kinds of methods that say in a reply, and nowhere else, what they hold of the task: then those are read, too."""
 
-TASK_DONE = "advocate/task_done"
-"""The question whether the whole task is complete (Devil's Advocate and its kin)."""
-NEXT_GOAL = "deps/next"
-NAMES_GOALS = ("deps/task", NEXT_GOAL)
-"""The questions that Inner Monologue answers with a goal, or with the word that the task is done."""
+TASK_DONE = "advocate/task_done.j2"
+"""The template of the question whether the whole task is complete (Devil's Advocate and its kin)."""
+NEXT_GOAL = "deps/next.j2"
+NAMES_GOALS = ("deps/task.j2", NEXT_GOAL)
+"""The templates of the questions that Inner Monologue answers with a goal, or with the word that the task is done."""
 
 
 class Nodes(NamedTuple):

@@ -1,7 +1,7 @@
 """The few statistics that tables need, and the episodes that they are taken over."""
 
 from collections.abc import Iterable, Sequence
-from math import comb, sqrt
+from math import ceil, comb, sqrt
 from statistics import fmean, mean, stdev
 
 from planbook.run import Entry
@@ -12,6 +12,7 @@ Episodes = Sequence[tuple[Entry, Ending]]
 UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
 """Outcomes of episodes that say nothing of what played."""
 Z_95 = 1.959963984540054
+Z_80_POWER = 0.8416212335729143
 
 
 def mean_of(counts: Iterable[int]) -> float | None:
@@ -61,3 +62,31 @@ def mean_interval(values: Sequence[float], z: float = Z_95) -> tuple[float, floa
     """The interval of a mean of at least two values, by the normal distribution."""
     spread = z * stdev(values) / sqrt(len(values))
     return fmean(values) - spread, fmean(values) + spread
+
+
+def holm(chances: Sequence[float]) -> list[float]:
+    """The p values of several tests, corrected so that the chance of any false finding among them holds (Holm)."""
+    corrected, least = [0.0] * len(chances), 0.0
+    for rank, place in enumerate(sorted(range(len(chances)), key=lambda place: chances[place])):
+        least = max(least, min(1.0, (len(chances) - rank) * chances[place]))
+        corrected[place] = least
+    return corrected
+
+
+def tasks_needed(gained: int, lost: int, total: int) -> int | None:
+    """About how many such tasks it takes to find a difference like this one in four of five runs (Connor, 1987).
+
+    Two-sided at 5 %, by McNemar's test; None where as many were gained as lost, which no number would tell apart.
+    """
+    if gained == lost:
+        return None
+    differing, difference = (gained + lost) / total, abs(gained - lost) / total
+    spread = Z_95 * sqrt(differing) + Z_80_POWER * sqrt(differing - difference**2)
+    return ceil((spread / difference) ** 2)
+
+
+def tasks_needed_by_mean(differences: Sequence[float]) -> int | None:
+    """The same, where each task has a mean difference of its own, as it was played several times."""
+    if len(differences) < 2 or not fmean(differences):
+        return None
+    return ceil(((Z_95 + Z_80_POWER) * stdev(differences) / fmean(differences)) ** 2)

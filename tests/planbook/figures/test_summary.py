@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from envs import Task, Verdict
 from planbook.figures.statistics import wilson
 from planbook.figures.summary import summarise
+from planbook.printing import failure_lines, summary_table
 from planbook.run import Entry
 from planner import Ending, Outcome
 
@@ -31,6 +32,31 @@ def test_what_was_not_played_counts_too() -> None:
     assert summary.mean_actions_by_type == {"a": 7.0, "b": 0.0}
     assert summary.broken == 1
     assert summary.broken_messages == {"b/2": "the browser died"}
+
+
+def test_what_broke_or_was_not_run_is_told_apart_in_the_table_and_in_words() -> None:
+    entries = [entry(0), entry(1), entry(2, "b"), entry(3, "b")]
+    summary = summarise(entries, {0: SOLVED, 1: FAILED, 2: BROKEN}, 1.0, "run")
+    assert summary.unplayed_by_type == {"b": (1, 1)}
+    columns = {str(column.header): list(column.cells) for column in summary_table(summary, "t").columns}
+    assert columns["broken"] == ["0", "1", "1"]
+    assert columns["not run"] == ["0", "1", "1"]
+    assert columns["tasks"] == ["2", "2", "4"]
+    assert (
+        "Broken (our fault or the world's, not the plan's) and not run count as not solved: 2 of 4; of the 2 that were "
+        "played 1 were solved (50.0%)."
+    ) in list(failure_lines(summary))
+
+
+def test_where_everything_was_played_the_table_has_no_columns_for_what_was_not() -> None:
+    summary = summarise([entry(0), entry(1)], {0: SOLVED, 1: FAILED}, 1.0, "run")
+    assert {"broken", "not run"}.isdisjoint(str(column.header) for column in summary_table(summary, "t").columns)
+    assert not any("Broken" in line for line in failure_lines(summary))
+
+
+def test_of_a_run_in_which_nothing_was_played_that_is_told() -> None:
+    told = list(failure_lines(summarise([entry(0)], {0: BROKEN}, 1.0, "run")))
+    assert any(line.endswith("1 of 1; nothing was played.") for line in told)
 
 
 def test_repeats_have_a_spread() -> None:

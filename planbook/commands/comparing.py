@@ -1,0 +1,134 @@
+"""The commands that hold runs against each other: some pair by pair; any number of them, as a table."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from planbook import errors
+from planbook.figures.gathering import Gathered, gather
+from planbook.figures.group_sheets import group_parts
+from planbook.figures.groups import rows
+from planbook.figures.settings import full_name, setting, wanted
+from planbook.options import JSON
+from planbook.printing import ERRORS, console, harmless
+from planbook.run import CONFIG_FILE
+from planbook.spending import Price, prices_from
+
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+PRICES = click.option(
+    "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
+)
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=FOLDER, metavar="RUN RUN...")
+@PRICES
+@JSON
+def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
+    """Hold the first RUN against each other one over the same tasks: who solved more, at what cost, or if it is noise.
+
+    Tasks are paired by their id, their seed and the repeat. Every figure is over these pairs; what is broken or not run
+    counts as not solved, and is told apart.
+    """
+    from planbook.figures.paired import compare_all  # these load numpy
+    from planbook.figures.paired_sheets import comparison_parts
+
+    if len({run.resolve() for run in runs}) < max(2, len(runs)):
+        raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
+    price = prices_from(prices)
+    found = compare_all([gather(run, price) for run in runs])
+    for number, compared in enumerate(found, 1):
+        _print(comparison_parts(compared, _letter(number)), as_json=as_json)
+    return _answer({"comparisons": [compared.model_dump(mode="json") for compared in found]}, as_json=as_json)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=FOLDER, metavar="RUN...")
+@click.option("--by", default="", metavar="NAME,...", help="One row for all runs that are alike in these settings.")
+@click.option(
+    "--where", "where", multiple=True, metavar="NAME=VALUE,...", help="Only runs with these settings: planner=adapt."
+)
+@PRICES
+@JSON
+def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None, as_json: bool) -> int:
+    """Any runs in a table, a row for each or for each group; a folder of runs stands for all that lie below it.
+
+    NAME is a setting as run.json has it, such as planner, env, seed, selection.split, models.default.
+    """
+    gathered, unreadable = _readable(runs, prices_from(prices))
+    chosen = _chosen(gathered, where)
+    names = [full_name(name, (run.config for run in gathered)) for name in by.split(",") if name]
+    found = rows(chosen, names)
+    _print(group_parts(found), as_json=as_json)
+    faults = {run.folder: list(run.faults) for run in chosen if run.faults}
+    for folder, told in faults.items():
+        for fault in told:
+            ERRORS.print(f"{folder} contradicts itself: {harmless(fault)}", style="red", soft_wrap=True)
+    answer = {
+        "rows": [row.model_dump(mode="json") for row in found],
+        "left_out": len(gathered) - len(chosen),
+        "unreadable": unreadable,
+        "contradictions": faults,
+    }
+    return _answer(answer, as_json=as_json, code=errors.BROKEN if faults else errors.OK)
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The folder, if it is a run; else the runs that lie below it. Empty if there are none."""
+    if (folder / CONFIG_FILE).exists():
+        return [folder]
+    below = sorted(path.parent for path in folder.rglob(CONFIG_FILE))
+    return [run for run in below if not any(other in run.parents for other in below)]
+
+
+def _readable(folders: Iterable[Path], price: Price) -> tuple[list[Gathered], dict[str, str]]:
+    """The runs that can be read; and of the other folders, which are warned of, why not. Raises BadRun for none."""
+    gathered: dict[Path, Gathered] = {}
+    unreadable: dict[str, str] = {}
+    for folder in folders:
+        found = runs_in(folder)
+        if not found:
+            unreadable[str(folder)] = f"{folder} holds no run, and none lies below it"
+        for run in found:
+            try:
+                gathered[run.resolve()] = gather(run, price)
+            except errors.REPORTED as error:
+                unreadable[str(run)] = str(error)
+    for why in unreadable.values():
+        ERRORS.print(f"Left out: {why}", style="yellow", markup=False, soft_wrap=True)
+    if not gathered:
+        raise errors.BadRun("no run is left that can be read")
+    return list(gathered.values()), unreadable
+
+
+def _chosen(runs: Sequence[Gathered], where: Sequence[str]) -> list[Gathered]:
+    """The runs with these settings. Raises BadArgument if there is none, saying which values there are."""
+    chosen = list(runs)
+    for asked, value in wanted(where).items():
+        name = full_name(asked, (run.config for run in runs))
+        values = sorted({setting(run.config, name) for run in chosen})
+        chosen = [run for run in chosen if setting(run.config, name) == value]
+        if not chosen:
+            raise errors.BadArgument(f"--where {asked}={value}: no run is left; {name} is {', '.join(values)}")
+    return chosen
+
+
+def _letter(number: int) -> str:
+    return LETTERS[number] if number < len(LETTERS) else f"run {number + 1}"
+
+
+def _print(parts: Iterable[Table | str], *, as_json: bool) -> None:
+    out = console(as_json)
+    for part in parts:
+        out.print(harmless(part) if isinstance(part, str) else part, markup=False, soft_wrap=isinstance(part, str))
+
+
+def _answer(result: dict[str, Any], *, as_json: bool, code: int = errors.OK) -> int:
+    if as_json:
+        click.echo(json.dumps(result))
+    return code

@@ -1,0 +1,324 @@
+"""`planbook compare` and `planbook stats`, on real runs of the toy world and on runs with endings written down."""
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from envs import Selection, Task, Verdict
+from planbook import errors
+from planbook.cli import planbook as command
+from planbook.commands.playing import play
+from planbook.config import Config, Learning
+from planbook.episodes.lanes import Hosting
+from planbook.figures.gathering import gather
+from planbook.figures.paired import Compared, compare, compare_all
+from planbook.figures.paired_sheets import comparison_parts, verdict_lines
+from planbook.run import Run
+from planbook.spending import prices_from, spent_so_far
+from planner import Ending, Outcome
+from tests.command import ROOT, planbook, result
+
+SOLVED, FAILED, BROKEN = Outcome.DIRECT_SUCCESS, Outcome.FAILURE, Outcome.BROKEN
+FREE = prices_from(None)
+Endings = Sequence[Outcome | None]
+
+
+def toy_run(folder: Path, planner: str, seeds: int = 6, **asked: Any) -> Path:
+    model = {"default": f"scripted:{ROOT}/tests/toy_script.py:answer"} if planner == "automanual" else {}
+    selection = Selection(seeds=tuple(range(seeds)))
+    config = Config(
+        **{"planner": planner, "env": "toy", "selection": selection, "actions": 30, "models": model} | asked
+    )
+    play(config, folder, Hosting(), as_json=True)
+    return folder
+
+
+def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", **asked: Any) -> Path:
+    """A run whose episodes ended like this; None has no ending. With repeats, the first of each task come first."""
+    tasks = [
+        Task(id=f"fetch/{number}", env=env, split="all", type="fetch", goal="put it there", seed=number)
+        for number in range(len(endings) // repeats)
+    ]
+    config = Config(**{"planner": "procedures", "env": "toy", "actions": 9, "repeats": repeats} | asked)
+    with closing(Run.create(folder, config, tasks)) as run:
+        for entry, outcome in zip(run.entries(), endings, strict=True):
+            if outcome is not None:
+                cause = "" if outcome.solved else outcome.value
+                ending = Ending(outcome=outcome, cause=cause, verdict=Verdict(outcome.solved, 1.0 * outcome.solved))
+                run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
+    return folder
+
+
+def held(first: Path, second: Path) -> Compared:
+    return compare(gather(first, FREE), gather(second, FREE))
+
+
+def said(compared: Compared, width: int = 110) -> str:
+    out = Console(width=width, file=StringIO())
+    for part in comparison_parts(compared, "B"):
+        out.print(part, soft_wrap=isinstance(part, str))
+    assert isinstance(out.file, StringIO)
+    return out.file.getvalue()
+
+
+def run_command(*arguments: object) -> tuple[int, Any, str]:
+    """In this process: the exit code, the object that ends standard output, and what was told."""
+    done = CliRunner().invoke(command, [*map(str, arguments), "--json"], standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+    return done.return_value, json.loads(done.stdout.splitlines()[-1]), done.output
+
+
+def test_two_real_runs_are_paired_by_task_and_seed(tmp_path: Path) -> None:
+    stored = toy_run(tmp_path / "stored", "procedures", 8)
+    asked = toy_run(tmp_path / "asked", "automanual", 6, seed=3)
+    found = held(stored, asked)
+    assert found.overall.pairs == found.overall.tasks == 12
+    assert found.only_first == ("fetch/6", "fetch_two/6", "fetch/7", "fetch_two/7")
+    assert found.only_second == ()
+    assert {each.name for each in found.settings} >= {"planner", "seed", "models.default", "selection.seeds"}
+    assert sum(each.pairs for each in found.by_type.values()) == 12
+    assert [each.change for each in found.changed] == ["lost"] * found.overall.lost
+    assert found.overall.lost > 0
+    assert all(each.cause == "unfinished" for each in found.changed)
+    assert "other seeds (--seed 0 and 3)" in found.warnings[0]
+    assert found.costs["model calls"].first.value == 0
+    told = said(found)
+    assert "Only in A, and in no figure below (4): fetch/6" in told
+    assert told.splitlines()[0] == f"A: {stored}"
+
+
+def test_the_other_way_round_everything_is_the_opposite(tmp_path: Path) -> None:
+    first, second = toy_run(tmp_path / "one", "automanual"), toy_run(tmp_path / "two", "procedures")
+    there, back = held(first, second), held(second, first)
+    one, other = there.overall, back.overall
+    assert (one.gained, one.lost, one.p) == (other.lost, other.gained, other.p)
+    assert one.difference == -other.difference
+    assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
+    assert {each.task for each in there.changed} == {each.task for each in back.changed}
+    for name, cost in there.costs.items():
+        assert cost.first == back.costs[name].second
+    assert there.tasks_needed == back.tasks_needed
+
+
+def test_costs_are_those_of_the_whole_run_for_each_task_solved(tmp_path: Path) -> None:
+    first, second = toy_run(tmp_path / "one", "automanual"), toy_run(tmp_path / "two", "procedures")
+    found = held(first, second)
+    with closing(Run.open(first)) as run:
+        spent = spent_so_far(run.store.events(), FREE)
+    solved = found.first.solved
+    assert found.costs["model calls"].first.value == pytest.approx(spent.calls / solved, abs=1e-5)
+    assert found.costs["tokens"].first.value == pytest.approx(spent.tokens / solved, abs=1e-5)
+    assert found.costs["actions"].first.value == pytest.approx(spent.actions / solved, abs=1e-5)
+    seconds = found.costs["seconds"].first.value
+    assert seconds is not None
+    assert 0 < seconds * solved <= spent.seconds + 1e-3
+    assert "US dollars" not in found.costs
+    for cost in found.costs.values():
+        assert cost.first.value is not None
+        assert cost.first.low is not None
+        assert cost.first.high is not None
+        assert cost.first.low <= cost.first.value <= cost.first.high
+
+
+def test_a_run_against_itself_is_no_difference(tmp_path: Path) -> None:
+    first = toy_run(tmp_path / "one", "automanual")
+    found = held(first, toy_run(tmp_path / "two", "automanual"))
+    assert (found.overall.gained, found.overall.lost, found.overall.p) == (0, 0, 1.0)
+    assert found.settings == ()
+    assert found.extra_actions == (0.0, 0.0, 0.0)
+    assert found.tasks_needed is None
+    assert "there is nothing to tell them apart" in said(found)
+
+
+def test_a_small_difference_may_be_noise_and_it_is_told_how_many_tasks_it_takes(tmp_path: Path) -> None:
+    first = written(tmp_path / "one", [SOLVED] * 20 + [FAILED] * 20)
+    second = written(tmp_path / "two", [SOLVED] * 18 + [FAILED] * 2 + [SOLVED] * 7 + [FAILED] * 13)
+    verdict, needed = verdict_lines(held(first, second), "B")
+    assert (
+        verdict == "B solved 5 more of 40 (+12.5 points, -3.1 to 27.0; McNemar p = 0.18): this difference may be noise."
+    )
+    assert "takes about 111 such tasks; here are 40" in needed
+
+
+def test_a_great_difference_is_more_than_noise(tmp_path: Path) -> None:
+    found = held(written(tmp_path / "one", [FAILED] * 12), written(tmp_path / "two", [SOLVED] * 9 + [FAILED] * 3))
+    (verdict,) = verdict_lines(found, "B")
+    assert verdict.startswith("B solved 9 more of 12 (+75.0 points, ")
+    assert verdict.endswith("McNemar p = 0.0039): more than noise would give.")
+
+
+def test_with_repeats_tasks_are_what_is_swapped(tmp_path: Path) -> None:
+    """Two tasks that always go one way are two cases, whatever McNemar makes of twelve pairs."""
+    first = written(tmp_path / "one", [FAILED] * 12, repeats=6)
+    found = held(first, written(tmp_path / "two", [SOLVED] * 12, repeats=6))
+    assert (found.overall.tasks, found.overall.pairs) == (2, 12)
+    assert found.overall.p == pytest.approx(0.5)
+    assert found.overall.p_of_pairs == pytest.approx(2 / 4096)
+    assert not found.overall.is_told_apart
+    told = said(found)
+    assert "Test: sign flips over tasks, exact; over pairs, as if they were independent, McNemar p < 0.001" in told
+    assert "fetch/0 repeat 5" not in told.split("Solved by B only")[0]
+    assert "this difference may be noise" in told
+
+
+def test_fewer_repeats_leave_the_others_without_a_pair(tmp_path: Path) -> None:
+    found = held(written(tmp_path / "one", [SOLVED] * 6, repeats=2), written(tmp_path / "two", [FAILED] * 3))
+    assert found.overall.pairs == 3
+    assert found.only_first == ("fetch/0 (repeat 1)", "fetch/1 (repeat 1)", "fetch/2 (repeat 1)")
+
+
+def test_what_is_broken_or_not_run_is_told_apart_and_may_turn_the_verdict(tmp_path: Path) -> None:
+    first = written(tmp_path / "one", [SOLVED] * 10)
+    second = written(tmp_path / "two", [SOLVED] * 3 + [BROKEN] * 4 + [None] * 3)
+    found = held(first, second)
+    assert (found.second.broken, found.second.not_run) == (4, 3)
+    assert found.overall.lost == 7
+    assert found.overall.is_told_apart
+    assert found.played is not None
+    assert (found.played.pairs, found.played.lost) == (3, 0)
+    assert all(each.unplayed for each in found.changed)
+    told = said(found)
+    assert "of A 0 broken and 0 not run, of B 4 broken and 3 not run" in told
+    assert "The verdict hangs on them" in told
+    assert "fetch/9 (not run)" in told
+
+
+def test_runs_of_other_worlds_or_tasks_are_refused(tmp_path: Path) -> None:
+    first = written(tmp_path / "one", [SOLVED])
+    other = written(tmp_path / "two", [SOLVED], env="textcraft")
+    with pytest.raises(errors.BadArgument, match=r"plays toy and .* plays textcraft; only runs of the same world"):
+        held(first, other)
+    later = tmp_path / "later"
+    with closing(Run.create(later, Config(planner="naive", env="toy", actions=9), [])):
+        pass
+    with pytest.raises(errors.BadArgument, match="no task in common"):
+        held(first, later)
+
+
+def test_what_is_doubtful_about_a_comparison_is_told(tmp_path: Path) -> None:
+    first = written(tmp_path / "one", [SOLVED, FAILED], learning=Learning())
+    second = written(tmp_path / "two", [SOLVED, FAILED])
+    with closing(Run.open(first, to_play=True)) as run:
+        run.store.put("task/1/restart/1", "outcome", 0, Ending(outcome=SOLVED).model_dump(mode="json"))
+    building, contradicts = held(first, second).warnings
+    assert "is a building run" in building
+    assert "contradicts itself: fetch/1: the outcome is direct_success, the verdict beside it not solved" in contradicts
+
+
+def test_several_runs_are_held_against_the_first_and_corrected_for_being_several(tmp_path: Path) -> None:
+    runs = [
+        gather(written(tmp_path / name, endings), FREE)
+        for name, endings in {
+            "one": [FAILED] * 8,
+            "two": [SOLVED] * 6 + [FAILED] * 2,
+            "three": [SOLVED] * 2 + [FAILED] * 6,
+        }.items()
+    ]
+    two, three = compare_all(runs)
+    assert (two.overall.p, two.overall.p_corrected) == pytest.approx((2 / 64, 4 / 64))
+    assert not two.overall.is_told_apart
+    assert three.overall.p_corrected == three.overall.p == 0.5
+    assert "McNemar p = 0.062 after Holm" in said(two)
+
+
+@pytest.mark.parametrize("width", [80, 110])
+def test_every_line_of_the_tables_fits(tmp_path: Path, width: int) -> None:
+    first, second = toy_run(tmp_path / "one", "automanual"), toy_run(tmp_path / "two", "procedures")
+    lines = said(held(first, second), width).splitlines()
+    assert max(len(line) for line in lines if line and line[0] in "┏┡└│") <= width
+    assert not any("…" in line for line in lines)
+
+
+def test_the_command_ends_with_one_object(tmp_path: Path) -> None:
+    first, second = written(tmp_path / "one", [SOLVED] * 3), written(tmp_path / "two", [FAILED] * 3)
+    finished = planbook("compare", first, second, "--json")
+    assert finished.returncode == 0, finished.stderr
+    (compared,) = result(finished)["comparisons"]
+    assert compared["overall"]["lost"] == 3
+    assert "B solved 3 fewer of 3" in finished.stderr
+    plain = planbook("compare", first, second)
+    assert "B solved 3 fewer of 3" in plain.stdout
+    assert planbook("compare", first).returncode == errors.BAD_INPUT
+    assert planbook("compare", first, first).returncode == errors.BAD_INPUT
+
+
+def test_stats_has_a_row_for_each_run_below_a_folder(tmp_path: Path) -> None:
+    toy_run(tmp_path / "runs" / "a", "procedures")
+    toy_run(tmp_path / "runs" / "below" / "b", "automanual")
+    code, found, told = run_command("stats", tmp_path / "runs")
+    assert code == errors.OK
+    stored, asked = found["rows"]
+    assert [Path(row["name"]).name for row in found["rows"]] == ["a", "b"]
+    assert (stored["tasks"], stored["solved"], stored["broken"], stored["not_run"]) == (12, 12, 0, 0)
+    assert stored["calls"] == 0
+    assert asked["per_solved"]["calls"] == pytest.approx(asked["calls"] / asked["solved"])
+    assert asked["several"] == 0
+    assert f"Runs below {tmp_path}" in told
+
+
+def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -> None:
+    written(tmp_path / "a", [SOLVED, FAILED, SOLVED, SOLVED], repeats=2, seed=1)
+    written(tmp_path / "b", [FAILED, FAILED, FAILED, FAILED], repeats=2, seed=2)
+    written(tmp_path / "c", [SOLVED, BROKEN, None, FAILED], planner="naive")
+    code, found, told = run_command("stats", tmp_path, "--by", "planner,env")
+    assert code == errors.OK
+    stored, naive = found["rows"]
+    assert stored["name"] == "planner=procedures, env=toy"
+    assert (stored["share"], stored["share_mean"]) == (3 / 8, 3 / 8)
+    assert stored["share_sd"] == pytest.approx(0.5303, abs=1e-4)
+    assert (stored["several"], stored["once"], stored["every_time"]) == (2, 2, 0)
+    assert (naive["tasks"], naive["broken"], naive["not_run"]) == (4, 1, 1)
+    assert "2 runs, solved in each 37.5% ± 53.0%" in told
+    assert "2 were solved at least once (100.0%) and 0 every time (0.0%)" in told
+
+
+def test_stats_chooses_runs_by_settings(tmp_path: Path) -> None:
+    written(tmp_path / "a", [SOLVED], seed=1)
+    written(tmp_path / "b", [FAILED], planner="naive", models={"default": "none"})
+    _, found, _ = run_command("stats", tmp_path, "--where", "env=toy,planner=naive", "--by", "default")
+    assert [row["name"] for row in found["rows"]] == ["models.default=none"]
+    assert found["left_out"] == 1
+    with pytest.raises(errors.BadArgument, match="planner is naive, procedures"):
+        run_command("stats", tmp_path, "--where", "planner=adapt")
+    with pytest.raises(errors.BadArgument, match="did you mean planner"):
+        run_command("stats", tmp_path, "--by", "planer")
+    with pytest.raises(errors.BadArgument, match="write NAME=VALUE"):
+        run_command("stats", tmp_path, "--where", "planner")
+
+
+def test_stats_names_what_it_cannot_read_and_goes_on(tmp_path: Path) -> None:
+    good, bad, empty = written(tmp_path / "good", [SOLVED]), tmp_path / "bad", tmp_path / "empty"
+    bad.mkdir()
+    empty.mkdir()
+    (bad / "run.json").write_text("{")
+    code, found, told = run_command("stats", good, bad, empty)
+    assert code == errors.OK
+    assert len(found["rows"]) == 1
+    assert sorted(map(Path, found["unreadable"])) == [bad, empty]
+    assert f"{empty} holds no run, and none lies below it" in told
+    assert planbook("stats", bad, empty).returncode == errors.BAD_INPUT
+
+
+def test_stats_tells_of_building_runs_and_of_outcomes_that_contradict_their_verdicts(tmp_path: Path) -> None:
+    folder = written(tmp_path / "built", [SOLVED, FAILED], learning=Learning())
+    with closing(Run.open(folder, to_play=True)) as run:
+        run.store.put("task/1/restart/1", "outcome", 0, Ending(outcome=SOLVED).model_dump(mode="json"))
+        run.store.put("task/7", "outcome", 0, Ending(outcome=FAILED, cause="x").model_dump(mode="json"))
+    code, found, told = run_command("stats", folder)
+    assert code == errors.BROKEN
+    assert found["contradictions"] == {
+        str(folder): [
+            "fetch/1: the outcome is direct_success, the verdict beside it not solved",
+            "task/7: an outcome of a task that the run does not list",
+        ]
+    }
+    assert "built (building)" in told
+    assert found["rows"][0]["building"]
