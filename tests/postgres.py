@@ -107,16 +107,17 @@ def running(programs: Path) -> Iterator[Server]:
         if os.geteuid() == 0:
             shutil.chown(folder, USER, USER)
             shutil.chown(folder / "password", USER, USER)
-        initdb: list[str | Path] = [
-            programs / "initdb",
-            "-D",
-            folder / "data",
+        initdb: list[str | Path] = [programs / "initdb", "-D", folder / "data"]
+        options = [
             "-U",
             USER,
             "--pwfile",
-            folder / "password",
+            str(folder / "password"),
+            "--auth=scram-sha-256",
+            "--encoding=UTF8",
+            "--locale=C.UTF-8",
+            "--no-sync",
         ]
-        options = ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
         made = subprocess.run([*AS_USER, *initdb, *options], capture_output=True, text=True, cwd="/")
         assert made.returncode == 0, made.stderr
         server = Server(programs, folder, password)
