@@ -55,6 +55,7 @@ class Asked(BaseModel):
     procedures_first: bool = False
     without: tuple[str, ...] = ()
     out: Path | None = None
+    store: str | None = None
 
     def world(self) -> type[Environment]:
         """The world that was named. Raises BadArgument, UnknownWorld."""

@@ -68,9 +68,9 @@ def planners(name: str | None, as_json: bool) -> int:
 @planbook.command()
 @options(RUN)
 @JSON
-def demo(out: Path | None, as_json: bool, **given: Any) -> int:
+def demo(out: Path | None, store: str | None, as_json: bool, **given: Any) -> int:
     """The main job on what is there already: no key, no download."""
-    code, summaries = demonstration.show(out, Hosting(**given), as_json=as_json)
+    code, summaries = demonstration.show(out, Hosting(**given), as_json=as_json, store=store)
     return _answer(code, {"runs": [summary.model_dump(mode="json") for summary in summaries]}, as_json)
 
 
@@ -88,7 +88,7 @@ def run(planner: str, resume: Path | None, table: bool, as_json: bool, **given: 
         code, summary = playing.resume(resume, hosting, as_json=as_json)
     else:
         asked = Asked(**given)
-        code, summary = playing.play(asked.config(planner), asked.out, hosting, as_json=as_json)
+        code, summary = playing.play(asked.config(planner), asked.out, hosting, as_json=as_json, store=asked.store)
     return _answer(code, with_table(summary, as_json=as_json) if table else summary, as_json)
 
 
@@ -168,7 +168,7 @@ def replay(recorded: Path | None, as_json: bool, **given: Any) -> int:
         code, report = playing.compare_run(recorded, hosting, as_json=as_json)
         return _answer(code, report, as_json)
     asked = Asked(**given)
-    code, summary = playing.play(asked.config("procedures"), asked.out, hosting, as_json=as_json)
+    code, summary = playing.play(asked.config("procedures"), asked.out, hosting, as_json=as_json, store=asked.store)
     return _answer(code, summary, as_json)
 
 

@@ -46,6 +46,9 @@ RUN = (
     click.option(
         "--out", default=None, type=click.Path(path_type=Path), help="The run's folder; a second time, go on."
     ),
+    click.option(
+        "--store", default=None, metavar="URL", help="Keep the events in PostgreSQL: postgresql://USER@HOST/DATABASE."
+    ),
 )
 ASKING = (
     click.option(

@@ -1,12 +1,13 @@
 """A run: everything that one command did, in one folder.
 
-``run.json`` says what was asked for and with which versions; ``run.db`` holds what happened.
+``run.json`` says what was asked for and with which versions; ``run.db`` holds what happened, or a schema in a database
+of PostgreSQL does, which ``run.json`` names then.
 """
 
-import fcntl
 import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -17,8 +18,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from envs import Task
 from planbook.config import Config
 from planbook.errors import BadRun
+from planbook.folder import claim_folder, write_whole
 from planbook.spending import check_money, prices_from, spent_so_far
-from planbook.store import EpisodeJournal, Store, Watch
+from planbook.store import EpisodeJournal, Schema, Store, Watch, begin_schema, without_password
 from planner import Body, Budget, EventKind, Meter
 
 RUNS = Path("runs")
@@ -59,6 +61,8 @@ class RunFile(BaseModel):
     begun: str
     versions: dict[str, str]
     budget: Budget = Budget()
+    store: Schema | None = None
+    """Where the events are, if they are not in the folder."""
 
 
 class Entry(BaseModel):
@@ -88,10 +92,11 @@ class Run:
         self.meter = Meter()
 
     @classmethod
-    def create(cls, folder: Path, config: Config, tasks: Sequence[Task]) -> Self:
+    def create(cls, folder: Path, config: Config, tasks: Sequence[Task], store: str | None = None) -> Self:
         """Begin a run in a folder, or take up the one that is there if it was asked for the same. Raises BadRun.
 
-        ``run.json`` is written last: a folder without it holds nothing yet, and is begun anew.
+        ``run.json`` is written last: a folder without it holds nothing yet, and is begun anew. ``store`` is the URL of
+        a PostgreSQL database for the events (BadArgument, MissingRequirement).
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -99,21 +104,27 @@ class Run:
         except OSError as error:
             raise BadRun(f"{folder} cannot hold a run: {error.strerror}; name another folder with --out") from error
         if CONFIG_FILE in there:
-            return cls._same(folder, config)
+            return cls._same(folder, config, store)
         if foreign := sorted(there - set(OWN_FILES)):
             raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
-        claim = _claim(folder)
+        claim = claim_folder(folder)
         for name in there:
             (folder / name).unlink()
-        file = RunFile(config=config, begun=datetime.now(UTC).isoformat(timespec="seconds"), versions=_versions())
-        run = cls(folder, file, Store(folder / STORE_FILE), claim)
+        schema = begin_schema(store) if store else None
+        begun = datetime.now(UTC).isoformat(timespec="seconds")
+        file = RunFile(config=config, begun=begun, versions=_versions(), store=schema and schema.lasting())
+        run = cls(folder, file, Store(schema or folder / STORE_FILE), claim)
+        run.store.claim()
         run._list(tasks)
-        _write(folder / CONFIG_FILE, file.model_dump_json(indent=2))
+        write_whole(folder / CONFIG_FILE, file.model_dump_json(indent=2))
         return run
 
     @classmethod
-    def open(cls, folder: Path, *, to_play: bool = False) -> Self:
-        """Open a run that is there; ``to_play`` makes it this process's alone. Raises BadRun."""
+    def open(cls, folder: Path, *, to_play: bool = False, store: str | None = None) -> Self:
+        """Open a run that is there; ``to_play`` makes it this process's alone. Raises BadRun.
+
+        ``store`` is the URL that it was begun with: it may have the password, which ``run.json`` has not.
+        """
         try:
             file = RunFile.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
@@ -122,15 +133,25 @@ class Run:
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error
         if (file.config.planner == GRAPH_PLANNER) != cls.of_a_graph:
             raise BadRun(f"{folder} {_KINDS[cls.of_a_graph]}")
-        if not (folder / STORE_FILE).exists():
+        if file.store is None and not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}")
-        claim = _claim(folder) if to_play else None
-        return cls(folder, file, Store(folder / STORE_FILE, to_write=to_play), claim)
+        with ExitStack() as undoing:
+            claim = claim_folder(folder) if to_play else None
+            if claim is not None:
+                undoing.callback(os.close, claim)
+            place = file.store.by(store) if file.store else folder / STORE_FILE
+            opened = undoing.enter_context(closing(Store(place, to_write=to_play)))
+            if to_play:
+                opened.claim()
+            undoing.pop_all()
+        return cls(folder, file, opened, claim)
 
     @classmethod
-    def _same(cls, folder: Path, config: Config) -> Self:
-        run = cls.open(folder, to_play=True)
+    def _same(cls, folder: Path, config: Config, store: str | None) -> Self:
+        run = cls.open(folder, to_play=True, store=store)
         asked, there = config.model_dump(), run.config.model_dump()
+        if store:
+            asked["store"], there["store"] = without_password(store), run._file.store and run._file.store.url
         if different := list(_different(there, asked)):
             run.close()
             raise BadRun(f"{folder} holds another run ({cls._other(different)}); name another folder with --out")
@@ -154,7 +175,7 @@ class Run:
         check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
         if budget is not None and budget != self._file.budget:
             self._file = self._file.model_copy(update={"budget": budget})
-            _write(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
+            write_whole(self.folder / CONFIG_FILE, self._file.model_dump_json(indent=2))
         price = prices_from(prices)
         self.meter = Meter(self._file.budget, spent_so_far(self.store.events(), price), price)
         self._note_sitting({})
@@ -216,20 +237,6 @@ def new_folder(config: Config, runs: Path = RUNS) -> Path:
     raise BadRun(f"{runs} is full of runs begun this second; name a folder with --out")
 
 
-def _claim(folder: Path) -> int:
-    """Make the folder this process's to play, until it ends. Raises BadRun if another one plays it."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise BadRun(f"{folder} is being played by another process; wait for it, or name another folder") from error
-    except OSError as error:
-        os.close(descriptor)
-        raise BadRun(f"{folder} cannot be locked: {error.strerror}; keep runs on a disk of this machine") from error
-    return descriptor
-
-
 def _versions() -> dict[str, str]:
     versions = {"python": platform.python_version(), "platform": platform.platform()}
     for package in RECORDED_PACKAGES:
@@ -238,10 +245,3 @@ def _versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             versions[package] = "not installed"
     return versions
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all: written beside and renamed."""
-    beside = path.with_suffix(".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sandbox import Sandbox
+from tests.postgres import Server, need_postgres, running
 
 settings.register_profile(
     "planbook", deadline=None, max_examples=60, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
@@ -23,3 +24,10 @@ def sandbox() -> Iterator[Sandbox]:
     """Where plan code runs; one for all tests of a file."""
     with Sandbox() as shared:
         yield shared
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A real PostgreSQL, one for each process of the tests."""
+    with running(need_postgres()) as server:
+        yield server

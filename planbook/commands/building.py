@@ -1,6 +1,7 @@
 """The commands of AutoManual's three stages: build, formulate, test."""
 
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -46,7 +47,7 @@ def build(planner: str, asked: Asked, learning: Learning, hosting: Hosting, *, a
     config = config.model_copy(update={"learning": learning})
     builds_rules = "rules" not in asked.without and not learning.libraries_only
     check_voices(config, ("planner", *(LEARNERS if builds_rules else ())))
-    return play(config, asked.out, hosting, as_json=as_json)
+    return play(config, asked.out, hosting, as_json=as_json, store=asked.store)
 
 
 def test(
@@ -56,13 +57,13 @@ def test(
     config = test_config(planner, asked)
     if len(after) < 2:
         config = config.model_copy(update={"after": after[0] if after else None})
-        code, summary = play(config, asked.out, hosting, as_json=as_json)
+        code, summary = play(config, asked.out, hosting, as_json=as_json, store=asked.store)
         if not table:
             return code, summary
         return code, Tested(**summary.model_dump(), table=show_beside(config, summary, as_json=as_json))
     out = asked.out or new_folder(config)
     code, curve = play_curve(
-        config, after, out, lambda each, folder: play(each, folder, hosting, as_json=as_json), as_json=as_json
+        config, after, out, partial(play, hosting=hosting, as_json=as_json, store=asked.store), as_json=as_json
     )
     if table:
         last = curve.curve[-1]

@@ -41,8 +41,8 @@ PLANNED = {"adapt": ADAPT, "deps": DEPS, "agentkit": AGENTKIT, "devils-advocate"
 class Demo:
     """Plays one part after the other, each in a folder of its own; ``code`` is the worst of their exit codes."""
 
-    def __init__(self, out: Path | None, hosting: Hosting, *, as_json: bool) -> None:
-        self._out, self._hosting, self._as_json = out, hosting, as_json
+    def __init__(self, out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None = None) -> None:
+        self._out, self._hosting, self._as_json, self._store = out, hosting, as_json, store
         self.screen = console(as_json)
         self.summaries: list[Summary] = []
         self.code = errors.OK
@@ -64,7 +64,7 @@ class Demo:
         """Build rules from episodes, formulate the manual, and test what was learnt on other scenes."""
         built = self._folder(BUILDING, "build")
         here = replace(self._hosting, executor="threads")  # building is one episode after the other
-        asked = BUILDING.model_copy(update={"out": built})
+        asked = BUILDING.model_copy(update={"out": built, "store": self._store})
         self._took(*building.build("automanual", asked, LEARNING, here, as_json=self._as_json))
         if self.code in STOPPED:
             return
@@ -76,7 +76,7 @@ class Demo:
 
     @property
     def _how(self) -> dict[str, Any]:
-        return {"hosting": self._hosting, "as_json": self._as_json}
+        return {"hosting": self._hosting, "as_json": self._as_json, "store": self._store}
 
     def _folder(self, asked: Asked, name: str) -> Path:
         if self._out:
@@ -90,9 +90,9 @@ class Demo:
         self.screen.print()
 
 
-def show(out: Path | None, hosting: Hosting, *, as_json: bool) -> tuple[int, list[Summary]]:
+def show(out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None = None) -> tuple[int, list[Summary]]:
     """Stored procedures on ALFWorld scenes and, where Chromium is, on pages; four methods; then learning a manual."""
-    demo = Demo(out, hosting, as_json=as_json)
+    demo = Demo(out, hosting, as_json=as_json, store=store)
     demo.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
     for asked in (ALFWORLD_TASKS, MINIWOB_TASKS):
         demo.procedures(asked)

@@ -76,9 +76,18 @@ class Replayed(BaseModel):
 
 
 def play(
-    config: Config, out: Path | None, hosting: Hosting, *, as_json: bool, watch: Watch | None = None
+    config: Config,
+    out: Path | None,
+    hosting: Hosting,
+    *,
+    as_json: bool,
+    watch: Watch | None = None,
+    store: str | None = None,
 ) -> tuple[int, Summary]:
-    """Begin a run, or take it up where its folder holds the same one, and play it to the end."""
+    """Begin a run, or take it up where its folder holds the same one, and play it to the end.
+
+    ``store`` is the URL of the database that keeps the events, if they are not to be in the folder.
+    """
     check_ablations(config.without)
     check_voices(config)
     check_executor(config, hosting)
@@ -88,7 +97,7 @@ def play(
     if config.planner == "procedures":
         check_procedures(memory, config, tasks)
     tell_missing_demonstrations(config)
-    with closing(Run.create(out or new_folder(config), config, tasks)) as run:
+    with closing(Run.create(out or new_folder(config), config, tasks, store)) as run:
         return play_run(run, hosting, as_json=as_json, watch=watch)
 
 
@@ -200,7 +209,7 @@ def execute_plan(plan: Path, asked: Asked, hosting: Hosting, *, as_json: bool) -
     """
     config = asked.config("code", given_plan(plan, asked).model_dump(mode="json"))
     live = Live(console(as_json)) if hosting.jobs == 1 and hosting.executor == "threads" else None
-    return play(config, asked.out, hosting, as_json=as_json, watch=live)
+    return play(config, asked.out, hosting, as_json=as_json, watch=live, store=asked.store)
 
 
 def given_plan(plan: Path, asked: Asked) -> GivenCode:

@@ -70,10 +70,10 @@ def check_executor(config: Config, hosting: Hosting) -> None:
 
 def check_reachable(run: Run, places: Places) -> None:
     """See that workers on other machines can open the store. Raises BadArgument."""
-    if places.machines > 1 and isinstance(run.store.path, Path):
+    if places.machines > 1 and isinstance(run.store.place, Path):
         raise BadArgument(
-            f"{run.store.path} is a file of this machine, and the Ray cluster has {places.machines} machines; keep the "
-            "run in PostgreSQL, which all of them can reach"
+            f"{run.store.place} is a file here, and the Ray cluster has {places.machines} machines; keep the "
+            "run in PostgreSQL, which all of them can reach: --store postgresql://USER@HOST/DATABASE"
         )
 
 
@@ -92,11 +92,11 @@ def _hand_out(
         return True
     steering = hosting.steering or Steering()
     orders = Orders(
-        run.folder,
-        run.store.path,
+        run.folder.resolve(),
+        run.store.place.resolve() if isinstance(run.store.place, Path) else run.store.place,
         RunFile.model_validate_json((run.folder / CONFIG_FILE).read_text(encoding="utf-8")),
         hosting.allow_missing,
-        hosting.prices,
+        hosting.prices and hosting.prices.resolve(),
         run.meter.spent,
         to_replay,
     )

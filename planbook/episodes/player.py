@@ -17,6 +17,7 @@ from planbook.learning.knowing import memory_of
 from planbook.run import Entry, Run, RunFile
 from planbook.spending import prices_from
 from planbook.store import Store
+from planbook.store.place import Place
 from planner import Ending, JournalFailed, Meter, News, Spent
 from sandbox import Sandbox
 
@@ -31,7 +32,7 @@ class Orders:
     """
 
     folder: Path
-    store: Path
+    store: Place
     file: RunFile
     allow_missing: tuple[str, ...]
     prices: Path | None

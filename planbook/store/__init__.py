@@ -1,12 +1,24 @@
 """Where is everything kept that happens in a run?
 
 ``store`` writes and reads events, a long string of a body (``packing``) only once; ``journal`` is one episode's view of
-it. The two ``tables`` are in a file (``sqlite``); to the store every ``database`` is the same.
+it. The two ``tables`` are in a file (``sqlite``) or in a schema of a PostgreSQL database (``postgres``), as the
+``place`` says; to the store every ``database`` is the same.
 """
 
 from planbook.store.journal import EpisodeJournal, Watch
 from planbook.store.packing import LONG_TEXT
-from planbook.store.store import Store
+from planbook.store.place import Place, Schema, without_password
+from planbook.store.store import Store, begin_schema
 from planbook.store.tables import Event
 
-__all__ = ["LONG_TEXT", "EpisodeJournal", "Event", "Store", "Watch"]
+__all__ = [
+    "LONG_TEXT",
+    "EpisodeJournal",
+    "Event",
+    "Place",
+    "Schema",
+    "Store",
+    "Watch",
+    "begin_schema",
+    "without_password",
+]

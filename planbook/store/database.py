@@ -18,11 +18,17 @@ class Database(Protocol):
         ``once`` leaves out events that are there; else they raise BadRun, and nothing is written.
         """
 
-    def reading(self, *, settled: bool = False) -> AbstractContextManager[Connection]:
-        """A connection to read by. Settled: no event will turn up later with a smaller id than one that is seen."""
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A connection to read by."""
+
+    def settled_after(self, number: int) -> int:
+        """The last id there is, if it is past this number: no event will turn up later with an id up to it."""
 
     def hold(self, index: int) -> AbstractContextManager[None]:
         """Keep other threads, and other processes until this one dies, from holding the number; wait for them."""
+
+    def claim(self) -> None:
+        """Make the run this process's to play, until it ends. Raises BadRun if another one plays it."""
 
     def close(self) -> None:
         """Give back what is open."""

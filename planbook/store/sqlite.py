@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine, func, select
 
 from planbook.errors import BadRun
-from planbook.store.tables import METADATA, Row
+from planbook.store.tables import EVENT, METADATA, Row
 
 ADD_TEXT = "INSERT INTO text (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
 ADD_EVENT = "INSERT INTO event (scope, kind, n, body, at) VALUES (?, ?, ?, ?, ?)"
@@ -66,10 +66,15 @@ class Sqlite:
             yield writer
 
     @contextmanager
-    def reading(self, *, settled: bool = False) -> Iterator[Connection]:
-        """A connection to read by. Only one process writes at a time: what is seen is always settled."""
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read by."""
         with self._engine.connect() as connection:
             yield connection
+
+    def settled_after(self, number: int) -> int:
+        """The last id there is: as one process writes at a time, they come in order."""
+        with self.reading() as connection:
+            return connection.execute(select(func.max(EVENT.c.id))).scalar_one() or 0
 
     @contextmanager
     def hold(self, index: int) -> Iterator[None]:
@@ -80,6 +85,9 @@ class Sqlite:
                 yield
         finally:
             os.close(descriptor)
+
+    def claim(self) -> None:
+        """Nothing is to be done: who plays has the folder locked in which the file is."""
 
     def _open_locks(self) -> int:
         return os.open(self._locks, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)

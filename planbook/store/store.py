@@ -10,15 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from sqlite3 import DatabaseError as SqliteError
+from types import ModuleType
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, or_, select
 from sqlalchemy.exc import DatabaseError
 
+from envs import MissingRequirement
 from planbook.errors import BadRun
 from planbook.store.database import Database
 from planbook.store.journal import EpisodeJournal, Watch
 from planbook.store.packing import packed, texts_of, unpacked
+from planbook.store.place import Place, Schema
 from planbook.store.sqlite import Sqlite
 from planbook.store.tables import EVENT, TEXT, Event, Row
 from planner import Body, EventKind
@@ -32,18 +35,18 @@ ROWS = 500
 class Store:
     """The events of one run. Several threads and processes may write; each event is its own transaction."""
 
-    def __init__(self, path: Path, *, to_write: bool = True) -> None:
-        self.path = path
+    def __init__(self, place: Place, *, to_write: bool = True) -> None:
+        self.place = place
         self._known: set[str] = set()
         self._once: set[tuple[str, str, int]] = set()
         self._once_lock = threading.Lock()
         try:
-            self._database: Database = Sqlite(path, to_write=to_write)
+            self._database: Database = _open(place, to_write=to_write)
             with self._database.reading() as connection:
                 self._known |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
         except (DatabaseError, SqliteError) as error:
             said = error.orig if isinstance(error, DatabaseError) else error
-            raise BadRun(f"{path} cannot be read as a run's store: {said}") from error
+            raise BadRun(f"{place} cannot be read as a run's store: {said}") from error
 
     def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
         """Add one event and commit it. Raises BadRun if it is there already."""
@@ -94,8 +97,10 @@ class Store:
 
         Who asks again with the last number it saw misses none, whatever number of processes write.
         """
-        with self._database.reading(settled=True) as connection:
-            yield from _read(connection, select(EVENT).where(EVENT.c.id > number).order_by(EVENT.c.id))
+        last = self._database.settled_after(number)
+        query = select(EVENT).where(EVENT.c.id > number, EVENT.c.id <= last).order_by(EVENT.c.id)
+        with self._database.reading() as connection:
+            yield from _read(connection, query)
 
     def hold(self, index: int) -> AbstractContextManager[None]:
         """Keep every other thread and process from holding that episode of the run; wait for who holds it.
@@ -104,6 +109,13 @@ class Store:
         """
         return self._database.hold(index)
 
+    def claim(self) -> None:
+        """Make the run this process's to play, until it ends. Raises BadRun if another one plays it.
+
+        Of a run in a file it is the folder that is locked, see ``Run``.
+        """
+        self._database.claim()
+
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
         """The journal of one episode: its events so far, and the way to add more, each told to ``watch``."""
         return EpisodeJournal(self, path, watch)
@@ -111,6 +123,29 @@ class Store:
     def close(self) -> None:
         """Close what is open; everything is in the database already."""
         self._database.close()
+
+
+def begin_schema(url: str) -> Schema:
+    """Make a place for a new run in a PostgreSQL database. Raises BadArgument, BadRun, MissingRequirement."""
+    place = Schema.named_now(url)
+    _postgres().begin_schema(place)
+    return place
+
+
+def _open(place: Place, *, to_write: bool) -> Database:
+    if isinstance(place, Path):
+        return Sqlite(place, to_write=to_write)
+    opened: Database = _postgres().Postgres(place, to_write=to_write)
+    return opened
+
+
+def _postgres() -> ModuleType:
+    """Imported only where it is needed, for most machines have no psycopg. Raises MissingRequirement."""
+    try:
+        from planbook.store import postgres
+    except ImportError as error:
+        raise MissingRequirement("a store in PostgreSQL needs psycopg: pip install 'planbook[cluster]'") from error
+    return postgres
 
 
 def _read(connection: Connection, query: Select[Any]) -> Iterator[tuple[int, Event]]:

@@ -4,13 +4,16 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 from sqlalchemy import Column, Float, Integer, MetaData, String, Table, Text, UniqueConstraint
+from sqlalchemy.dialects.postgresql import TEXT as POSTGRES_TEXT
 
 METADATA = MetaData()
+SCOPE = Text().with_variant(POSTGRES_TEXT(collation="C"), "postgresql")
+"""In the order of its bytes, which SQLite has by itself: so the scopes below one are a range."""
 EVENT = Table(
     "event",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("scope", Text, nullable=False),
+    Column("scope", SCOPE, nullable=False),
     Column("kind", String(16), nullable=False),
     Column("n", Integer, nullable=False),
     Column("body", Text, nullable=False),

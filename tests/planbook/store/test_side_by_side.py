@@ -6,33 +6,31 @@ import signal
 import threading
 import time
 from multiprocessing.synchronize import Event as Signal
-from pathlib import Path
 
 import pytest
 
 from planbook.errors import BadRun
-from planbook.store import LONG_TEXT, Store
+from planbook.store import LONG_TEXT, Place, Store
 
-SPAWN = multiprocessing.get_context("spawn")
+FORK = multiprocessing.get_context("fork")
 PUTS = 200
 
 
-def write(path: Path, scope: str) -> None:
-    store = Store(path)
+def write(place: Place, scope: str) -> None:
+    store = Store(place)
     for number in range(PUTS):
         store.put(scope, "act", number, {"mine": scope, "page": "<p>" * LONG_TEXT + str(number % 10)})
     store.close()
 
 
-def test_processes_write_side_by_side_and_none_loses_an_event(tmp_path: Path) -> None:
-    path = tmp_path / "run.db"
-    writers = [SPAWN.Process(target=write, args=(path, f"task/{number}")) for number in range(3)]
+def test_processes_write_side_by_side_and_none_loses_an_event(place: Place) -> None:
+    writers = [FORK.Process(target=write, args=(place, f"task/{number}")) for number in range(3)]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
-    store = Store(path, to_write=False)
+    store = Store(place, to_write=False)
     for number in range(3):
         found = list(store.events(f"task/{number}"))
         assert [event.n for event in found] == list(range(PUTS))
@@ -40,30 +38,30 @@ def test_processes_write_side_by_side_and_none_loses_an_event(tmp_path: Path) ->
     store.close()
 
 
-def put_the_versions(path: Path, go: Signal) -> None:
-    store = Store(path)
+def put_the_versions(place: Place, go: Signal) -> None:
+    store = Store(place)
     go.wait()
     for number in range(50):
         store.put_once("run", "versions", number, lambda: {"process": os.getpid()})
     store.close()
 
 
-def test_what_is_to_be_written_once_is_written_by_one_process(tmp_path: Path) -> None:
-    path, go = tmp_path / "run.db", SPAWN.Event()
-    writers = [SPAWN.Process(target=put_the_versions, args=(path, go)) for _ in range(3)]
+def test_what_is_to_be_written_once_is_written_by_one_process(place: Place) -> None:
+    go = FORK.Event()
+    writers = [FORK.Process(target=put_the_versions, args=(place, go)) for _ in range(3)]
     for writer in writers:
         writer.start()
     go.set()
     for writer in writers:
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
-    store = Store(path, to_write=False)
+    store = Store(place, to_write=False)
     assert [event.n for event in store.events("run", "versions")] == list(range(50))
     store.close()
 
 
-def test_an_event_that_two_processes_write_is_refused(tmp_path: Path) -> None:
-    one, other = Store(tmp_path / "run.db"), Store(tmp_path / "run.db")
+def test_an_event_that_two_processes_write_is_refused(place: Place) -> None:
+    one, other = Store(place), Store(place)
     one.put("task/0", "act", 0, {"by": "one"})
     with pytest.raises(BadRun, match="written twice"):
         other.put("task/0", "act", 0, {"by": "other"})
@@ -72,19 +70,19 @@ def test_an_event_that_two_processes_write_is_refused(tmp_path: Path) -> None:
     other.close()
 
 
-def hold(path: Path, index: int, held: Signal) -> None:
-    store = Store(path)
+def hold(place: Place, index: int, held: Signal) -> None:
+    store = Store(place)
     with store.hold(index):
         held.set()
         signal.pause()
 
 
-def test_an_episode_is_held_until_its_process_dies(tmp_path: Path) -> None:
-    path, held, begun = tmp_path / "run.db", SPAWN.Event(), threading.Event()
-    holder = SPAWN.Process(target=hold, args=(path, 7, held))
+def test_an_episode_is_held_until_its_process_dies(place: Place) -> None:
+    held, begun = FORK.Event(), threading.Event()
+    holder = FORK.Process(target=hold, args=(place, 7, held))
     holder.start()
     assert held.wait(30)
-    store = Store(path)
+    store = Store(place)
     told: list[str] = []
 
     def wait_for_it() -> None:
@@ -105,15 +103,14 @@ def test_an_episode_is_held_until_its_process_dies(tmp_path: Path) -> None:
     store.close()
 
 
-def test_what_else_the_process_closes_lets_no_episode_go(tmp_path: Path) -> None:
+def test_what_else_the_process_closes_lets_no_episode_go(place: Place) -> None:
     """Locks of POSIX are gone as soon as the process closes the file anywhere; these are not."""
-    path = tmp_path / "run.db"
-    store = Store(path)
+    store = Store(place)
     with store.hold(3):
-        Store(path).close()
+        Store(place).close()
         with store.hold(4):
             store.put("task/4", "act", 0, {})
-        got, other = threading.Event(), Store(path)
+        got, other = threading.Event(), Store(place)
 
         def wait_for_it() -> None:
             with other.hold(3):
@@ -128,8 +125,8 @@ def test_what_else_the_process_closes_lets_no_episode_go(tmp_path: Path) -> None
     store.close()
 
 
-def test_since_gives_what_came_after_a_row(tmp_path: Path) -> None:
-    store = Store(tmp_path / "run.db")
+def test_since_gives_what_came_after_a_row(place: Place) -> None:
+    store = Store(place)
     for number in range(3):
         store.put("task/0", "act", number, {"page": "<p>" * LONG_TEXT, "n": number})
     seen = list(store.since(0))

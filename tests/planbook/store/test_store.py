@@ -1,48 +1,82 @@
-"""The store: append-only, durable, and long texts only once."""
+"""The store, in a file as in PostgreSQL: append-only, durable, and long texts only once."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from planbook.errors import BadRun
-from planbook.store import LONG_TEXT, Store
+from planbook.store import LONG_TEXT, Place, Store, begin_schema
+from tests.postgres import Server
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"])),
+TEXTS = st.text() | st.integers(LONG_TEXT, LONG_TEXT + 9).flatmap(lambda length: st.text(min_size=length))
+"""NUL characters and halves of surrogate pairs are among them."""
+JSON: st.SearchStrategy[JsonValue] = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
+BODIES = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
 
 
-@given(body=st.dictionaries(st.text(max_size=8), JSON, max_size=4))
-def test_a_body_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, body: dict[str, JsonValue]) -> None:
-    path = tmp_path_factory.mktemp("store") / "run.db"
-    store = Store(path)
-    store.put("task/0", "act", 0, body)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(bodies=st.lists(BODIES, max_size=3))
+def test_a_body_comes_back_as_it_was(place: Place, bodies: list[dict[str, JsonValue]]) -> None:
+    store = Store(place)
+    last = max((number for number, _ in store.since(0)), default=0)
+    store.put_all([(f"task/{last}", "act", n, body) for n, body in enumerate(bodies)])
     store.close()
-    again = Store(path)
-    assert [event.body for event in again.events()] == [body]
+    again = Store(place, to_write=False)
+    assert [event.body for event in again.events(f"task/{last}")] == bodies
+    assert [event.body for _, event in again.since(last)] == bodies
     again.close()
 
 
-def test_long_texts_are_kept_once(tmp_path: Path) -> None:
-    store = Store(tmp_path / "run.db")
+def test_long_texts_are_kept_once(place: Place) -> None:
+    store = Store(place)
     page = "<p>" * LONG_TEXT
     for number in range(5):
         store.put("task/0", "act", number, {"observation": {"text": page}})
     assert [event.body for event in store.events()] == [{"observation": {"text": page}}] * 5
     store.close()
-    with sqlite3.connect(tmp_path / "run.db") as raw:
-        assert raw.execute("select count(*) from text").fetchone() == (1,)
-        assert raw.execute("select max(length(body)) from event").fetchone()[0] < LONG_TEXT
+    assert tables(place)[1] == [page]
+    assert max(len(row[3]) for row in tables(place)[0]) < LONG_TEXT
 
 
-def test_an_event_is_never_written_over(tmp_path: Path) -> None:
-    store = Store(tmp_path / "run.db")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@given(bodies=st.lists(BODIES, min_size=1, max_size=3))
+def test_both_stores_have_the_same_rows_of_the_same_events(
+    tmp_path_factory: pytest.TempPathFactory, postgres: Server, bodies: list[dict[str, JsonValue]]
+) -> None:
+    places: list[Place] = [tmp_path_factory.mktemp("store") / "run.db", begin_schema(postgres.url)]
+    for place in places:
+        store = Store(place)
+        for number, body in enumerate(bodies):
+            store.put("task/0", "act", number, body)
+        store.close()
+    (events, texts), (others, other_texts) = map(tables, places)
+    assert (events, sorted(texts)) == (others, sorted(other_texts))
+
+
+def tables(place: Place) -> tuple[list[Any], list[str]]:
+    """What is in the tables, but for the times."""
+    event, body = "select scope, kind, n, body from {}event order by id", "select body from {}text"
+    if isinstance(place, Path):
+        with closing(sqlite3.connect(place)) as raw:
+            return raw.execute(event.format("")).fetchall(), [row[0] for row in raw.execute(body.format(""))]
+    with psycopg.connect(place.url) as raw:
+        rows = raw.execute(event.format(f"{place.schema}.").encode()).fetchall()
+        return rows, [row[0] for row in raw.execute(body.format(f"{place.schema}.").encode())]
+
+
+def test_an_event_is_never_written_over(place: Place) -> None:
+    store = Store(place)
     store.put("task/0", "cell", 0, {"code": "first"})
     with pytest.raises(BadRun, match="written twice"):
         store.put("task/0", "cell", 0, {"code": "second"})
@@ -51,16 +85,16 @@ def test_an_event_is_never_written_over(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_failed_batch_leaves_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path / "run.db")
+def test_a_failed_batch_leaves_nothing(place: Place) -> None:
+    store = Store(place)
     with pytest.raises(BadRun):
         store.put_all([("task/0", "act", 0, {"a": 1}), ("task/0", "act", 0, {"a": 2})])
     assert list(store.events()) == []
     store.close()
 
 
-def test_a_journal_sees_its_own_episode_only(tmp_path: Path) -> None:
-    store = Store(tmp_path / "run.db")
+def test_a_journal_sees_its_own_episode_only(place: Place) -> None:
+    store = Store(place)
     for scope in ("task/1", "task/1/round/0", "task/10", "task/1/restart/1", "task/1/restart/1/round/0"):
         store.put(scope, "act", 0, {"scope": scope})
     journal = store.journal("task/1")
@@ -77,8 +111,8 @@ def test_a_file_that_is_no_store_is_told(tmp_path: Path) -> None:
         Store(tmp_path / "run.db")
 
 
-def test_a_text_of_a_failed_batch_is_written_again_when_it_comes_again(tmp_path: Path) -> None:
-    store, page = Store(tmp_path / "run.db"), "<p>" * LONG_TEXT
+def test_a_text_of_a_failed_batch_is_written_again_when_it_comes_again(place: Place) -> None:
+    store, page = Store(place), "<p>" * LONG_TEXT
     store.put("task/0", "act", 0, {"text": "short"})
     with pytest.raises(BadRun):
         store.put("task/0", "act", 0, {"text": page})
@@ -88,8 +122,8 @@ def test_a_text_of_a_failed_batch_is_written_again_when_it_comes_again(tmp_path:
 
 
 @pytest.mark.parametrize("key", ["$text", "$", "\\$text", "\\", "\\\\x"])
-def test_keys_like_the_stores_own_come_back_as_they_were(tmp_path: Path, key: str) -> None:
-    store = Store(tmp_path / "run.db")
+def test_keys_like_the_stores_own_come_back_as_they_were(place: Place, key: str) -> None:
+    store = Store(place)
     body: dict[str, JsonValue] = {"params": {key: "value"}, key: {key: {key: 1}}}
     store.put("task/0", "act", 0, body)
     assert [event.body for event in store.events()] == [body]
@@ -97,12 +131,12 @@ def test_keys_like_the_stores_own_come_back_as_they_were(tmp_path: Path, key: st
 
 
 @pytest.mark.parametrize("text", ["half \ud83d of a pair", "x" * LONG_TEXT + "\udcff"])
-def test_half_of_a_surrogate_pair_does_not_end_a_run(tmp_path: Path, text: str) -> None:
+def test_half_of_a_surrogate_pair_does_not_end_a_run(place: Place, text: str) -> None:
     """A page or a script may bring one."""
     body: dict[str, JsonValue] = {"observation": {"text": text}, "page": "ü" * LONG_TEXT}
-    store = Store(tmp_path / "run.db")
+    store = Store(place)
     store.put("task/0", "act", 0, body)
     store.close()
-    again = Store(tmp_path / "run.db")
+    again = Store(place)
     assert [event.body for event in again.events()] == [body]
     again.close()

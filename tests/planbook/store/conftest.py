@@ -1,0 +1,24 @@
+"""Every kind of store."""
+
+from collections.abc import Callable
+
+import pytest
+
+from planbook.store import Place, begin_schema
+
+NewPlace = Callable[[], Place]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def new_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NewPlace:
+    """Gives the place of a new, empty store, as often as it is called."""
+    if request.param == "sqlite":
+        return lambda: tmp_path_factory.mktemp("store") / "run.db"
+    url = request.getfixturevalue("postgres").url
+    return lambda: begin_schema(url)
+
+
+@pytest.fixture
+def place(new_place: NewPlace) -> Place:
+    """The place of a new, empty store."""
+    return new_place()

@@ -1,0 +1,184 @@
+"""A store in PostgreSQL: what other processes, other people and the server itself may do to it."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from envs import MissingRequirement
+from planbook.errors import BadArgument, BadRun
+from planbook.store import Schema, Store, begin_schema, without_password
+from tests.postgres import Server
+
+
+@pytest.fixture
+def schema(postgres: Server) -> Schema:
+    return begin_schema(postgres.url)
+
+
+@pytest.fixture
+def store(schema: Schema) -> Iterator[Store]:
+    with closing(Store(schema)) as opened:
+        yield opened
+
+
+def test_an_id_that_is_committed_late_is_waited_for(schema: Schema, store: Store) -> None:
+    """Ids are given out before the commit: who has seen a later one would not ask for the first again."""
+    add = SQL("INSERT INTO {} (scope, kind, n, body, at) VALUES ('task/0', 'act', 0, '{{}}', 0)")
+    found: list[tuple[int, str]] = []
+    with psycopg.connect(schema.url) as late:
+        late.execute(add.format(Identifier(schema.schema, "event")))
+        store.put("task/1", "act", 0, {})
+        assert [event.scope for event in store.events()] == ["task/1"], "the second id is there, the first is not"
+        reader = threading.Thread(target=lambda: found.extend((id, event.scope) for id, event in store.since(0)))
+        reader.start()
+        reader.join(0.5)
+        assert reader.is_alive(), "it did not wait for the first"
+    reader.join(30)
+    assert found == [(1, "task/0"), (2, "task/1")]
+
+
+def test_who_follows_many_writers_misses_no_event(schema: Schema, store: Store) -> None:
+    def write(number: int) -> None:
+        with closing(Store(schema)) as own:
+            for n in range(100):
+                own.put(f"task/{number}", "act", n, {"n": n})
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    seen: list[tuple[str, int]] = []
+    ids = [0]
+    writing = True
+    while writing:
+        writing = any(writer.is_alive() for writer in writers)
+        for id, event in store.since(ids[-1]):
+            ids.append(id)
+            seen.append((event.scope, event.n))
+    assert ids == sorted(ids)
+    assert sorted(seen) == [(f"task/{number}", n) for number in range(4) for n in range(100)]
+
+
+def test_a_second_player_is_refused_until_the_first_has_ended(schema: Schema, store: Store) -> None:
+    store.claim()
+    with closing(Store(schema)) as other:
+        with pytest.raises(BadRun, match="is being played by another process"):
+            other.claim()
+        with other.hold(0):
+            pass
+        store.close()
+        other.claim()
+
+
+def test_two_runs_of_a_database_do_not_wait_for_each_other(postgres: Server, store: Store) -> None:
+    store.claim()
+    with closing(Store(begin_schema(postgres.url))) as other:
+        other.claim()
+        with store.hold(0), other.hold(0):
+            other.put("task/0", "act", 0, {})
+    assert list(store.events()) == []
+
+
+def test_a_connection_that_is_lost_is_told_in_one_line_and_nothing_is_lost(
+    postgres: Server, schema: Schema, store: Store
+) -> None:
+    store.put("task/0", "act", 0, {"before": True})
+    postgres.execute(b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    told = []
+    for number in (1, 2):
+        with pytest.raises(BadRun, match="nothing recorded so far is lost: resume the run when") as raised:
+            store.put("task/0", "act", number, {})
+        told.append(str(raised.value))
+    assert told[0] == told[1]
+    assert "\n" not in told[0]
+    assert postgres.password not in told[0]
+    with closing(Store(schema)) as again:
+        assert [event.body for event in again.events()] == [{"before": True}]
+
+
+def test_a_schema_that_was_dropped_is_told(postgres: Server, schema: Schema) -> None:
+    postgres.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(schema.schema)))
+    with pytest.raises(BadRun, match="holds no run: its tables are not there any more"):
+        Store(schema)
+
+
+def test_a_password_is_neither_written_down_nor_told(postgres: Server, schema: Schema) -> None:
+    assert postgres.password not in f"{schema!r} {schema} {schema.lasting()}"
+    assert without_password("postgresql://me:se%40cret@host:5/db?password=x&sslmode=require&host=/run/a") == (
+        "postgresql://me@host:5/db?sslmode=require&host=/run/a"
+    )
+    assert without_password("postgresql://me:what?#@host/db?sslmode=require&password=x") == (
+        "postgresql://me@host/db?sslmode=require"
+    )
+    assert without_password("postgresql:///db?host=/run/a") == "postgresql:///db?host=/run/a"
+
+
+def test_a_password_that_is_missing_or_another_one_is_told(
+    postgres: Server, schema: Schema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSFILE", "/nowhere")
+    with pytest.raises(BadRun, match=r"set PGPASSWORD, or write it into ~/\.pgpass"):
+        Store(schema.lasting())
+    with pytest.raises(BadRun, match="the password is another one"):
+        begin_schema(postgres.url_of("postgres", password="wrong"))
+    monkeypatch.setenv("PGPASSWORD", postgres.password)
+    with closing(Store(schema.lasting())) as opened:
+        opened.put("task/0", "act", 0, {})
+
+
+def test_what_is_wrong_with_a_url_is_told(postgres: Server) -> None:
+    with pytest.raises(BadArgument, match="write postgresql://USER@HOST/DATABASE"):
+        begin_schema("mysql://me@host/db")
+    with pytest.raises(BadRun, match='database "nowhere" does not exist; make it with createdb'):
+        begin_schema(postgres.url_of("nowhere"))
+    with pytest.raises(BadRun, match="see that the server runs, and lets this machine in"):
+        begin_schema("postgresql://me@127.0.0.1:1/db")
+    with pytest.raises(BadRun, match=r"^postgresql://me@host/db\?nothing=1 cannot be reached: .*nothing"):
+        begin_schema("postgresql://me:secret@host/db?nothing=1")
+
+
+def test_who_may_make_no_schema_is_told_what_the_owner_has_to_say(postgres: Server) -> None:
+    postgres.execute(SQL("CREATE ROLE guest LOGIN PASSWORD {}").format(postgres.password))
+    try:
+        with pytest.raises(BadRun, match='let its owner say: GRANT CREATE ON DATABASE "postgres" TO "guest"'):
+            begin_schema(postgres.url_of("postgres", user="guest"))
+    finally:
+        postgres.execute(b"DROP ROLE guest")
+
+
+def test_a_database_that_has_not_every_character_is_refused(postgres: Server) -> None:
+    postgres.execute(b"CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(BadRun, match="the database is in LATIN1; make one with: createdb --encoding UTF8"):
+        begin_schema(postgres.url_of("latin"))
+
+
+def test_without_psycopg_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "planbook.store.postgres", raising=False)
+    monkeypatch.delattr("planbook.store.postgres", raising=False)
+    with pytest.raises(MissingRequirement, match=r"pip install 'planbook\[cluster\]'"):
+        begin_schema("postgresql://me@host/db")
+
+
+def test_the_server_of_the_tests_ends_with_them() -> None:
+    """However they end: here by a kill."""
+    begin = (
+        "import os, signal; from tests.postgres import need_postgres, running\n"
+        "with running(need_postgres()) as server:\n"
+        "    print(server.process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", begin], capture_output=True, text=True, cwd=Path(__file__).parents[3]
+    )
+    gone = Path(f"/proc/{int(killed.stdout)}")
+    for _ in range(100):
+        if not gone.exists():
+            break
+        threading.Event().wait(0.1)
+    assert not gone.exists()

@@ -1,0 +1,119 @@
+"""Runs whose events are in PostgreSQL: played, killed, gone on with and told from there, by the command line."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from planbook.errors import BadRun
+from planbook.run import Run
+from planner import Body
+from tests.command import ROOT
+from tests.flows import here
+from tests.postgres import Server
+
+PLAY = ("run", "--planner", "procedures", "--env", "toy")
+
+
+@pytest.fixture(autouse=True)
+def _knows_the_password(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", postgres.password)
+
+
+def killed_after(events: int, *arguments: object) -> None:
+    """Run a command, and kill its process after so many new events."""
+    command = [sys.executable, "-m", "tests.built", json.dumps([["", events]]), *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert json.loads(done.stdout.splitlines()[-1]) == [-signal.SIGKILL], done.stderr
+
+
+def events(folder: Path) -> list[tuple[str, str, int, Body]]:
+    """In any order, and without the sittings: of them there are as many as lives."""
+    with closing(Run.open(folder)) as run:
+        rows = [(row.scope, row.kind, row.n, row.body) for row in run.store.events() if row.kind != "sitting"]
+    return sorted(rows, key=lambda row: row[:3])
+
+
+def test_a_run_that_is_killed_again_and_again_ends_as_one_in_a_file(tmp_path: Path, postgres: Server) -> None:
+    undisturbed, folder = tmp_path / "undisturbed", tmp_path / "run"
+    assert here(*PLAY, "--out", undisturbed).returncode == 0
+    killed_after(25, *PLAY, "--jobs", 2, "--out", folder, "--store", postgres.url)
+    assert not (folder / "run.db").exists()
+    assert len(events(folder)) >= 25
+    killed_after(40, "run", "--resume", folder)
+    killed_after(15, *PLAY, "--out", folder, "--store", postgres.url)
+    finished = here("run", "--resume", folder, "--json")
+    assert (finished.returncode, finished.result["solved"]) == (0, 10), finished.stderr
+    assert events(folder) == events(undisturbed)
+
+    assert here("replay", folder, "--json").result["by_sameness"]["same"] == 10
+    told = tmp_path / "report.html"
+    assert here("report", folder, "--out", told).returncode == 0
+    assert "fetch_two" in told.read_text()
+
+
+def test_the_folder_says_where_the_events_are_but_for_the_password(
+    tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    monkeypatch.delenv("PGPASSWORD")
+    monkeypatch.setenv("PGPASSFILE", "/nowhere")
+    assert here(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
+    written = json.loads((folder / "run.json").read_text())["store"]
+    assert written["url"] == postgres.url_of("postgres", password="")
+    assert written["schema"].startswith("planbook_20")
+    again = here(*PLAY, "--out", folder, "--store", postgres.url)
+    assert again.returncode == 0, "the URL that has the password is the same place"
+    for arguments in (("run", "--resume", folder), ("report", folder, "--out", tmp_path / "report.html")):
+        refused = here(*arguments)
+        assert refused.returncode == 2
+        assert refused.stderr.count("\n") == 1
+        assert "set PGPASSWORD, or write it into ~/.pgpass" in refused.stderr
+    assert postgres.password not in "".join(path.read_text() for path in folder.iterdir())
+
+
+def test_another_database_is_another_run(tmp_path: Path, postgres: Server) -> None:
+    folder, elsewhere = tmp_path / "run", postgres.database()
+    assert here(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
+    refused = here(*PLAY, "--out", folder, "--store", elsewhere)
+    assert (refused.returncode, "holds another run (other store)" in refused.stderr) == (2, True)
+    assert here(*PLAY, "--out", tmp_path / "file").returncode == 0
+    refused = here(*PLAY, "--out", tmp_path / "file", "--store", postgres.url)
+    assert (refused.returncode, "holds another run (other store)" in refused.stderr) == (2, True)
+
+
+def test_a_player_on_another_machine_is_refused(tmp_path: Path, postgres: Server) -> None:
+    """Its folder is a copy; the lock of the folder says nothing there, that of the database does."""
+    folder, copy = tmp_path / "run", tmp_path / "copy"
+    assert here(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
+    shutil.copytree(folder, copy)
+    with closing(Run.open(folder, to_play=True)):
+        with pytest.raises(BadRun, match="is being played by another process"):
+            Run.open(copy, to_play=True)
+        Run.open(copy).close()
+    Run.open(copy, to_play=True).close()
+
+
+def test_a_server_that_ends_in_mid_run_ends_the_run_with_one_line(tmp_path: Path, postgres: Server) -> None:
+    """Each connection is cut as soon as it has written something; the rest is played when it can be reached again."""
+    folder = tmp_path / "run"
+    url = postgres.database()
+    command = [sys.executable, "-m", "planbook", *PLAY, "--repeats", "8", "--out", str(folder), "--store", url]
+    playing = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not (folder / "run.json").exists():
+        assert playing.poll() is None
+    while len(events(folder)) < 120:
+        assert playing.poll() is None
+    postgres.execute(b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'tests_%'")
+    _, told = playing.communicate(timeout=60)
+    assert playing.returncode == 2
+    lines = [line for line in told.splitlines() if line.startswith("planbook: ")]
+    assert len(lines) == 1
+    assert "nothing recorded so far is lost: resume the run when the database can be reached" in lines[0]
+    assert "Traceback" not in told
+    assert here("run", "--resume", folder, "--json").result["solved"] == 80
