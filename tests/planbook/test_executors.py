@@ -2,11 +2,16 @@
 
 import os
 import signal
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from planbook.episodes.elsewhere import check_reachable
+from planbook.episodes.processes import on_this_machine
+from planbook.errors import BadArgument
+from planbook.run import Run
 from planner import Body
 from tests.executing import alive, children, command, kill, processes, start, told, wait_until
 from tests.flows import Finished, asks, events, here, history, scripted, table
@@ -177,3 +182,11 @@ def test_what_one_process_has_to_do_alone_is_refused(tmp_path: Path, executor: s
     assert recording.returncode == 2
     assert "writes its recording from one process" in recording.told
     assert not (tmp_path / "run").exists()
+
+
+def test_a_file_cannot_be_reached_from_other_machines(tmp_path: Path) -> None:
+    assert here("replay", "--env", "toy", "--task", "fetch/1", "--out", tmp_path / "run").returncode == 0
+    with closing(Run.open(tmp_path / "run")) as run, on_this_machine(1) as places:
+        check_reachable(run, places)
+        with pytest.raises(BadArgument, match="the Ray cluster has 3 machines; keep the run in PostgreSQL"):
+            check_reachable(run, places._replace(machines=3))
