@@ -72,13 +72,8 @@ def check_reachable(run: Run, places: Places) -> None:
     """See that workers on other machines can open the store. Raises BadArgument."""
     if places.machines > 1 and isinstance(run.store.place, Path):
         raise BadArgument(
-<<<<<<< HEAD
             f"{run.store.place} is a file of this machine, and the Ray cluster has {places.machines} machines; keep "
             "the run in PostgreSQL, which all of them can reach: --store postgresql://USER@HOST/DATABASE"
-=======
-            f"{run.store.place} is a file here, and the Ray cluster has {places.machines} machines; keep the "
-            "run in PostgreSQL, which all of them can reach: --store postgresql://USER@HOST/DATABASE"
->>>>>>> executors
         )
 
 
@@ -97,13 +92,8 @@ def _hand_out(
         return True
     steering = hosting.steering or Steering()
     orders = Orders(
-<<<<<<< HEAD
-        run.folder,
-        run.store.place,
-=======
         run.folder.resolve(),
         run.store.place.resolve() if isinstance(run.store.place, Path) else run.store.place,
->>>>>>> executors
         RunFile.model_validate_json((run.folder / CONFIG_FILE).read_text(encoding="utf-8")),
         hosting.allow_missing,
         hosting.prices and hosting.prices.resolve(),

@@ -16,12 +16,7 @@ from planbook.episodes.voices import voices
 from planbook.learning.knowing import memory_of
 from planbook.run import Entry, Run, RunFile
 from planbook.spending import prices_from
-<<<<<<< HEAD
 from planbook.store import Place, Store
-=======
-from planbook.store import Store
-from planbook.store.place import Place
->>>>>>> executors
 from planner import Ending, JournalFailed, Meter, News, Spent
 from sandbox import Sandbox
 
