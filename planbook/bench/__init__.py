@@ -14,6 +14,7 @@ from planbook.printing import ERRORS, console
 
 BENCHES: Mapping[str, tuple[str, ...]] = {
     "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.worlds", "planbook.bench.replay"),
+    "report": ("planbook.bench.report",),
     "sandbox": ("planbook.bench.sandbox",),
     "scale": ("planbook.bench.scale",),
     "selector": ("planbook.bench.selector",),

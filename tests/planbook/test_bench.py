@@ -2,9 +2,10 @@
 
 import pytest
 
-from planbook.bench import Row, peers, replay, sandbox, scale
+from planbook.bench import Row, peers, replay, report, sandbox, scale
 from planbook.bench.timing import in_turn, percentile
 from sandbox import Sandbox
+from tests.browser import need_browser
 
 
 def test_works_are_timed_in_turn_after_a_warm_up() -> None:
@@ -73,3 +74,14 @@ def test_many_at_once_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(row.value is not None and row.value > 0 for row in rows.values())
     assert (rows["the same, 32 in flight"].ratio or 0) > 1
     assert {"private memory a job: threads", "private memory a job: processes"} <= rows.keys()
+
+
+@pytest.mark.browser
+def test_a_report_is_measured_in_a_browser() -> None:
+    need_browser()
+    rows = {row.name: row for row in report.rows(12)}
+    assert rows["report: written"].against.startswith("12 episodes with prompts")
+    assert [row.unit for row in rows.values()] == ["s", "MB", "ms", "ms"]
+    assert all((row.value or 0) > 0 and row.goal.startswith("under ") for row in rows.values())
+    loaded, painted = list(rows.values())[2:]
+    assert (loaded.value or 0) < (painted.value or 0)

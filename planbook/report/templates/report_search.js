@@ -62,8 +62,9 @@ async function countIn(part, word, inTexts) {
 
 function take(part, found) {
   hits.push({ part, found });
-  if (part.matches(".episode")) part.querySelector(".head").dataset.hits = found;
+  if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = found;
   part.classList.add("hit");
+  bar.classList.add("found");
 }
 
 function tell(going) {
@@ -77,9 +78,10 @@ function tell(going) {
 function clear() {
   for (const each of hits) {
     each.part.classList.remove("hit");
-    delete each.part.querySelector(".head")?.dataset.hits;
+    delete each.part.querySelector(".head > .small")?.dataset.hits;
   }
   hits = [];
+  bar.classList.remove("found");
   place = { holder: -1, hit: -1 };
   told.textContent = "";
   globalThis.CSS.highlights?.clear();

@@ -173,6 +173,8 @@ def test_what_stands_in_a_packed_prompt_alone_is_found_and_gone_to(reader: Reade
         reader.opened(anchor)
         standing = "return rangesIn(document.getElementById(arguments[0]), arguments[1]).length"
         assert reader.ask(standing, anchor, word) == found
+    badge = "return document.querySelector(arguments[0]).dataset.hits"
+    assert reader.ask(badge, f"#{hits[0][0]} > .head > .small") == str(hits[0][1])
     reader.press("/", Keys.ESCAPE)
     assert reader.ask("return document.querySelector('.bar output').textContent") == ""
 
