@@ -1,33 +1,72 @@
-"""What a building run learnt, for the page: each step's changes, and what it came to."""
+"""What a building run learnt, for the page: what it came to, and each step's changes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
 from planbook.learning.state import EVERYTHING, State, learnt_in, with_manual
+from planbook.report.markdown import as_html
+from planbook.report.rulings import Ruling, rulings
 from planbook.run import Run
-from rules import Applied, History, count, rule_text
-from rules.evidence import table
+from rules import Applied, History, Reflection, Skill, rule_text
 
 
 @dataclass(frozen=True)
-class LearntText:
-    """What a group of tasks knows in the end, as texts by name; ``group`` is empty where there is only one."""
+class Learnt:
+    """What a group of tasks knows in the end; ``group`` is empty where there is only one.
 
+    ``log`` has a line for each change of the rules, ``notes`` for each thing that learning could not use. Procedures,
+    skills and reflections are by task type.
+    """
+
+    number: int
     group: str
-    parts: Mapping[str, str]
+    manual: Markup
+    rules: Sequence[Ruling]
+    log: Sequence[str]
+    procedures: Mapping[str, str]
+    skills: Mapping[str, Skill]
+    reflections: Mapping[str, Reflection]
+    notes: Sequence[str]
+
+    @property
+    def ids(self) -> set[str]:
+        """Of every rule that the page shows."""
+        return {each.rule.id for each in self.rules}
+
+    @property
+    def in_force(self) -> list[Ruling]:
+        """The rules as they stand."""
+        return [each for each in self.rules if each.in_force]
+
+    @property
+    def gone(self) -> list[Ruling]:
+        """Those that were deleted."""
+        return [each for each in self.rules if not each.in_force]
 
 
-def learnt_texts(run: Run) -> list[LearntText]:
+def learnt(run: Run) -> list[Learnt]:
     """What a run has learnt; nothing for a run that learns nothing."""
     if run.config.learning is None:
         return []
-    return [
-        LearntText(
-            "" if group == EVERYTHING else group, {name: text for name, text in _parts(run, group, state) if text}
-        )
-        for group, state in learnt_in(run).items()
-    ]
+    return [_learnt(run, number, *found) for number, found in enumerate(learnt_in(run).items())]
+
+
+def _learnt(run: Run, number: int, group: str, state: State) -> Learnt:
+    knowledge = with_manual(run, group, state)
+    return Learnt(
+        number=number,
+        group="" if group == EVERYTHING else group,
+        manual=as_html(knowledge.manual),
+        rules=rulings(state),
+        log=state.history.log(),
+        procedures={kind: each.code.rstrip() for kind, each in sorted(knowledge.procedures.items())},
+        skills=dict(sorted(knowledge.skills.items())),
+        reflections=dict(sorted(knowledge.reflections.items())),
+        notes=state.notes,
+    )
 
 
 def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
@@ -41,21 +80,6 @@ def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
         f"{len(known.procedures)} procedures"
     )
     return "\n\n".join([*_changes(scope, state.history), counted])
-
-
-def _parts(run: Run, group: str, state: State) -> list[tuple[str, str]]:
-    knowledge = with_manual(run, group, state)
-    rules = "\n".join(rule_text(rule) for rule in knowledge.rules)
-    procedures = "\n\n\n".join(each.code.rstrip() for _, each in sorted(knowledge.procedures.items()))
-    parts = [
-        ("manual", knowledge.manual),
-        ("rules", rules),
-        ("evidence", table(state.history.book, count(state.citations)) if knowledge.rules else ""),
-        ("change log", "\n".join(state.history.log())),
-        ("procedures", procedures),
-        ("not learnt", "\n".join(state.notes)),
-    ]
-    return [(name, text) for name, text in parts if text]
 
 
 def _changes(scope: str, history: History) -> list[str]:

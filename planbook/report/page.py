@@ -12,15 +12,16 @@ from planbook.report import tables
 from planbook.report.costs import costs
 from planbook.report.episodes import Packing, episode_html, head_rows
 from planbook.report.gallery import charts
-from planbook.report.learnt import learnt_texts
+from planbook.report.learnt import learnt
 from planbook.report.plotting import library
 from planbook.report.reading import RunRead
 from planbook.report.rendering import TEMPLATES, plain
+from planbook.report.trust import trust
 
 __all__ = ["SCRIPTS", "STYLES", "episode_html", "figures_of", "head_rows", "joined", "script_hash", "write_page"]
 
 PAGE = "report.html.j2"
-STYLES = ("report.css", "report_episodes.css", "report_charts.css")
+STYLES = ("report.css", "report_episodes.css", "report_charts.css", "report_rules.css")
 SCRIPTS = (
     "report_packing.js",
     "report_episodes.js",
@@ -83,7 +84,8 @@ def _view(number: int, run: RunRead, packing: Packing, which: str | None) -> dic
         "costs": costs(run),
         "settings": list(tables.settings(tables.asked(run.run.config))),
         "packed": packing.pack(run, anchor, which),
-        "learnt": learnt_texts(run.run),
+        "learnt": learnt(run.run),
+        "trust": trust(run),
     }
 
 

@@ -24,18 +24,25 @@
     return window.Plotly;
   };
 
-  // A text that begins with -- names a colour of the page, as the page has it at this moment.
-  const coloured = (value, style) => {
-    if (typeof value === "string") return value.startsWith("--") ? style.getPropertyValue(value).trim() : value;
-    if (Array.isArray(value)) return value.map((each) => coloured(each, style));
+  // A text that begins with -- names a colour of the page: as the page has it at this moment, in red, green and blue.
+  const probe = document.createElement("span");
+  const colour = (name) => {
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const coloured = (value) => {
+    if (typeof value === "string") return value.startsWith("--") ? colour(value) : value;
+    if (Array.isArray(value)) return value.map(coloured);
     if (value === null || typeof value !== "object") return value;
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, coloured(each, style)]));
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, coloured(each)]));
   };
   const drawn = new Set();
   const draw = async (figure) => {
     const plotly = await (library ??= unpacked());
     const told = JSON.parse(figure.querySelector("script").textContent);
-    const { data, layout } = coloured(told, getComputedStyle(document.documentElement));
+    figure.append(probe);
+    const { data, layout } = coloured(told);
+    probe.remove();
     layout.font.family = getComputedStyle(document.body).fontFamily;
     await plotly.react(plot(figure), data, layout, { responsive: true, displayModeBar: false });
     drawn.add(figure);

@@ -1,0 +1,133 @@
+"""What a run cost, by role, model and prompt: the store's rows, added up once more."""
+
+import json
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planbook.config import Config
+from planbook.report import report_runs
+from planbook.report.costs import UNKNOWN, Costs, costs, dollars
+from planbook.report.curves import curves
+from planbook.report.reading import read_run
+from planbook.run import Run
+from planbook.spending import Price, prices_from
+from planner import Ending, Outcome
+from tests.command import planbook
+from tests.reported import Page
+from tests.rows import ask, fetch
+
+PRICES = {"models": {"big": {"input": 10, "cached": 1, "output": 30}, "small": {"input": 1, "output": 2}}}
+"""US dollars per million tokens."""
+ASKS = [
+    ("task/0", "planner", "openai:big", "plan.j2", 1000, 400, 100, 2.0),
+    ("task/0", "planner", "openai:big", "plan.j2", 2000, 0, 50, 3.0),
+    ("task/1", "planner", "openai:small", "again.j2", 500, 0, 20, 0.5),
+    ("learn/0/builder/0", "builder", "openai:big", "manage.j2", 4000, 1000, 300, 9.0),
+]
+"""Scope, role, model, prompt, tokens of the prompt, of them cached, of the reply, seconds."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("costs") / "run"
+    config = Config(planner="automanual", env="toy", actions=9)
+    with closing(Run.create(folder, config, [fetch(0), fetch(1)])) as run:
+        for number, row in enumerate(ASKS):
+            run.store.put(row[0], "ask", number, ask(*row[1:]))
+        for index in (0, 1):
+            ending = Ending(outcome=Outcome.DIRECT_SUCCESS, actions=1)
+            run.store.put(f"task/{index}", "outcome", 0, ending.model_dump(mode="json"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("prices") / "prices.json"
+    file.write_text(json.dumps(PRICES))
+    return file
+
+
+def counted(folder: Path, price: Price) -> Costs:
+    with closing(Run.open(folder)) as run:
+        return costs(read_run(run, "run", price))
+
+
+def by_hand(column: int) -> dict[str, float]:
+    """The money by the role (1), model (2) or prompt (3) of each row."""
+    table: Any = PRICES["models"]
+    found: Counter[str] = Counter()
+    for row in ASKS:
+        name = row[2].removeprefix("openai:")
+        price = table[name]
+        fresh, cached, reply = row[4] - row[5], row[5], row[6]
+        paid = fresh * price["input"] + cached * price.get("cached", price["input"]) + reply * price["output"]
+        found[str(row[column])] += paid / 1e6
+    return dict(found)
+
+
+def test_rows_are_what_the_store_holds_by_role_model_and_prompt(folder: Path, prices: Path) -> None:
+    found = counted(folder, prices_from(prices))
+    for column, rows in ((1, found.roles), (2, found.models), (3, found.prompts)):
+        assert {row.name: row.spent.money for row in rows} == pytest.approx(by_hand(column))
+        for row in rows:
+            own: list[Any] = [each for each in ASKS if each[column] == row.name]
+            spent = row.spent
+            assert spent.calls == len(own)
+            assert spent.prompt == sum(each[4] for each in own)
+            assert spent.cached == sum(each[5] for each in own)
+            assert spent.completion == sum(each[6] for each in own)
+            assert spent.waited == sum(each[7] for each in own)
+        assert [row.spent.tokens for row in rows] == sorted((row.spent.tokens for row in rows), reverse=True)
+    assert found.all.spent.money == pytest.approx(sum(by_hand(1).values()))
+    assert found.for_each(2) == dollars(sum(by_hand(1).values()) / 2)
+
+
+def test_a_price_that_nobody_knows_stays_unknown(folder: Path, tmp_path: Path) -> None:
+    table = tmp_path / "prices.json"
+    table.write_text(json.dumps({"models": {"small": {"input": 1, "output": 2}}}))
+    found = counted(folder, prices_from(table))
+    assert {row.name: row.money for row in found.models}["openai:big"] == UNKNOWN
+    assert {row.name: row.money for row in found.models}["openai:small"] == "$0.0005"
+    assert (found.all.money, found.for_each(2)) == (UNKNOWN, "")
+    with closing(Run.open(folder)) as run:
+        drawn = [chart.title for chart in curves([read_run(run, "run", prices_from(table))])]
+    assert not [title for title in drawn if "dollars" in title]
+
+
+def test_money_and_seconds_are_drawn_so_far_and_by_role(folder: Path, prices: Path) -> None:
+    with closing(Run.open(folder)) as run:
+        read = read_run(run, "run", prices_from(prices))
+    drawn = {chart.title: chart for chart in curves([read])}
+    waited = drawn["Seconds that models took within episodes so far"].traces[0]["y"]
+    assert waited == pytest.approx([5.0, 5.5])
+    money = drawn["US dollars within episodes so far"].traces[0]["y"]
+    assert money[-1] == pytest.approx(by_hand(2)["openai:small"] + by_hand(1)["planner"] - by_hand(3)["again.j2"])
+    bars = {chart.title: chart for chart in costs(read).charts}
+    assert set(bars) == {"Model calls, by role", "Tokens, by role", "Money, by role", "Time that models took, by role"}
+    assert [trace["x"] for trace in bars["Tokens, by role"].traces] == [[3000, 3100], [1000, 400], [300, 170]]
+
+
+def test_the_page_has_the_money_by_the_table_that_was_named(folder: Path, prices: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    told = planbook("report", folder, "--out", page, "--prices", prices, "--json")
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["runs"][0]["money"] == pytest.approx(sum(by_hand(1).values()))
+    (section,) = Page(page).all("section", class_="cost")
+    assert dollars(sum(by_hand(1).values())) in section
+    assert "Outside the episodes, in learning and formulating: 1 call, 4,300 tokens" in section
+    report_runs([folder], page, None, as_json=True)
+    (section,) = Page(page).all("section", class_="cost")
+    assert "name a table with --prices" in section
+    assert planbook("report", folder, "--prices", tmp_path / "none.json").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("money", "told"),
+    [(None, UNKNOWN), (0.0, "$0.00"), (0.01234, "$0.0123"), (12.345, "$12.35"), (1234.5, "$1,234.50")],
+)
+def test_sums_are_written_with_the_digits_that_count(money: float | None, told: str) -> None:
+    assert dollars(money) == told
