@@ -45,6 +45,8 @@ class Now:
     broken: int
     spending: str
     left: str
+    first: str
+    """Where the first episode is that is under way; empty for none."""
 
 
 class Pages:
@@ -112,6 +114,7 @@ class Pages:
             broken=sum(ending.outcome is Outcome.BROKEN for ending in endings),
             spending=spending(at.read.cost, Budget()),
             left="" if left is None else clock(left),
+            first=next((f"{ANCHOR}-{index}" for index, each in at.read.episodes.items() if each.is_open), ""),
         )
 
 

@@ -89,8 +89,8 @@ def test_what_stays_is_not_drawn_anew(onlooker: Onlooker, tmp_path: Path) -> Non
     folder = tmp_path / "run"
     with played(folder), watched(folder) as watcher:
         onlooker.open(watcher)
-        onlooker.wait("return document.querySelector('.episode.under-way')")
-        onlooker.ask("document.querySelector('.episode.under-way > summary').click()")
+        onlooker.wait("return document.querySelector('#state a')")
+        onlooker.ask("document.querySelector('#state a').click()")
         onlooker.wait("return document.querySelector('.episode[open] .inside .asked')")
         onlooker.ask("const it = document.querySelector('.episode[open] .asked'); it.open = true; it.mark = 'the same'")
         onlooker.wait(STEPS)
