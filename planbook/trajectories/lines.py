@@ -1,6 +1,7 @@
 """Episodes as JSON Lines: one line an episode."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,6 +13,9 @@ from planbook.trajectories.schema import SCHEMA, Trajectory
 
 LONGEST = 64 * 1024 * 1024
 """Bytes of a line. An episode of 50 actions takes some 100,000, prompts included."""
+
+NOT_FINITE = re.compile(rb"NaN|Infinity|\d[eE]\+?\d{3}")
+"""What a number may be behind that is not finite: most lines hold none of it, and are not looked through again."""
 
 
 class BadEpisode(ValueError):
@@ -33,11 +37,16 @@ def parsed(text: str | bytes) -> Trajectory:
         trajectory = Trajectory.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise BadEpisode(_told(error, text)) from error
+    if NOT_FINITE.search(text if isinstance(text, bytes) else text.encode()):
+        _check_numbers(trajectory)
+    return trajectory
+
+
+def _check_numbers(trajectory: Trajectory) -> None:
     try:
         line_of(trajectory)
     except ValueError as error:
         raise BadEpisode(["a number is NaN or infinite, which is none of JSON's"]) from error
-    return trajectory
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, Trajectory | BadEpisode]]:
