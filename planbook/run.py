@@ -141,13 +141,17 @@ class Run:
         try:
             file = RunFile.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
-            raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}") from error
-        except (OSError, UnicodeDecodeError, ValidationError) as error:
+            raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of one") from error
+        except ValidationError as error:
+            raise BadRun(
+                f"{folder / CONFIG_FILE} is not that of a run, or of a later planbook: {_first(error)}"
+            ) from error
+        except (OSError, UnicodeDecodeError) as error:
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error
         if (file.config.planner == GRAPH_PLANNER) != cls.of_a_graph:
             raise BadRun(f"{folder} {_KINDS[cls.of_a_graph]}")
         if file.store is None and not (folder / STORE_FILE).exists():
-            raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}")
+            raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}, which has its events; put it back")
         if to_play and file.imported is not None:
             raise BadRun(
                 f"{folder} was imported, and cannot be played or added to; learn from it by `planbook build --from`"
@@ -264,6 +268,13 @@ class Run:
         self.store.close()
         if self._claim is not None:
             os.close(self._claim)
+
+
+def _first(error: ValidationError) -> str:
+    """The first fault and its place, in one line."""
+    fault = error.errors()[0]
+    more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
+    return f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {fault['msg']}{more}"
 
 
 def _different(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:

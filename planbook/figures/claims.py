@@ -69,8 +69,11 @@ class Claims(BaseModel):
 def claims(deeds: Deeds, episodes: Episodes) -> Claims | None:
     """The audit of a run; None for one in which nothing was claimed of any task."""
     rows = tuple(_claim(entry, ending, deeds.play(entry.path)) for entry, ending in episodes)
-    if all(row.claim == NOTHING for row in rows):
-        return None
+    return None if all(row.claim == NOTHING for row in rows) else audited(rows)
+
+
+def audited(rows: tuple[Claim, ...]) -> Claims:
+    """The audit of these."""
     counts = Counter((row.claim, row.solved) for row in rows if row.played)
     return Claims(
         claimed_and_solved=counts["solved", True],

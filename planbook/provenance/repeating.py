@@ -33,6 +33,7 @@ def prepared(folder: Path, models: Mapping[str, str], *, recorded: bool, prices:
     Raises BadRun where something is not there any more, and what reading it raises.
     """
     with closing(Run.open(folder)) as run:
+        _check_played(run)
         config = check_config(run.config, folder)
         was = [entry.task for entry in run.entries() if entry.repeat == 0]
         tasks = _tasks_now(config, was, folder)
@@ -45,6 +46,19 @@ def prepared(folder: Path, models: Mapping[str, str], *, recorded: bool, prices:
         if config.models != run.config.models:
             told.append(f"models: {_told(run.config.models)}, now {_told(config.models)}")
         return Repeat(config, tasks, run.budget, tuple(told))
+
+
+def _check_played(run: Run) -> None:
+    """Refuse a run whose episodes were not played by it: there is nothing to play once more. Raises BadRun."""
+    if run.imported:
+        raise BadRun(f"{run.folder} was imported, and not played here; repeat the run that it was exported from")
+    if run.copies:
+        assert run.config.learning is not None
+        sources = " ".join(f"--from {given.path}" for given in run.config.learning.given)
+        raise BadRun(
+            f"{run.folder} learnt from episodes that were played elsewhere; repeat the run they come from, or "
+            f"learn from them once more: planbook build {sources}"
+        )
 
 
 def is_deterministic(config: Config) -> bool:

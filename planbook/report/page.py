@@ -98,7 +98,6 @@ def figures_of(run: RunRead, anchor: str) -> dict[str, Any]:
         "rows": tables.rows(run),
         "failures": tables.failures(run),
         "subtasks": summary.subtasks,
-        "otherwise": tables.claimed_otherwise(run),
         "goals": summary.goals,
         "search": summary.search,
         "graph": summary.graph,

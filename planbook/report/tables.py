@@ -10,7 +10,6 @@ from envs import EnvsError
 from planbook.config import Config, chosen_options
 from planbook.figures.measures import Measure, overall
 from planbook.figures.statistics import wilson
-from planbook.figures.subtasks import top_claim
 from planbook.report.reading import Played, RunRead
 from planner import Outcome, Spent
 
@@ -89,15 +88,6 @@ def failures(run: RunRead) -> list[tuple[str, list[Played]]]:
     causes = run.summary().failures
     unsolved = [played for played in run.episodes.values() if not played.ending.outcome.solved]
     return [(cause, [played for played in unsolved if played.ending.cause == cause]) for cause in causes]
-
-
-def claimed_otherwise(run: RunRead) -> list[tuple[str, list[Played]]]:
-    """The episodes whose claim in the end is not what the world says."""
-    claims = [(played, top_claim(run.deeds.play(played.entry.path).subtasks)) for played in run.episodes.values()]
-    return [
-        (told, [played for played, claim in claims if claim is said and played.ending.outcome.solved is not said])
-        for told, said in (("Claimed to be done, and not solved", True), ("Claimed to have failed, and solved", False))
-    ]
 
 
 def asked(config: Config) -> dict[str, Any]:

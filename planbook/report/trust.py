@@ -1,16 +1,13 @@
-"""What a reader has to know to trust the figures: what is counted, what broke, and what the run was made of."""
+"""What a reader has to know to trust the figures: what is counted, what broke, what was claimed, what it is made of."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
+from planbook.figures.claims import Claims, Said, audited, claims
 from planbook.figures.summary import TYPE_SOLVED
+from planbook.report.provenance import Provenance, provenance
 from planbook.report.reading import Played, RunRead
-from planbook.report.tables import settings
-from planbook.run import CONFIG_FILE
 from planner import Outcome
 from planner.ending import NOT_JUDGED
 
@@ -23,8 +20,20 @@ MEANINGS: Mapping[Outcome, str] = {
     Outcome.NOT_RUN: "not played, or not to its end: the run was stopped, or what it may spend was spent",
 }
 """What the outcomes mean, in words."""
-TOLD_ELSEWHERE = ("config", "begun")
-"""Parts of run.json that the page shows under what was asked."""
+FALSE: Mapping[str, Said] = {
+    "Claimed to be solved, and not solved": "solved",
+    "Claimed not to be solved, or given up, and solved": "not solved",
+}
+"""False claims, by what was claimed."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was claimed of whole tasks: counts by task type, those of all last, and what the world contradicts."""
+
+    rows: Sequence[tuple[str, Claims]]
+    false: Sequence[tuple[str, Sequence[Played]]]
+    """The episodes by what was claimed of them."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +48,9 @@ class Trust:
     broken: Sequence[Played]
     not_run: Sequence[Played]
     not_judged: Sequence[Played]
-    made_of: Mapping[str, Sequence[tuple[str, str]]]
-    """What the run was made of, by part: names and values."""
+    audit: Audit | None
+    """None where nothing was claimed of any task."""
+    provenance: Provenance
 
 
 def trust(run: RunRead) -> Trust:
@@ -56,7 +66,8 @@ def trust(run: RunRead) -> Trust:
         broken=_with_outcome(counted, Outcome.BROKEN),
         not_run=_with_outcome(counted, Outcome.NOT_RUN),
         not_judged=[each for each in counted if each.ending.cause == NOT_JUDGED],
-        made_of=made_of(run),
+        audit=audit(run, counted),
+        provenance=provenance(run),
     )
 
 
@@ -64,22 +75,17 @@ def _with_outcome(played: Sequence[Played], outcome: Outcome) -> list[Played]:
     return [each for each in played if each.ending.outcome is outcome]
 
 
-def made_of(run: RunRead) -> dict[str, list[tuple[str, str]]]:
-    """All that run.json says beside what was asked, whatever parts it has, and what the world said that it was."""
-    with suppress(OSError, ValueError):
-        told: dict[str, Any] = json.loads((run.run.folder / CONFIG_FILE).read_text(encoding="utf-8"))
-        parts = {name: value for name, value in told.items() if name not in TOLD_ELSEWHERE}
-        alone = {name: value for name, value in parts.items() if not isinstance(value, dict)}
-        grouped = {name: value for name, value in parts.items() if isinstance(value, dict)}
-        found = {**{name: list(settings(value)) for name, value in grouped.items()}, "more": list(settings(alone))}
-        found["the world, as it was played"] = list(settings(run.versions))
-        found["seeds"] = _seeds(run)
-        return {name.replace("_", " "): rows for name, rows in found.items() if rows}
-    return {}
-
-
-def _seeds(run: RunRead) -> list[tuple[str, str]]:
-    seeds = sorted({played.entry.task.seed for played in run.episodes.values() if played.entry.task.seed is not None})
-    told = ", ".join(map(str, seeds[:20])) + (f" and {len(seeds) - 20} more" if len(seeds) > 20 else "")
-    repeats = run.run.config.repeats
-    return [("of the run", str(run.run.config.seed)), ("of the tasks", told), ("repeats", str(repeats))]
+def audit(run: RunRead, played: Sequence[Played]) -> Audit | None:
+    """The claims in these episodes, held against the world's verdict."""
+    found = claims(run.deeds, [(each.entry, each.ending) for each in played])
+    if found is None:
+        return None
+    pairs = list(zip(played, found.rows, strict=True))
+    types = sorted({each.entry.task.type for each in played})
+    by_type = [(kind, audited(tuple(row for each, row in pairs if each.entry.task.type == kind))) for kind in types]
+    return Audit(
+        rows=[*(by_type if len(types) > 1 else []), ("all", found)],
+        false=[
+            (told, [each for each, row in pairs if row.is_false and row.claim == said]) for told, said in FALSE.items()
+        ],
+    )

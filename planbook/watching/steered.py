@@ -79,7 +79,7 @@ class Again:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "planbook", "run", "--resume", folder, *arguments(following.hosted)],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=self._said,
             stderr=self._said,
             start_new_session=True,
         )

@@ -13,12 +13,12 @@ from planbook.report.markdown import as_html
 from planbook.report.reading import read_run
 from planbook.report.rulings import Naming, Ruling, rulings
 from planbook.report.trust import trust
-from planbook.run import CONFIG_FILE, Run
+from planbook.run import Run
 from planner import Ending, Outcome
 from rules import USER, Batch, Citation, DeleteRule, Edit, History, Knowledge, UpdateRule, WriteRule, apply, count
 from rules.types import RuleType
 from tests.command import planbook
-from tests.reported import HIDDEN, HOSTILE, Page, many_endings, written
+from tests.reported import HIDDEN, HOSTILE, Page, many_endings
 from tests.rules.given import BOOK
 
 MERGED = "deleted; the same change deleted rule_{}, wrote rule_5"
@@ -183,16 +183,3 @@ def test_every_task_is_told_by_its_outcome_and_what_broke_is_listed(tmp_path: Pa
     assert f"fetch/2: the browser died {HOSTILE}" in section
     assert "The share of those that were not broken: 50.0%" in section
     assert HOSTILE not in page.source
-
-
-def test_whatever_run_json_says_beside_what_was_asked_is_shown(tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", lambda path: many_endings(path, [Outcome.DIRECT_SUCCESS]))
-    with closing(Run.open(folder)) as run:
-        file = json.loads((folder / CONFIG_FILE).read_text())
-        file |= {"made_of": {"data": {"games": "sha256:abc"}, "prompts": {"plan.j2": "def"}}, "rerun_of": "other"}
-        (folder / CONFIG_FILE).write_text(json.dumps(file))
-        made_of = trust(read_run(run, "run")).made_of
-    assert dict(made_of["made of"]) == {"data.games": "sha256:abc", "prompts.plan.j2": "def"}
-    assert dict(made_of["versions"])["python"] == run.versions["python"]
-    assert dict(made_of["more"])["rerun_of"] == "other"
-    assert dict(made_of["seeds"])["of the tasks"] == "0"

