@@ -115,7 +115,7 @@ class Lives:
                 process_group=0,
             )
         if len(self.blows) < kills and self.dice.random() > EARLY:
-            _wait_for_family(driver)
+            self._wait_for_family(driver)
         while len(self.blows) < kills and not _ended(driver, self.dice.uniform(0, self.within)):
             what, process = self._victim(driver.pid)
             with suppress(ProcessLookupError):
@@ -135,15 +135,21 @@ class Lives:
         if len(hit) == BLOWS:
             return DRIVER, driver
         kinds: dict[str, list[int]] = {DRIVER: [driver]}
-        for what, process in _family([driver]):
+        for what, process in self._others(driver):
             kinds.setdefault(what, []).append(process)
-        for what, process in _family(self.more):
-            if what in self.more_kinds:
-                kinds.setdefault(what, []).append(process)
         if SANDBOXED in hit:  # a plan that ends two of them in a row is at fault
             kinds.pop(SANDBOXED, None)
         what = self.dice.choice(sorted(kinds))
         return what, self.dice.choice(sorted(kinds[what]))
+
+    def _others(self, driver: int) -> list[tuple[str, int]]:
+        more = [(what, process) for what, process in _family(self.more) if what in self.more_kinds]
+        return [*_family([driver]), *more]
+
+    def _wait_for_family(self, driver: "subprocess.Popen[bytes]") -> None:
+        """Until somebody beside the driver can be hit, or it has ended."""
+        while not self._others(driver.pid) and not _ended(driver, 0.02):
+            pass
 
 
 def _ended(driver: "subprocess.Popen[bytes]", seconds: float) -> bool:
@@ -152,12 +158,6 @@ def _ended(driver: "subprocess.Popen[bytes]", seconds: float) -> bool:
     except subprocess.TimeoutExpired:
         return False
     return True
-
-
-def _wait_for_family(driver: "subprocess.Popen[bytes]") -> None:
-    """Until somebody beside the driver can be hit, or it has ended."""
-    while not _family([driver.pid]) and not _ended(driver, 0.02):
-        pass
 
 
 def _family(roots: Sequence[int]) -> list[tuple[str, int]]:

@@ -3,6 +3,7 @@
 See tests/chaos.py for how to survive more moments than these, and others.
 """
 
+import os
 import random
 import time
 from collections.abc import Iterator, Mapping
@@ -101,3 +102,65 @@ def test_a_run_on_this_machine_survives(
     tmp_path: Path, executor: str, model: Server, undisturbed: Undisturbed
 ) -> None:
     survive(tmp_path, executor, number_of_kills(30), model, undisturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_a_run_whose_database_is_hit_too_survives(
+    tmp_path: Path,
+    executor: str,
+    model: Server,
+    undisturbed: Undisturbed,
+    postgres: Postgres,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server of PostgreSQL that has lost a backend drops every connection, and recovers."""
+    assert postgres.process is not None
+    monkeypatch.setenv("PGPASSWORD", postgres.password)
+    survive(
+        tmp_path,
+        executor,
+        number_of_kills(10),
+        model,
+        undisturbed,
+        "--store",
+        f"{postgres.url}?{DURABLE}",
+        more=[postgres.process.pid],
+        more_kinds=frozenset({"backend"}),
+        waits=frozenset({"backend"}),
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster(model: Server) -> Iterator[str]:
+    """The address of a cluster that outlives the drivers; what its actors find in their environment is its own."""
+    ray = pytest.importorskip("ray")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment(model).items():
+            patch.setenv(name, value)
+        context = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+        yield context.address_info["gcs_address"]
+        ray.shutdown()
+
+
+@pytest.mark.slow
+def test_a_run_on_a_ray_cluster_survives(
+    tmp_path: Path, model: Server, undisturbed: Undisturbed, cluster: str
+) -> None:
+    survive(
+        tmp_path,
+        "ray",
+        number_of_kills(26),
+        model,
+        undisturbed,
+        env={"RAY_ADDRESS": cluster},
+        more=[os.getpid()],
+        more_kinds=frozenset({"actor", "zygote", SANDBOXED}),
+    )
+
+
+@pytest.mark.slow
+def test_a_run_with_a_ray_cluster_of_its_own_survives(
+    tmp_path: Path, model: Server, undisturbed: Undisturbed
+) -> None:
+    survive(tmp_path, "ray", number_of_kills(4), model, undisturbed)
