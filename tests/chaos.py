@@ -21,8 +21,8 @@ from tests.executing import kill
 
 SEED = int(os.environ.get("PLANBOOK_KILLS_SEED", "0"))
 DRIVER, SANDBOXED = "driver", "sandbox worker"
-BLOWS = 2
-"""How often a family is hit before its driver is the next: three workers that die of one episode are its own fault."""
+LOSSES = 2
+"""How many of a family are lost before its driver is the next: three workers that die of one episode are its fault."""
 EARLY = 0.2
 """How often a driver's beginning counts, when nobody is there but itself."""
 PATIENCE_SECONDS = 150
@@ -94,7 +94,7 @@ class Lives:
             before = len(self.blows)
             self.codes.append(self._live(kills))
             struck = self.blows[before:]
-            recovering = any(blow.what in self.waits for blow in self.blows[-BLOWS:])
+            recovering = any(blow.what in self.waits for blow in self.blows[-2:])
             assert self.codes[-1] == 0 or struck or recovering, self.told()
             assert len(self.codes) <= kills + 40, self.told()
 
@@ -132,7 +132,7 @@ class Lives:
     def _victim(self, driver: int) -> tuple[str, int]:
         """Any kind of process is as likely as any other, however many there are of it."""
         hit = [blow.what for blow in self.blows if blow.life == len(self.codes)]
-        if len(hit) == BLOWS:
+        if len(hit) - hit.count(SANDBOXED) == LOSSES:
             return DRIVER, driver
         kinds: dict[str, list[int]] = {DRIVER: [driver]}
         for what, process in self._others(driver):
