@@ -13,7 +13,7 @@ from envs import Environment, Selection, load_world
 from manuals import usual_starts
 from planbook.config import LIBRARIES, RECORDINGS, SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
-from planbook.fields import values_of
+from planbook.option_help import values_of
 from planner import Budget, method
 from planner.asking import DEFAULT
 from planner.models import Sampling

@@ -41,7 +41,7 @@ from planbook.options import (
     only_with_a_run,
     options,
 )
-from planbook.printing import ERRORS
+from planbook.terminal.printing import ERRORS
 
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

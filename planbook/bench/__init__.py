@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 from rich.table import Table
 
-from planbook.printing import ERRORS, console
+from planbook.terminal.printing import ERRORS, console
 
 BENCHES: Mapping[str, tuple[str, ...]] = {
     "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.worlds", "planbook.bench.replay"),

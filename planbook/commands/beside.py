@@ -6,8 +6,8 @@ from pathlib import Path
 from planbook.config import Config
 from planbook.figures.summary import Summary
 from planbook.papers import Beside, beside, publications, sheets
-from planbook.printing import console
 from planbook.run import Run
+from planbook.terminal.printing import console
 
 
 class Tested(Summary):

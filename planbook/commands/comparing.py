@@ -9,14 +9,14 @@ import click
 from rich.table import Table
 
 from planbook import errors
-from planbook.figures.gathering import Gathered, gather
-from planbook.figures.group_sheets import group_parts
-from planbook.figures.groups import rows
-from planbook.figures.settings import full_name, setting, wanted
+from planbook.figures.comparison.gathering import Gathered, gather
+from planbook.figures.comparison.group_tables import group_parts
+from planbook.figures.comparison.groups import rows
+from planbook.figures.comparison.settings import full_name, setting, wanted
 from planbook.options import JSON
-from planbook.printing import ERRORS, console, harmless
-from planbook.run import CONFIG_FILE
+from planbook.run import CONFIG_FILE, is_run
 from planbook.spending import Price, prices_from
+from planbook.terminal.printing import ERRORS, console, harmless
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PRICES = click.option(
@@ -35,8 +35,8 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
     Tasks are paired by their id, their seed and the repeat. Every figure is over these pairs; what is broken or not run
     counts as not solved, and is told apart.
     """
-    from planbook.figures.paired import compare_all  # these load numpy
-    from planbook.figures.paired_sheets import comparison_parts
+    from planbook.figures.comparison.pair_tables import comparison_parts
+    from planbook.figures.comparison.pairs import compare_all  # these load numpy
 
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
         raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
@@ -80,7 +80,7 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
 
 def runs_in(folder: Path) -> list[Path]:
     """The folder, if it is a run; else the runs that lie below it. Empty if there are none."""
-    if (folder / CONFIG_FILE).exists():
+    if is_run(folder):
         return [folder]
     below = sorted(path.parent for path in folder.rglob(CONFIG_FILE))
     return [run for run in below if not any(other in run.parents for other in below)]

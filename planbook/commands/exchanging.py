@@ -9,7 +9,7 @@ import click
 from planbook import errors
 from planbook.errors import BadArgument
 from planbook.options import JSON
-from planbook.printing import ERRORS, console, counted
+from planbook.terminal.printing import ERRORS, console, counted
 
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 READ = click.Path(path_type=Path, exists=True, dir_okay=False)

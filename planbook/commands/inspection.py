@@ -12,8 +12,8 @@ from manuals import ProcedureLibrary
 from planbook import errors
 from planbook.arguments import Asked
 from planbook.commands.playing import read_plan
-from planbook.fields import option_facts, options_table
-from planbook.printing import console
+from planbook.option_help import option_facts, options_table
+from planbook.terminal.printing import console
 from planner import checked_functions, is_procedure, parse_procedure, plan_attributes
 from planner.surface import AGENT, TASK
 from sandbox import Sandbox

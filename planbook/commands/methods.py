@@ -9,8 +9,8 @@ from rich.table import Table
 from envs import known_worlds
 from manuals import demonstrated
 from planbook import errors
-from planbook.fields import option_facts, options_table
-from planbook.printing import console
+from planbook.option_help import option_facts, options_table
+from planbook.terminal.printing import console
 from planner import METHODS, Method, method
 
 SOMETIMES = "sometimes"

@@ -15,14 +15,14 @@ from planbook import errors
 from planbook.arguments import Asked
 from planbook.commands.beforehand import check_procedures, tell_missing_demonstrations
 from planbook.config import Config
-from planbook.episodes.again import again_lines, broken_paths
 from planbook.episodes.control import Control, hosted
 from planbook.episodes.divergence import Comparison, Sameness, replay_run
 from planbook.episodes.elsewhere import check_executor, play_elsewhere, replay_elsewhere
 from planbook.episodes.lanes import Hosting
+from planbook.episodes.retrying import again_lines, broken_paths
 from planbook.episodes.runner import AGAIN, recorded_endings, run_tasks
 from planbook.episodes.voices import check_voices
-from planbook.figures.deeds import deeds_in
+from planbook.figures.methods.plays import deeds_in
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import Summary, summarise
 from planbook.learning.ablations import check_ablations
@@ -31,8 +31,13 @@ from planbook.learning.covering import coverage_lines
 from planbook.learning.knowing import memory_of, remembering
 from planbook.learning.stages import build, building_tasks, export, playing_memory
 from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
-from planbook.pace import InTurn, Standing
-from planbook.printing import (
+from planbook.provenance.before_rerun import check_config
+from planbook.provenance.before_resume import notice_changes
+from planbook.provenance.fingerprints import made_of
+from planbook.run import Entry, Run, new_folder
+from planbook.spending import check_money
+from planbook.store import Watch
+from planbook.terminal.printing import (
     ERRORS,
     Live,
     console,
@@ -43,13 +48,8 @@ from planbook.printing import (
     spending_lines,
     summary_table,
 )
-from planbook.progress import Progress
-from planbook.provenance.making import made_of
-from planbook.provenance.noticing import notice_changes
-from planbook.provenance.repeating import check_config
-from planbook.run import Entry, Run, new_folder
-from planbook.spending import check_money
-from planbook.store import Watch
+from planbook.terminal.progress import Progress
+from planbook.terminal.time_left import InTurn, Standing
 from planner import (
     BudgetEnded,
     Ending,

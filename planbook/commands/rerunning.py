@@ -13,10 +13,10 @@ from planbook.arguments import budget_of, by_role, lasting_model
 from planbook.commands.playing import play
 from planbook.episodes.lanes import Hosting
 from planbook.options import JSON, RUN, SPENDING, options
-from planbook.printing import console, counted, harmless
-from planbook.provenance.repeating import Repeat, is_deterministic, prepared
-from planbook.provenance.sameness import Repeated, Totals, Way, learnt_the_same, repeated_episodes, totals
+from planbook.provenance.after_rerun import Repeated, Totals, Way, learnt_the_same, repeated_episodes, totals
+from planbook.provenance.before_rerun import Repeat, is_deterministic, prepared
 from planbook.run import Run
+from planbook.terminal.printing import console, counted, harmless
 from planner import Budget
 
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)

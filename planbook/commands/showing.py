@@ -15,14 +15,14 @@ from planbook.episodes.runner import last_path, recorded_endings
 from planbook.errors import BadArgument
 from planbook.figures.summary import NOT_PLAYED
 from planbook.options import JSON
-from planbook.printing import PLAIN_WIDTH, counted
 from planbook.report.places import grown
 from planbook.report.scopes import told
 from planbook.run import Entry, Run
-from planbook.shown.lines import Lines, ending_text
-from planbook.shown.pieces import Piece, indented, text
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
+from planbook.terminal.episode import Lines, ending_text
+from planbook.terminal.pieces import Piece, indented, text
+from planbook.terminal.printing import PLAIN_WIDTH, counted
 from planner import Ending, Outcome, read_trajectory
 
 FAILED = "failed"

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from planbook import errors
-from planbook.printing import ERRORS
+from planbook.terminal.printing import ERRORS
 
 
 @click.command()

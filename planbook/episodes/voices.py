@@ -7,8 +7,9 @@ from pathlib import Path
 
 from envs.nearest import nearest
 from planbook.config import RECORDINGS, Config
-from planbook.episodes.answers import RunAnswers, is_run
+from planbook.episodes.recorded_answers import RunAnswers
 from planbook.errors import BadArgument
+from planbook.run import is_run
 from planner import METHODS, Roles, method
 from planner.asking import DEFAULT, no_model
 from planner.errors import UnknownModel
@@ -43,7 +44,7 @@ def opened(spec: str, stopped: Callable[[], bool] = lambda: False) -> Model:
     A recording may be a run, too. Raises ModelError, BadRun.
     """
     kind, _, name = spec.partition(":")
-    if kind == "recorded" and is_run(name):
+    if kind == "recorded" and is_run(Path(name)):
         return RunAnswers(name)
     shipped = RECORDINGS / f"{name}.jsonl"
     try:

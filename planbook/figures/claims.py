@@ -14,9 +14,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from envs import EnvsError, load_world
-from planbook.figures.deeds import Deeds, Play
+from planbook.figures.methods.plays import Deeds, Play
+from planbook.figures.methods.subtasks import top_claim
 from planbook.figures.statistics import UNPLAYED, Episodes
-from planbook.figures.subtasks import top_claim
 from planbook.run import Entry
 from planner import Ending, Outcome
 

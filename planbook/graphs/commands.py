@@ -15,7 +15,7 @@ from planbook.graphs.giving import needs_no_world, values_of, with_inputs
 from planbook.graphs.making import make_graph
 from planbook.graphs.running import Given, run_graph
 from planbook.options import ASKING, JSON, SPENDING, options
-from planbook.printing import console, counted
+from planbook.terminal.printing import console, counted
 from planner import graph as written
 from planner.asking import DEFAULT
 from planner.graph import GraphFile, file_faults, graph_of, graph_path, read_graph

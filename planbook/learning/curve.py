@@ -13,8 +13,8 @@ from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
 from planbook.learning.cost import BuildingCost, Reached, building_cost, reached_after
 from planbook.papers import Beside
-from planbook.printing import console
-from planbook.run import CONFIG_FILE, Run
+from planbook.run import Run, is_run
+from planbook.terminal.printing import console
 
 TARGET = 0.95
 """The share solved that building is asked to reach."""
@@ -72,7 +72,7 @@ def play_curve(
 
 def _cost_of(config: Config, after: Sequence[int]) -> BuildingCost:
     folder = config.library_folder
-    if not (folder / CONFIG_FILE).exists():
+    if not is_run(folder):
         raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
     with closing(Run.open(folder)) as run:
         cost, tasks = building_cost(run), len(run.entries())

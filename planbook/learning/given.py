@@ -17,12 +17,12 @@ from manuals import types_to_build_on
 from planbook.config import Config, Given
 from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument, BadRun
-from planbook.run import CONFIG_FILE, Entry, Run
-from planbook.trajectories.events import rows_of
+from planbook.run import Entry, Run, is_run
 from planbook.trajectories.exporting import Choice, chosen
 from planbook.trajectories.files import read_episodes
-from planbook.trajectories.lines import BadEpisode, line_of
+from planbook.trajectories.jsonl import BadEpisode, line_of
 from planbook.trajectories.schema import RunFacts, Trajectory
+from planbook.trajectories.to_events import rows_of
 from planner import METHODS, Ending, Outcome
 
 Source = tuple[Given, RunFacts]
@@ -44,7 +44,7 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
 
 def looked_at(path: Path) -> Source:
     """Read a source from end to end. Raises BadArgument, BadRun."""
-    if not path.exists() or (path.is_dir() and not (path / CONFIG_FILE).exists()):
+    if not path.exists() or (path.is_dir() and not is_run(path)):
         raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
     digest, facts, number = hashlib.sha256(), list[RunFacts](), 0
     for trajectory in episodes_in(path):

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
 from planbook.figures.summary import Summary
-from planbook.printing import console
 from planbook.report.page import write_page
 from planbook.report.reading import RunRead, read_run
 from planbook.run import Run
 from planbook.spending import prices_from
+from planbook.terminal.printing import console
 
 __all__ = ["Reported", "report_runs"]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from planbook.figures.causes import in_words, outcome_of
 from planbook.figures.statistics import UNPLAYED
-from planbook.printing import counted
 from planbook.report.charts import PERCENT, Axis, Chart, colour, layout, lying, plain, tall, whole
 from planbook.report.reading import Played, RunRead
 from planbook.report.shares import Share, error_bars
+from planbook.terminal.printing import counted
 from planner import Outcome
 
 ALL = "all"

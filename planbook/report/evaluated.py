@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import JsonValue
 
-from planbook.figures.tried import Node
+from planbook.figures.methods.records import Node
 from planbook.report.items import Asked
 
 IN_FULL = 20

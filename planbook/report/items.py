@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from envs import Task
-from planbook.figures.tried import Goal
+from planbook.figures.methods.records import Goal
 from planner import Cell, Ending, FeedbackKind, Step
 from planner.surface import AGENT
 from planner.thought import as_plan

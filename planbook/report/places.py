@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from planbook.figures.subtasks import PLANNER
-from planbook.figures.tried import Subtask
+from planbook.figures.methods.records import Subtask
+from planbook.figures.methods.subtasks import PLANNER
 from planbook.report.evaluated import Passed
 from planbook.report.items import Asked, Began, Ended, Noted, Ran, Rewound, Took, Tried
 from planbook.report.searched import Searched

@@ -12,7 +12,7 @@ from typing import Any
 
 from envs import Task
 from planbook.episodes.runner import DIVERGED, set_aside
-from planbook.figures.deeds import Deeds
+from planbook.figures.methods.plays import Deeds
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import NOT_PLAYED, Summary, summarise
 from planbook.run import Entry, Run

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from planbook.figures.causes import in_words, outcome_of, score_of
-from planbook.printing import counted, harmless
+from planbook.terminal.printing import counted, harmless
 
 TEMPLATES = Path(__file__).parent / "templates"
 NOTHING = "–"

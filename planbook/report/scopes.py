@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from envs import Task
-from planbook.figures.tried import Branch, Goal, Node, Planned, Subtask
+from planbook.figures.methods.records import Branch, Goal, Node, Planned, Subtask
 from planbook.report.evaluated import Graphs, Passed, as_text, shorten
 from planbook.report.items import Asked, Began, Ended, Noted, Ran, Rewound, Said, Took, Tried
 from planbook.report.learnt import step_text

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from planbook.figures.tried import NOT_TRIED, Branch, Fate, Planned
+from planbook.figures.methods.records import NOT_TRIED, Branch, Fate, Planned
 from planbook.report.items import Asked, Ran
 
 STAYED: tuple[Fate, ...] = ("kept", "over")

@@ -9,8 +9,8 @@ from typing import Any
 from envs import EnvsError
 from planbook.config import Config, chosen_options
 from planbook.figures.measures import Measure, overall
+from planbook.figures.methods.subtasks import top_claim
 from planbook.figures.statistics import wilson
-from planbook.figures.subtasks import top_claim
 from planbook.report.reading import Played, RunRead
 from planner import Outcome, Spent
 

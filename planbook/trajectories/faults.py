@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from planner import Outcome
 
 if TYPE_CHECKING:
-    from planbook.trajectories.deeds import Happened, Somewhere
+    from planbook.trajectories.parts import Happened, Somewhere
     from planbook.trajectories.schema import RoundPlayed, Trajectory
 
 UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)

@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from planbook.errors import BadArgument
-from planbook.trajectories.lines import BadEpisode, read_lines
+from planbook.trajectories.jsonl import BadEpisode, read_lines
 from planbook.trajectories.schema import Trajectory
 
 STANDARD_OUTPUT = Path("-")
@@ -48,7 +48,7 @@ def read_episodes(path: Path) -> Iterator[tuple[str, Trajectory | BadEpisode]]:
         with path.open("rb") as file:
             is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
         if is_parquet:
-            from planbook.trajectories.columns import read_rows  # it takes a quarter of a second to import
+            from planbook.trajectories.parquet import read_rows  # it takes a quarter of a second to import
 
             yield from read_rows(path)
         else:

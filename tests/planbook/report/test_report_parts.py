@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs import Task
-from planbook.printing import counted
 from planbook.report.curves import MOST_POINTS, thinned
 from planbook.report.items import Asked, Noted, Ran, Rewound
 from planbook.report.places import Place
@@ -15,6 +14,7 @@ from planbook.report.rendering import duration, interval, moment, percent
 from planbook.report.scopes import told
 from planbook.report.tables import settings
 from planbook.store import Event
+from planbook.terminal.printing import counted
 
 TASK = Task(id="fetch/0", env="toy", split="all", type="fetch", goal="fetch").model_dump()
 ROUND, PLAN, INNER = "task/3/round/0", "task/3/round/0/plan/0", "task/3/round/0/plan/0/achieve/1"

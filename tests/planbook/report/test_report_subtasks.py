@@ -8,7 +8,7 @@ import pytest
 
 from envs import Task
 from planbook.config import Config
-from planbook.figures.tried import Goal
+from planbook.figures.methods.records import Goal
 from planbook.report import report_runs
 from planbook.report.items import Tried
 from planbook.report.places import Branch, Item, Place, grown

@@ -1,0 +1,64 @@
+"""What ``run.json`` holds: what was asked for, and what it is made of; and the episodes that are to be played."""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from envs import Task
+from planbook.config import Config
+from planbook.errors import BadRun
+from planbook.provenance.manifest import MadeOf
+from planbook.run.folder import CONFIG_FILE, write_whole
+from planbook.store import Schema
+from planbook.trajectories.origin import Imported
+from planner import Budget
+
+GRAPH_PLANNER = "graph"
+"""What stands in run.json for the planner of a run that holds passes of a prompt graph."""
+
+
+class RunFile(BaseModel):
+    """The content of run.json. ``rerun_of`` is the folder of the run that this one repeats, if it does."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    config: Config
+    begun: str
+    versions: dict[str, str]
+    budget: Budget = Budget()
+    store: Schema | None = None
+    """Where the events are, if they are not in the folder."""
+    made_of: MadeOf | None = None
+    rerun_of: str = ""
+    imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
+    """Of a run that was not played here."""
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """That of a run's folder. Raises BadRun."""
+        try:
+            return cls.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}") from error
+        except (OSError, UnicodeDecodeError, ValidationError) as error:
+            raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error
+
+    def write(self, folder: Path) -> None:
+        """Write it, whole or not at all."""
+        write_whole(folder / CONFIG_FILE, self.model_dump_json(indent=2))
+
+
+class Entry(BaseModel):
+    """One episode that a run is to play: a task, and which of its repeats (from 0)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    index: int
+    task: Task
+    repeat: int = 0
+
+    @property
+    def path(self) -> str:
+        """The scope of the episode's events."""
+        return f"task/{self.index}"
