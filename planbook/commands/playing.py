@@ -29,7 +29,7 @@ from planbook.learning.ablations import check_ablations
 from planbook.learning.cost import building_cost, cost_line
 from planbook.learning.covering import coverage_lines
 from planbook.learning.knowing import memory_of, remembering
-from planbook.learning.stages import build, building_tasks, export, playing_memory
+from planbook.learning.stages import build, export, playing_memory, tasks_of
 from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
 from planbook.provenance.before_rerun import check_config
 from planbook.provenance.before_resume import notice_changes
@@ -41,15 +41,16 @@ from planbook.terminal.printing import (
     ERRORS,
     Live,
     console,
-    counted,
     episode_line,
     failure_lines,
     method_parts,
+    print_parts,
     spending_lines,
     summary_table,
 )
 from planbook.terminal.progress import Progress
 from planbook.terminal.time_left import InTurn, Standing
+from planbook.wording import counted
 from planner import (
     BudgetEnded,
     Ending,
@@ -100,11 +101,9 @@ def play(
     check_voices(config)
     check_executor(config, hosting)
     check_money(config.models.values(), hosting.budget, hosting.prices)
-    if tasks is None:
-        select = config.world.select
-        tasks = building_tasks(config) if config.learning else select(config.selection, config.world_options)
+    tasks = tasks_of(config) if tasks is None else tasks
     memory = beginning_memory(config, tasks)
-    if not (config.learning and config.learning.given):
+    if not config.copies:
         if config.planner == "procedures":
             check_procedures(memory, config, tasks)
         tell_missing_demonstrations(config)
@@ -149,8 +148,7 @@ def play_run(
     summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), spent, deeds, known)
     out = console(as_json)
     out.print(summary_table(summary, title))
-    for part in (*method_parts(summary), *failure_lines(summary), *again_lines(run), *spending_lines(summary)):
-        out.print(part, markup=False, soft_wrap=isinstance(part, str))
+    print_parts(out, (*method_parts(summary), *failure_lines(summary), *again_lines(run), *spending_lines(summary)))
     if run.config.learning:
         _show_learnt(run, out)
     out.print(f"{summary.seconds:.1f} s; everything is in {summary.run}", soft_wrap=True)
@@ -267,7 +265,7 @@ def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, 
             out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
 
     with closing(Run.open(folder)) as run:
-        if run.imported or run.copies:
+        if run.imported or run.config.copies:
             raise errors.BadArgument(
                 f"{folder} holds episodes that were played elsewhere; replay the run they come from"
             )

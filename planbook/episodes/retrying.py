@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from planbook.episodes.runner import last_path, recorded_endings, set_aside
 from planbook.errors import BadArgument
-from planbook.figures.causes import in_words, outcome_of
+from planbook.figures.causes import outcome_of, why
 from planbook.run import Run
 from planner import Ending, Outcome
 
@@ -39,5 +39,4 @@ def _endings_at(run: Run, path: str) -> Sequence[Ending]:
 
 
 def _told(ending: Ending) -> str:
-    why = f" ({ending.message or in_words(ending.cause)})" if ending.cause else ""
-    return outcome_of(ending).replace("_", " ") + why
+    return outcome_of(ending).replace("_", " ") + why(ending)

@@ -66,10 +66,9 @@ def _shipped_ones(name: str) -> str:
 def check_voices(config: Config, more: tuple[str, ...] = ()) -> None:
     """See that every role that will be asked has a model, before anything begins. Raises BadArgument, ModelError."""
     strategy = method(config.planner)
-    copies = config.learning is not None and bool(config.learning.given)  # nobody is asked to plan
     options = strategy.options.model_validate(config.planner_options)
-    named = set() if copies else {*strategy.named(options, config.world.name)}
-    roles, known = {*(() if copies else strategy.roles), *more, *named}, KNOWN_ROLES | named
+    named = set() if config.copies else {*strategy.named(options, config.world.name)}
+    roles, known = {*(() if config.copies else strategy.roles), *more, *named}, KNOWN_ROLES | named
     if unknown := sorted({*config.models, *config.sampling} - known):
         raise BadArgument(f"nobody plays the role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
     silent = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT))}

@@ -16,7 +16,8 @@ from planbook.episodes.voices import voices
 from planbook.errors import BadRun
 from planbook.provenance.fingerprints import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder
-from planbook.terminal.printing import ERRORS, counted, harmless, spending
+from planbook.terminal.printing import ERRORS, spending
+from planbook.wording import counted, harmless
 from planner import (
     Body,
     Budget,

@@ -15,6 +15,7 @@ from planbook.learning.cost import BuildingCost, Reached, building_cost, reached
 from planbook.papers import Beside
 from planbook.run import Run, is_run
 from planbook.terminal.printing import console
+from planbook.wording import NO_FIGURE, fixed, interval
 
 TARGET = 0.95
 """The share solved that building is asked to reach."""
@@ -102,8 +103,8 @@ def curve_table(curve: Curve) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for point in curve.curve:
         summary, built, (low, high) = point.summary, point.until_then, point.interval
-        steps = "-" if summary.mean_error_steps is None else f"{summary.mean_error_steps:.2f}"
-        share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else "-"
+        share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else NO_FIGURE
         figures = (summary.model_calls, built.calls, built.tokens, built.actions, built.procedures)
-        table.add_row(str(point.after), share, f"{low:.1%} to {high:.1%}", steps, *(f"{each:,}" for each in figures))
+        steps = fixed(summary.mean_error_steps, 2)
+        table.add_row(str(point.after), share, interval(low, high), steps, *(f"{each:,}" for each in figures))
     return table

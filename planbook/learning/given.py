@@ -17,13 +17,14 @@ from manuals import types_to_build_on
 from planbook.config import Config, Given
 from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument, BadRun
+from planbook.figures.causes import UNPLAYED
 from planbook.run import Entry, Run, is_run
 from planbook.trajectories.exporting import Choice, chosen
 from planbook.trajectories.files import read_episodes
 from planbook.trajectories.jsonl import BadEpisode, line_of
 from planbook.trajectories.schema import RunFacts, Trajectory
 from planbook.trajectories.to_events import rows_of
-from planner import METHODS, Ending, Outcome
+from planner import METHODS, Ending
 
 Source = tuple[Given, RunFacts]
 """A run or file that episodes are copied from, and what made the first of them."""
@@ -38,7 +39,7 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
     for place, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):
             raise BadArgument(f"--from {path}, {place}: {episode}")
-        if episode.ending.outcome not in (Outcome.BROKEN, Outcome.NOT_RUN):
+        if episode.ending.outcome not in UNPLAYED:
             yield episode
 
 

@@ -10,11 +10,12 @@ from pydantic import ValidationError
 from envs import Task
 from planbook.config import Config
 from planbook.errors import BadRun
-from planbook.learning.stages import building_tasks
+from planbook.learning.stages import tasks_of
 from planbook.provenance.changes import changed_versions, changes
 from planbook.provenance.fingerprints import made_of
 from planbook.provenance.versions import versions
 from planbook.run import Run
+from planbook.wording import listed
 from planner import Budget, method
 
 
@@ -70,12 +71,10 @@ def check_config(config: Config, folder: Path) -> Config:
 
 def _tasks_now(config: Config, was: Sequence[Task], folder: Path) -> list[Task]:
     """The tasks of the run as their world has them now, in the run's order. Raises BadRun for one that it has not."""
-    found = building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
-    now = {task.id: task for task in found}
+    now = {task.id: task for task in tasks_of(config)}
     if gone := [task.id for task in was if task.id not in now]:
-        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
         raise BadRun(
-            f"{folder} cannot be repeated: {config.world.name} no longer has the task {gone[0]}{more} in this "
+            f"{folder} cannot be repeated: {config.world.name} no longer has the task {listed(gone, 1)} in this "
             "selection; put back the data that it was played on"
         )
     return [now[task.id] for task in was]

@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from planbook.figures.causes import in_words, outcome_of
-from planbook.figures.statistics import UNPLAYED
+from planbook.figures.causes import UNPLAYED, in_words, outcome_of
 from planbook.report.charts import PERCENT, Axis, Chart, colour, layout, lying, plain, tall, whole
 from planbook.report.reading import Played, RunRead
 from planbook.report.shares import Share, error_bars
-from planbook.terminal.printing import counted
+from planbook.wording import counted
 from planner import Outcome
 
 ALL = "all"

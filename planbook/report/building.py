@@ -9,7 +9,7 @@ from planbook.learning.once import SPOILT
 from planbook.learning.state import LEARNT, group_of
 from planbook.report.charts import Axis, Chart, colour, layout, plain, whole
 from planbook.report.reading import Played, RunRead
-from planbook.terminal.printing import counted
+from planbook.wording import counted
 
 KNOWN = ("rules", "skills", "reflections", "procedures")
 NUMBER = "number of the episode"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from planbook.terminal.printing import harmless
+from planbook.wording import harmless
 
 COLOURS = tuple(f"--c{number}" for number in range(8))
 GRID, SOFT = "--rule", "--soft"

@@ -11,7 +11,7 @@ from planbook.report.places import Place, grown
 from planbook.report.reading import Played, RunRead
 from planbook.report.rendering import plain, templates
 from planbook.report.scopes import told
-from planbook.terminal.printing import counted
+from planbook.wording import counted
 
 EPISODES = "report_episodes.html.j2"
 PAGE_BYTES = 25_000_000

@@ -9,9 +9,10 @@ from envs import Task
 from planbook.config import Config
 from planbook.errors import BadRun
 from planbook.provenance.manifest import MadeOf
-from planbook.run.folder import CONFIG_FILE, write_whole
+from planbook.run.folder import CONFIG_FILE
 from planbook.store import Schema
 from planbook.trajectories.origin import Imported
+from planbook.writing import write_whole
 from planner import Budget
 
 GRAPH_PLANNER = "graph"
@@ -62,3 +63,10 @@ class Entry(BaseModel):
     def path(self) -> str:
         """The scope of the episode's events."""
         return f"task/{self.index}"
+
+
+def index_of(scope: str) -> int:
+    """The number of the episode that a scope lies in; -1 for one outside."""
+    name, _, below = scope.partition("/")
+    number = below.partition("/")[0]
+    return int(number) if name == "task" and number.isdecimal() else -1

@@ -1,4 +1,4 @@
-"""The folder of a run: it is made, it is one process's own while that plays the run, and its files are whole."""
+"""The folder of a run: it is made, and it is one process's own while that plays the run."""
 
 import fcntl
 import os
@@ -68,10 +68,3 @@ def is_claimed(folder: Path) -> bool:
 
 def _lock(descriptor: int, how: int) -> None:
     fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Whole or not at all: written beside and renamed."""
-    beside = path.with_suffix(".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -22,6 +23,7 @@ from planbook.run.folder import CONFIG_FILE, claim_folder
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password
 from planbook.trajectories.origin import Imported
+from planbook.writing import BESIDE
 from planner import Body, Budget, EventKind, Meter
 
 STORE_FILE = "run.db"
@@ -31,7 +33,8 @@ _KINDS = {
 }
 PAUSED = "paused"
 """Marks the end of a sitting that is only a pause."""
-OWN_FILES = (CONFIG_FILE, STORE_FILE, *(f"{STORE_FILE}{end}" for end in ("-wal", "-shm", "-lock")), "run.new")
+OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{BESIDE}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
+"""What a run may have left in its folder before it had begun; the last one is that of an older planbook."""
 
 
 class Run:
@@ -74,7 +77,7 @@ class Run:
             raise BadRun(f"{folder} cannot hold a run: {error.strerror}; name another folder with --out") from error
         if CONFIG_FILE in there:
             return cls._same(folder, config, store)
-        if foreign := sorted(there - set(OWN_FILES)):
+        if foreign := sorted(name for name in there if not any(fnmatchcase(name, own) for own in OWN_FILES)):
             raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
         claim = claim_folder(folder)
         for name in there:
@@ -210,12 +213,7 @@ class Run:
 
     def is_own(self, event: Event) -> bool:
         """Whether this run did it, and not one that it copied from."""
-        return not (self.copies and event.scope.startswith("task/"))
-
-    @property
-    def copies(self) -> bool:
-        """Whether it builds on episodes that are copied from others."""
-        return self.config.learning is not None and bool(self.config.learning.given)
+        return not (self.config.copies and event.scope.startswith("task/"))
 
     def close(self) -> None:
         """Close the store; another process may then play the run."""

@@ -13,7 +13,7 @@ from planbook.report.places import Branch, Place
 from planbook.report.searched import LEFT, Limb, Searched
 from planbook.terminal.cells import cell_pieces
 from planbook.terminal.pieces import BAD, DIM, GOOD, NOTE, Piece, deeper, folded, text, titled
-from planbook.terminal.printing import counted
+from planbook.wording import counted
 from planner import Ending
 
 DONE = {True: ("done", GOOD), False: ("failed", BAD), None: ("the episode ended first", NOTE)}

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from planbook.terminal.printing import counted, harmless
+from planbook.wording import counted, harmless
 
 FIRST_LINES, FIRST_CHARS = 4, 400
 """How much is shown of what is folded."""

@@ -1,9 +1,12 @@
 """What a command prints for people: tables and progress, on standard error where JSON takes standard output."""
 
+import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
+import click
+from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
@@ -19,6 +22,7 @@ from planbook.figures.milestones import milestone_parts
 from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
 from planbook.run import Entry
+from planbook.wording import fixed, harmless, interval
 from planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 
 SHOWN_BROKEN = 3
@@ -34,9 +38,22 @@ def _width(stream: TextIO) -> int | None:
 ERRORS = Console(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
 
 
-def console(json: bool) -> Console:
+def console(as_json: bool) -> Console:
     """Where tables go: standard output, or standard error when JSON ends standard output."""
-    return ERRORS if json else Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
+    return ERRORS if as_json else Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
+
+
+def answer(code: int, result: BaseModel | Mapping[str, Any], *, as_json: bool) -> int:
+    """End standard output with the one object that ``--json`` promises; the exit code, as it was given."""
+    if as_json:
+        click.echo(result.model_dump_json() if isinstance(result, BaseModel) else json.dumps(result))
+    return code
+
+
+def print_parts(out: Console, parts: Iterable[Table | str]) -> None:
+    """Tables and lines; what comes from models and worlds steers nothing."""
+    for part in parts:
+        out.print(harmless(part) if isinstance(part, str) else part, markup=False, soft_wrap=isinstance(part, str))
 
 
 def summary_table(summary: Summary, title: str) -> Table:
@@ -152,10 +169,8 @@ def _cells(
     if not tasks:
         return ["0", *map(str, unplayed), "0", "-", "-", "-", "-"]
     low, high = wilson(solved, tasks)
-    actions = "-" if mean_actions is None else f"{mean_actions:.1f}"
-    errors = "-" if error_steps is None else f"{error_steps:.2f}"
     counts = [str(solved), *map(str, unplayed), str(tasks)]
-    return [*counts, f"{solved / tasks:.1%}", f"{low:.1%} to {high:.1%}", actions, errors]
+    return [*counts, f"{solved / tasks:.1%}", interval(low, high), fixed(mean_actions, 1), fixed(error_steps, 2)]
 
 
 class Live:
@@ -180,13 +195,3 @@ class Live:
         if text:
             cut = f"\n... {len(text) - SHOWN_CHARS:,} characters more, in the run" if len(text) > SHOWN_CHARS else ""
             self._out.print(f"  printed: {harmless(text[:SHOWN_CHARS].rstrip())}{cut}", soft_wrap=True)
-
-
-def counted(number: int, thing: str, things: str = "") -> str:
-    """A count of things: 1 action, 2 actions; ``things`` where an s is not enough."""
-    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
-
-
-def harmless(text: str) -> str:
-    """The text without what would steer a terminal: control characters are shown as they are written."""
-    return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)

@@ -13,6 +13,7 @@ from rich.text import Text
 from planbook.run import Entry, Run
 from planbook.terminal.printing import ERRORS, spending
 from planbook.terminal.time_left import InTurn, Standing
+from planbook.wording import clock
 from planner import Ending
 
 EVERY = 30.0
@@ -98,10 +99,3 @@ class Progress:
     def _elapsed(self) -> float:
         """Seconds of this sitting."""
         return self._run.meter.spent.seconds - self._before
-
-
-def clock(seconds: float) -> str:
-    """Hours (if there are any), minutes and seconds: 1:02:03, 2:03."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

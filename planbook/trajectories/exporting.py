@@ -13,7 +13,7 @@ from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument
 from planbook.run import Entry, Run
 from planbook.trajectories.chat import talk_line, talks_of
-from planbook.trajectories.files import whole
+from planbook.trajectories.files import to_write
 from planbook.trajectories.from_events import facts_of, trajectory_of
 from planbook.trajectories.jsonl import BadEpisode, line_of
 from planbook.trajectories.schema import Trajectory
@@ -69,7 +69,7 @@ class Counts:
 def export(folders: Sequence[Path], form: str, out: Path, choice: Choice) -> Exported:
     """Write the episodes of runs, in their order. Raises BadArgument, BadRun."""
     counts = Counts(Counter())
-    with whole(out) as file:
+    with to_write(out) as file:
         try:
             FORMS[form](_counted(folders, choice, counts), choice, counts, file)
         except BadEpisode as bad:

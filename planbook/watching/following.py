@@ -4,8 +4,8 @@ import threading
 import time
 from pathlib import Path
 
-from planbook.report.reading import Played, RunRead, index_of, take
-from planbook.run import PAUSED, Run
+from planbook.report.reading import Played, RunRead, take
+from planbook.run import PAUSED, Run, index_of
 from planbook.run.folder import is_claimed
 from planbook.spending import prices_from
 from planbook.store import Event

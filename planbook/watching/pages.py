@@ -12,9 +12,9 @@ from planbook.report.episodes import episode_html, head_rows
 from planbook.report.page import STYLES, figures_of, joined
 from planbook.report.rendering import plain
 from planbook.terminal.printing import spending
-from planbook.terminal.progress import clock
 from planbook.watching.following import Following
 from planbook.watching.steered import Doing, Steered
+from planbook.wording import clock
 from planner import Budget, Outcome
 
 ANCHOR = "run-0"

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from planbook.config import Config
 from planbook.episodes.runner import recorded_endings
 from planbook.figures.summary import NOT_PLAYED, TYPE_SOLVED
-from planbook.run import Entry, Run
+from planbook.run import Entry, Run, index_of
 from planbook.spending import Price
 from planbook.store import Event
 from planner import Ending, EventKind, Outcome, Spent
@@ -93,9 +93,9 @@ def spent_by_episode(events: Iterable[Event], price: Price) -> dict[int, Spent]:
     sitting = 0
     for event in events:
         sitting += event.kind == "sitting"
-        if not event.scope.startswith("task/"):
+        index = index_of(event.scope)
+        if index < 0:
             continue
-        index = int(event.scope.split("/")[1])
         found[index] = add(found[index], event.kind, event.body, price)
         before = last.get(index)
         seconds[index] += event.at - before[1] if before and before[0] == sitting else 0.0

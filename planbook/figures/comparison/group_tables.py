@@ -8,9 +8,9 @@ from rich.table import Table
 
 from planbook.figures.comparison.groups import Row
 from planbook.figures.measures import plain
+from planbook.wording import NO_FIGURE, interval
 
 BUILDING = " (building)"
-NONE = "-"
 
 
 def group_parts(rows: Sequence[Row]) -> Iterator[Table | str]:
@@ -39,7 +39,7 @@ def _common(names: Sequence[str]) -> str:
 def _solved(what: str, names: Sequence[str], rows: Sequence[Row]) -> Table:
     table = _table(what, "Solved, of all tasks", ("tasks", "solved", "%", "95 % interval", "broken", "not run"))
     for name, row in zip(names, rows, strict=True):
-        share = [f"{row.share:.1%}".rstrip("%"), f"{row.low:.1%} to {row.high:.1%}"] if row.tasks else [NONE, NONE]
+        share = [f"{row.share:.1%}".rstrip("%"), interval(row.low, row.high)] if row.tasks else [NO_FIGURE, NO_FIGURE]
         table.add_row(name, f"{row.tasks:,}", f"{row.solved:,}", *share, str(row.broken), str(row.not_run))
     return table
 
@@ -80,4 +80,4 @@ def _lines(row: Row) -> Iterator[str]:
 
 
 def _told(figure: float | None) -> str:
-    return NONE if figure is None else plain(figure, 3)
+    return NO_FIGURE if figure is None else plain(figure, 3)

@@ -9,6 +9,7 @@ from planbook.figures.comparison.difference import MCNEMAR, Difference
 from planbook.figures.comparison.pairs import Changed, Compared
 from planbook.figures.comparison.resampling import Estimate
 from planbook.figures.measures import plain
+from planbook.wording import NO_FIGURE, counted, listed
 
 TOLD_CHANGES, TOLD_UNPAIRED = 8, 5
 """Of each kind; the JSON has all."""
@@ -80,7 +81,7 @@ def _unpaired(compared: Compared, name: str) -> Iterator[str]:
         (name, compared.only_second, compared.left_out[1]),
     ):
         if names:
-            yield f"Only in {letter}, and in no figure below ({len(names)}): {_listed(names, TOLD_UNPAIRED)}."
+            yield f"Only in {letter}, and in no figure below ({len(names)}): {listed(names, TOLD_UNPAIRED)}."
         if left_out:
             yield f"Left out of building in {letter}, and in no figure below: {left_out}."
 
@@ -135,7 +136,7 @@ def _changes(compared: Compared, name: str) -> Iterator[str]:
     for change, solver, other in (("gained", name, "A"), ("lost", "A", name)):
         found = [each for each in compared.changed if each.change == change]
         if found:
-            told = _listed([_change(each) for each in found], TOLD_CHANGES)
+            told = listed([_change(each) for each in found], TOLD_CHANGES)
             yield f"Solved by {solver} only ({len(found)}), with what became of it in {other}: {told}."
 
 
@@ -158,16 +159,15 @@ def _costs(compared: Compared, name: str) -> Table:
 def _actions(compared: Compared, name: str) -> Iterator[str]:
     found = compared.extra_actions
     if found.value is not None:
-        pairs = "pair" if compared.both_solved == 1 else "pairs"
         yield (
-            f"Actions in the {compared.both_solved} {pairs} that both solved: {name} took {_estimate(found)} more "
-            "than A, in the mean."
+            f"Actions in the {counted(compared.both_solved, 'pair')} that both solved: {name} took {_estimate(found)} "
+            "more than A, in the mean."
         )
 
 
 def _estimate(found: Estimate) -> str:
     if found.value is None:
-        return "-"
+        return NO_FIGURE
     low, high = ("no bound" if each is None else plain(each, 3) for each in found[1:])
     return f"{plain(found.value, 3)} ({low} to {high})"
 
@@ -188,9 +188,3 @@ def _p(chance: float) -> str:
 
 def _signed(points: float) -> str:
     return f"{points:+.1f}"
-
-
-def _listed(names: Iterable[str], most: int) -> str:
-    every = list(names)
-    more = len(every) - most
-    return f"{', '.join(every[:most])}{f' and {more} more' if more > 0 else ''}"

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from planbook.errors import BadArgument
+from planbook.figures.causes import UNPLAYED
 from planbook.figures.comparison.caveats import warnings
 from planbook.figures.comparison.costs import Cost, costs, extra_actions
 from planbook.figures.comparison.difference import Difference, Told, corrected, difference, is_solved, needed
 from planbook.figures.comparison.gathering import Gathered, Pair, Played
 from planbook.figures.comparison.resampling import Estimate
 from planbook.figures.comparison.settings import Setting, unlike
-from planbook.figures.statistics import UNPLAYED, wilson
+from planbook.figures.statistics import wilson
 from planner import Outcome
 
 

@@ -1,12 +1,11 @@
 """The settings of runs by name, such as ``models.default``, and in which of them runs differ."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from envs.nearest import instead
-from planbook.config import Config
+from planbook.config import Config, by_dotted_name
 from planbook.errors import BadArgument
 from planbook.figures.comparison.gathering import Gathered
 
@@ -26,15 +25,7 @@ class Setting(BaseModel):
 
 def settings(config: Config) -> dict[str, str]:
     """All settings, by their dotted names, as words."""
-    return dict(_flat("", config.model_dump(mode="json")))
-
-
-def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping) and value:
-        for inner, each in value.items():
-            yield from _flat(f"{name}.{inner}" if name else inner, each)
-    elif value not in ({}, [], None):
-        yield name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return dict(by_dotted_name(config.model_dump(mode="json")))
 
 
 def unlike(one: Gathered, other: Gathered) -> tuple[Setting, ...]:

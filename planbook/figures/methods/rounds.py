@@ -6,9 +6,11 @@ from itertools import accumulate
 
 from pydantic import BaseModel
 
+from planbook.figures.causes import UNPLAYED
 from planbook.figures.methods.plays import Deeds, Play
 from planbook.figures.methods.records import NOT_TRIED, Fate
-from planbook.figures.statistics import UNPLAYED, Episodes, mean_of
+from planbook.figures.statistics import Episodes, mean_of
+from planbook.wording import fixed
 
 
 class Search(BaseModel):
@@ -67,16 +69,12 @@ def rounds(play: Play) -> int:
     return 1 + max((*(plan.round for plan in play.plans), *(branch.round for branch in play.branches)), default=0)
 
 
-def _told(figure: float | None) -> str:
-    return "-" if figure is None else f"{figure:.2f}"
-
-
 def search_lines(figures: Search) -> Iterable[str]:
     """Rounds, then branches, then what could not be taken back."""
     within = ", ".join(f"{number} {share:.1%}" for number, share in enumerate(figures.success_by_round, 1))
     yield (
-        f"Actions a task: {_told(figures.mean_actions_first)} in its first round and "
-        f"{_told(figures.mean_actions_last)} in its last; plans revised {_told(figures.mean_revisions)} times. "
+        f"Actions a task: {fixed(figures.mean_actions_first, 2)} in its first round and "
+        f"{fixed(figures.mean_actions_last, 2)} in its last; plans revised {fixed(figures.mean_revisions, 2)} times. "
         f"Solved within so many rounds: {within}."
     )
     if figures.branches:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel
 from rich.table import Table
 
+from planbook.figures.causes import UNPLAYED
 from planbook.figures.methods.plays import Deeds
 from planbook.figures.methods.records import Subtask
-from planbook.figures.statistics import UNPLAYED, Episodes, mean_of
+from planbook.figures.statistics import Episodes, mean_of
 from planner import Ending
 
 EXECUTOR, PLANNER = "executor", "planner"

@@ -15,7 +15,7 @@ from planbook.report import episodes, report_runs
 from planbook.report.page import SCRIPTS, joined, script_hash
 from planbook.report.plotting import library
 from planbook.run import Run
-from planbook.terminal.printing import harmless
+from planbook.wording import harmless
 from planner import Ending, Outcome
 from tests.command import planbook, result
 from tests.reported import HIDDEN, HOSTILE, Page, asking_run, many_endings, written

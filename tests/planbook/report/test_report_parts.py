@@ -14,7 +14,7 @@ from planbook.report.rendering import duration, interval, moment, percent
 from planbook.report.scopes import told
 from planbook.report.tables import settings
 from planbook.store import Event
-from planbook.terminal.printing import counted
+from planbook.wording import counted
 
 TASK = Task(id="fetch/0", env="toy", split="all", type="fetch", goal="fetch").model_dump()
 ROUND, PLAN, INNER = "task/3/round/0", "task/3/round/0/plan/0", "task/3/round/0/plan/0/achieve/1"

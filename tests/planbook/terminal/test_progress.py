@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 from planbook.run import Run
-from planbook.terminal.progress import Progress, clock
+from planbook.terminal.progress import Progress
 from planbook.terminal.time_left import InTurn, Standing
+from planbook.wording import clock
 from planner import Budget, Ending, Outcome, Spent
 from planner.budget import Meter
 from tests.reported import many_endings
