@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from planbook.figures.methods.records import Fate
+from planbook.figures.methods.records import Branch, Goal, Node, Planned, Subtask
 from planner.models import Message, Reply, Sampling
 
 Scope = Annotated[str, Field(pattern=r"^round/\d{1,6}(/[^/\x00-\x1f]{1,60}/\d{1,6})*$", max_length=240)]
@@ -34,42 +34,15 @@ class Somewhere(Happened):
     """Where: ``round/0`` is the namespace of the first round; below it are those of nested plans."""
 
 
-class SubtaskGiven(Somewhere):
+class SubtaskGiven(Subtask, Somewhere):
     """What somebody was given to do, and what was said of it in the end (ADaPT, Reflexion)."""
 
-    by: str
-    """The role that took it."""
-    text: str
-    depth: int
-    """0 is the task itself."""
-    done: bool | None
-    """As was said; None where the episode ended first."""
-    note: str = ""
-    handed: str = ""
-    """What was handed on to it."""
-    replies: int = 0
 
-
-class GoalTried(Somewhere):
+class GoalTried(Goal, Somewhere):
     """A goal of a plan that was tried, as plan code calls it (DEPS)."""
 
-    goal: str
-    """As the plan has it."""
-    done: bool
-    reason: str = ""
-    """Why it failed above all."""
-    chosen: str = ""
-    """As it was tried, which may be another way to the same thing."""
-    round: int | None = None
-    """How often the planner had planned anew by then."""
     line: int | None = None
     """Of the plan."""
-    selector: str = ""
-    candidates: tuple[str, ...] = ()
-    """What could be tried then."""
-    predicted: tuple[float | None, ...] = ()
-    """The time steps predicted for each of them; None for no end."""
-    said: str = ""
     features: JsonValue = None
     """What a prediction was made from."""
     horizon: float | None = None
@@ -77,56 +50,16 @@ class GoalTried(Somewhere):
     actions: int = 0
 
 
-class PlanMade(Somewhere):
+class PlanMade(Planned, Somewhere):
     """A plan as a list of sub-tasks (Devil's Advocate)."""
 
-    round: int
-    parts: tuple[str, ...]
-    revision: bool = False
-    why: str = ""
-    """What a review of the history said."""
 
-
-class BranchTried(Somewhere):
+class BranchTried(Branch, Somewhere):
     """A node of what was tried (Devil's Advocate, LATS): some code, in the state that its parent led to."""
 
-    round: int
-    number: int
-    parent: int | None = None
-    """None: the start of the round."""
-    subtask: str
-    idea: int = 0
-    """0 is the first idea, from 1 on the remedies that were thought of beforehand."""
-    code: str
-    cell: int | None = None
-    """The number of the cell that ran it."""
-    mapped: str = ""
-    """The code as it was run, where the page had changed."""
-    fate: Fate
-    why: str = ""
-    history: str = ""
-    """What it did, in a sentence."""
-    actions: int = 0
-    lasting: bool = False
-    value: float | None = None
-    visits: int | None = None
 
-
-class NodeAnswered(Somewhere):
+class NodeAnswered(Node, Somewhere):
     """A node of a prompt graph in one pass (AgentKit)."""
-
-    node: str
-    layer: int = 0
-    number: int = 0
-    """Of the pass."""
-    skipped: bool = False
-    """Whether the last answer stood in for a new one."""
-    temporary: bool = False
-    answer: JsonValue = None
-    stored: dict[str, JsonValue] = {}
-    """What was written to the database, by its path there."""
-    of: tuple[str, ...] = ()
-    """The nodes whose answers it was given."""
 
 
 class Call(Somewhere):

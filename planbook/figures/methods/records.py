@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planner.horizon import probabilities
 
@@ -15,21 +15,27 @@ NOT_TRIED: Fate = "not tried"
 
 
 class Recorded(BaseModel):
-    """Base of the bodies of such events: each is that of the kind of its name (a ``plan`` for Planned)."""
+    """Base of the bodies of such events: each is that of the kind of its name (a ``plan`` for Planned).
 
-    model_config = ConfigDict(frozen=True)
+    Exported episodes have them, too (``planbook.trajectories.parts``), with these words on their fields.
+    """
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
 
 class Subtask(Recorded):
     """What somebody was given to do, and what was said of it in the end."""
 
     by: str
+    """The role that took it."""
     text: str
     depth: int
+    """0 is the task itself."""
     done: bool | None
-    """None where the episode ended first."""
+    """As was said; None where the episode ended first."""
     note: str = ""
     handed: str = ""
+    """What was handed on to it."""
     replies: int = 0
 
 
@@ -72,20 +78,23 @@ class Goal(Recorded):
 
 
 class Planned(Recorded):
-    """A plan as a list of sub-tasks; ``round`` counts from 0, ``why`` is what a review of the history said."""
+    """A plan as a list of sub-tasks."""
 
     round: int
+    """From 0."""
     parts: tuple[str, ...]
     revision: bool = False
     why: str = ""
+    """What a review of the history said."""
 
 
 class Branch(Recorded):
-    """A node of what was tried: some code, in the state that its ``parent`` led to (None: the start of the round)."""
+    """A node of what was tried: some code, in the state that its ``parent`` led to."""
 
     round: int
     number: int
     parent: int | None = None
+    """None: the start of the round."""
     subtask: str
     idea: int = 0
     """0 is the first idea, from 1 on the remedies that were thought of beforehand."""
@@ -106,7 +115,7 @@ class Branch(Recorded):
 
 
 class Node(Recorded):
-    """A node of a prompt graph in one pass; ``stored`` has what was written to the database, by its path there."""
+    """A node of a prompt graph in one pass."""
 
     node: str
     layer: int = 0
@@ -116,6 +125,7 @@ class Node(Recorded):
     """Whether the last answer stood in for a new one."""
     temporary: bool = False
     answer: JsonValue = None
-    stored: dict[str, JsonValue] = Field(default_factory=dict)
+    stored: dict[str, JsonValue] = {}
+    """What was written to the database, by its path there."""
     of: tuple[str, ...] = ()
     """The nodes whose answers it was given."""
