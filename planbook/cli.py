@@ -9,7 +9,7 @@ import click
 
 from planbook import __version__, bench, errors
 from planbook.arguments import Asked, budget_of, counts_of, learning_of
-from planbook.commands import building, inspection, methods, playing, rulebook
+from planbook.commands import building, executing, inspection, methods, playing, replaying, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
 from planbook.commands.comparing import compare, stats
@@ -170,7 +170,7 @@ def replay(recorded: Path | None, as_json: bool, **given: Any) -> int:
     hosting = _hosting(given)
     if recorded is not None:
         only_with_a_run("a RUN", "recorded")
-        code, report = playing.compare_run(recorded, hosting, as_json=as_json)
+        code, report = replaying.compare_run(recorded, hosting, as_json=as_json)
         return answer(code, report, as_json=as_json)
     asked = Asked(**given)
     code, summary = playing.play(asked.config("procedures"), asked.out, hosting, as_json=as_json, store=asked.store)
@@ -196,7 +196,7 @@ def execute(plan: Path, as_json: bool, **given: Any) -> int:
     hosting, asked = _hosting(given), Asked(**given)
     if faults := inspection.check_plan(plan, asked):
         return inspection.show_faults(plan, faults, as_json=as_json)
-    code, summary = playing.execute_plan(plan, asked, hosting, as_json=as_json)
+    code, summary = executing.execute_plan(plan, asked, hosting, as_json=as_json)
     return answer(code, summary, as_json=as_json)
 
 

@@ -11,7 +11,7 @@ from envs import ActionSpec, Environment, Selection, known_worlds, load_world
 from manuals import ProcedureLibrary
 from planbook import errors
 from planbook.arguments import Asked
-from planbook.commands.playing import read_plan
+from planbook.commands.executing import read_plan
 from planbook.option_help import option_facts, options_table
 from planbook.terminal.printing import answer, console
 from planner import checked_functions, is_procedure, parse_procedure, plan_attributes
