@@ -2,8 +2,8 @@
 
 This package puts the parts together.
 
-- What is asked: ``cli`` parses the ``options`` (``option_values``, ``option_help``) into ``arguments`` and hands over to
-  ``commands``; a ``config`` is all that a run was asked to do.
+- What is asked: ``cli`` parses the ``options`` (``option_values``, ``option_help``) into ``arguments`` and hands over
+  to ``commands``; a ``config`` is all that a run was asked to do.
 - What comes of it: a ``run`` in a folder, with its ``store`` of events, its ``spending`` and its ``provenance``.
 - Who does it: ``episodes`` plays, ``learning`` learns from that, ``graphs`` runs prompt graphs alone.
 - What it comes to: ``figures``, and ``papers`` holds them against publications.

@@ -15,8 +15,8 @@ from planbook.episodes.runner import last_path, recorded_endings
 from planbook.errors import BadArgument
 from planbook.figures.summary import NOT_PLAYED
 from planbook.options import JSON, RUN_FOLDER
-from planbook.report.places import grown
-from planbook.report.scopes import told
+from planbook.report.inside.places import grown
+from planbook.report.inside.scopes import told
 from planbook.run import Entry, Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event

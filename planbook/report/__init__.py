@@ -1,4 +1,10 @@
-"""`planbook report`: runs told in one HTML file, read from their stores alone."""
+"""`planbook report`: runs told in one HTML file, read from their stores alone.
+
+``reading`` reads a run once from end to end. ``page`` puts the page together, by ``rendering`` its templates:
+``tables``, ``charts``, ``costs``, what is needed to ``trust`` them, what was ``learnt`` with the ``rulings`` of each
+rule, and the ``episodes``, with what happened ``inside`` them. ``packing`` keeps what is not shown at first;
+``markdown`` is what models wrote so.
+"""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from planbook.report.charts import Axis, Chart, lying, plain, tall, whole
+from planbook.report.charts.chart import Axis, Chart, lying, plain, tall, whole
 from planbook.report.reading import RunRead
 from planner import Spent
 

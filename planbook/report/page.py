@@ -9,11 +9,11 @@ from typing import Any
 from markupsafe import Markup
 
 from planbook.report import tables
+from planbook.report.charts.chosen import charts
+from planbook.report.charts.library import library
 from planbook.report.costs import costs
 from planbook.report.episodes import Packing, episode_html, head_rows
-from planbook.report.gallery import charts
 from planbook.report.learnt import learnt
-from planbook.report.plotting import library
 from planbook.report.reading import RunRead
 from planbook.report.rendering import TEMPLATES, plain
 from planbook.report.trust import trust

@@ -10,8 +10,8 @@ from envs import EnvsError
 from planbook.config import Config, by_dotted_name, chosen_options
 from planbook.figures.measures import Measure, overall
 from planbook.figures.methods.subtasks import top_claim
+from planbook.report.charts.shares import Share
 from planbook.report.reading import Played, RunRead
-from planbook.report.shares import Share
 from planner import Outcome, Spent
 
 AGENTKIT = "agentkit"

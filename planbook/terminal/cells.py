@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from planbook.report.items import Ran, Took
+from planbook.report.inside.items import Ran, Took
 from planbook.terminal.pieces import BAD, DIM, GOOD, NOTE, Piece, folded, text, titled
 from planner import Cell, Feedback, FeedbackKind
 from planner.surface import AGENT

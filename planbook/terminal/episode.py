@@ -7,10 +7,10 @@ from rich.text import Text
 
 from planbook.figures.causes import in_words, outcome_of, score_of
 from planbook.figures.methods.records import Branch as Idea
-from planbook.report.evaluated import Evaluated, Passed
-from planbook.report.items import Asked, Began, Ended, Noted, Rewound, Tried
-from planbook.report.places import Branch, Place
-from planbook.report.searched import LEFT, Limb, Searched
+from planbook.report.inside.evaluated import Evaluated, Passed
+from planbook.report.inside.items import Asked, Began, Ended, Noted, Rewound, Tried
+from planbook.report.inside.places import Branch, Place
+from planbook.report.inside.searched import LEFT, Limb, Searched
 from planbook.terminal.cells import cell_pieces
 from planbook.terminal.pieces import BAD, DIM, GOOD, NOTE, Piece, deeper, folded, text, titled
 from planbook.wording import counted

@@ -10,8 +10,8 @@ import pytest
 
 from planbook.config import Config
 from planbook.report import report_runs
+from planbook.report.charts.curves import curves
 from planbook.report.costs import UNKNOWN, Costs, costs, dollars
-from planbook.report.curves import curves
 from planbook.report.reading import read_run
 from planbook.run import Run
 from planbook.spending import Price, prices_from

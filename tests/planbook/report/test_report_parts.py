@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs import Task
-from planbook.report.curves import MOST_POINTS, thinned
-from planbook.report.items import Asked, Noted, Ran, Rewound
-from planbook.report.places import Place
+from planbook.report.charts.curves import MOST_POINTS, thinned
+from planbook.report.charts.shares import Share
+from planbook.report.inside.items import Asked, Noted, Ran, Rewound
+from planbook.report.inside.places import Place
+from planbook.report.inside.scopes import told
 from planbook.report.rendering import duration, moment, percent
-from planbook.report.scopes import told
-from planbook.report.shares import Share
 from planbook.report.tables import settings
 from planbook.store import Event
 from planbook.wording import counted

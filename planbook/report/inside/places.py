@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from planbook.figures.methods.records import Subtask
 from planbook.figures.methods.subtasks import PLANNER
-from planbook.report.evaluated import Passed
-from planbook.report.items import Asked, Began, Ended, Noted, Ran, Rewound, Took, Tried
-from planbook.report.searched import Searched
+from planbook.report.inside.evaluated import Passed
+from planbook.report.inside.items import Asked, Began, Ended, Noted, Ran, Rewound, Took, Tried
+from planbook.report.inside.searched import Searched
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import JsonValue
 
 from planbook.figures.methods.records import Node
-from planbook.report.items import Asked
+from planbook.report.inside.items import Asked
 
 IN_FULL = 20
 """Passes at either end of an episode whose prompts are shown."""

@@ -7,7 +7,7 @@ from typing import Any
 from planbook.figures.causes import outcome_of
 from planbook.learning.once import SPOILT
 from planbook.learning.state import LEARNT, group_of
-from planbook.report.charts import Axis, Chart, colour, layout, plain, whole
+from planbook.report.charts.chart import Axis, Chart, colour, layout, plain, whole
 from planbook.report.reading import Played, RunRead
 from planbook.wording import counted
 

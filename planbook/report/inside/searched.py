@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from planbook.figures.methods.records import NOT_TRIED, Branch, Fate, Planned
-from planbook.report.items import Asked, Ran
+from planbook.report.inside.items import Asked, Ran
 
 STAYED: tuple[Fate, ...] = ("kept", "over")
 """The fates of branches that were not gone back behind."""

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from planbook.figures.causes import UNPLAYED, in_words, outcome_of
-from planbook.report.charts import PERCENT, Axis, Chart, colour, layout, lying, plain, tall, whole
+from planbook.report.charts.chart import PERCENT, Axis, Chart, colour, layout, lying, plain, tall, whole
+from planbook.report.charts.shares import Share, error_bars
 from planbook.report.reading import Played, RunRead
-from planbook.report.shares import Share, error_bars
 from planbook.wording import counted
 from planner import Outcome
 

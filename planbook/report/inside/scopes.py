@@ -8,11 +8,11 @@ from typing import Any
 
 from envs import Task
 from planbook.figures.methods.records import Branch, Goal, Node, Planned, Subtask
-from planbook.report.evaluated import Graphs, Passed, as_text, shorten
-from planbook.report.items import Asked, Began, Ended, Noted, Ran, Rewound, Said, Took, Tried
+from planbook.report.inside.evaluated import Graphs, Passed, as_text, shorten
+from planbook.report.inside.items import Asked, Began, Ended, Noted, Ran, Rewound, Said, Took, Tried
+from planbook.report.inside.places import Item, Place
+from planbook.report.inside.searched import Limb, Searched, link
 from planbook.report.learnt import step_text
-from planbook.report.places import Item, Place
-from planbook.report.searched import Limb, Searched, link
 from planbook.store import Event
 from planner import Cell, Ending, Step
 

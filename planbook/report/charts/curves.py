@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from planbook.config import Config, chosen_options
-from planbook.report.charts import PERCENT, Axis, Chart, colour, layout, plain, whole
+from planbook.report.charts.chart import PERCENT, Axis, Chart, colour, layout, plain, whole
+from planbook.report.charts.shares import Share, error_bars
 from planbook.report.reading import Played, RunRead
-from planbook.report.shares import Share, error_bars
 
 MOST_POINTS, TOLD_POINTS = 400, 8
 """Of one line: more cannot be told apart; and how many its table says."""

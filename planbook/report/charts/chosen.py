@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from planbook.report.bars import actions, endings, success
-from planbook.report.building import building
-from planbook.report.charts import Chart
-from planbook.report.curves import curves, learning_curves
+from planbook.report.charts.bars import actions, endings, success
+from planbook.report.charts.building import building
+from planbook.report.charts.chart import Chart
+from planbook.report.charts.curves import curves, learning_curves
 from planbook.report.reading import RunRead
 
 
