@@ -76,3 +76,11 @@ def test_the_world_in_one_file_can_be_played(folder: Path) -> None:
 def test_the_sandbox_by_itself_prints_what_is_shown(folder: Path) -> None:
     (folder / "alone.py").write_text(block("from sandbox import"))
     assert run("alone.py", cwd=folder) == block("2\nline 1")
+
+
+def test_runs_are_compared_as_shown(folder: Path) -> None:
+    *commands, _ = shown = block("$ planbook run --env alfworld --split generated:60 --out runs/a").splitlines()
+    for command in [line for line in commands if line.startswith("$ ")]:
+        told = run("-m", *command.removeprefix("$ ").split(), cwd=folder)
+    for line in [line for line in shown if not line.startswith(("$", "..."))]:
+        assert line in told, line

@@ -46,7 +46,15 @@ class Rerun(BaseModel):
 @click.option("--recorded", is_flag=True, help="Answer out of the run's own record: no model, no key, no cost.")
 @options(SPENDING, RUN)
 @JSON
-def rerun(run: Path, models: tuple[str, ...], recorded: bool, out: Path | None, as_json: bool, **given: Any) -> int:
+def rerun(
+    run: Path,
+    models: tuple[str, ...],
+    recorded: bool,
+    out: Path | None,
+    store: str | None,
+    as_json: bool,
+    **given: Any,
+) -> int:
     """Play RUN once more, and tell what came out otherwise, and where."""
     budget, prices = budget_of(given.pop("budgets")), given.pop("prices")
     if out is not None and out.resolve() == run.resolve():
@@ -54,17 +62,20 @@ def rerun(run: Path, models: tuple[str, ...], recorded: bool, out: Path | None, 
     named = {role: lasting_model(model) for role, model in by_role(models).items()}
     repeat = prepared(run, named, recorded=recorded, prices=prices)
     terms = budget or (repeat.budget if repeat.budget != Budget() else None)
-    code, found = play_again(run, repeat, out, Hosting(budget=terms, prices=prices, **given), as_json=as_json)
+    hosting = Hosting(budget=terms, prices=prices, **given)
+    code, found = play_again(run, repeat, hosting, out, store, as_json=as_json)
     return answer(code, found, as_json=as_json)
 
 
-def play_again(folder: Path, repeat: Repeat, out: Path | None, hosting: Hosting, *, as_json: bool) -> tuple[int, Rerun]:
+def play_again(
+    folder: Path, repeat: Repeat, hosting: Hosting, out: Path | None, store: str | None, *, as_json: bool
+) -> tuple[int, Rerun]:
     """Say what differs already, play, and hold every episode against the first; the exit code and what was found."""
     to = console(as_json)
     _tell_beforehand(to, folder, repeat)
     of = str(folder.resolve())
-    code, summary = play(repeat.config, out, hosting, as_json=as_json, tasks=repeat.tasks, rerun_of=of)
-    with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run))) as second:
+    code, summary = play(repeat.config, out, hosting, as_json=as_json, store=store, tasks=repeat.tasks, rerun_of=of)
+    with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run), store=store)) as second:
         differed = (*repeat.differs, *_of_world(first, second))
         episodes = tuple(repeated_episodes(first, second))
         learnt = learnt_the_same(first, second) if repeat.config.learning else None

@@ -67,7 +67,7 @@ def _without_unplayed(compared: Compared, played: Difference, name: str) -> Iter
 
 
 def _settings(compared: Compared, name: str) -> Table:
-    table = Table(title="What differs between the runs", title_justify="left")
+    table = Table(title="other settings", title_justify="left")
     for column in ("setting", "A", name):
         table.add_column(column, overflow="fold")
     for each in compared.settings:
