@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 NO_FIGURE = "-"
 """Stands for a figure that there is not."""
+PRICE_UNKNOWN = "price unknown"
+"""Stands for money of which nobody knows how much it was."""
 
 
 def counted(number: int, thing: str, things: str = "") -> str:

@@ -22,7 +22,7 @@ from planbook.figures.milestones import milestone_parts
 from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
 from planbook.run import Entry
-from planbook.wording import fixed, harmless, interval
+from planbook.wording import PRICE_UNKNOWN, fixed, harmless, interval
 from planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 
 SHOWN_BROKEN = 3
@@ -90,7 +90,7 @@ def spending(spent: Spent, budget: Budget) -> str:
     """What has been spent, beside what may be."""
     parts = [f"{spent.calls:,}{_of(budget.calls)} calls", f"{spent.tokens:,}{_of(budget.tokens)} tokens"]
     if spent.money is None:
-        parts.append("price unknown")
+        parts.append(PRICE_UNKNOWN)
     elif spent.money:
         parts.append(f"${spent.money:.2f}{_of(budget.money)}")
     return ", ".join(parts)
@@ -118,7 +118,7 @@ def spending_lines(summary: Summary) -> Iterable[str]:
     if not summary.model_calls:
         return
     replayed = f", {summary.replayed_calls:,} of them out of a recording" if summary.replayed_calls else ""
-    money = "price unknown" if summary.money is None else f"${summary.money:.2f}"
+    money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
     a_task = f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens a task"
     yield (
         f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
