@@ -21,6 +21,10 @@ def _with_resume(context: click.Context, option: click.Parameter, value: str | N
     return value
 
 
+RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+PRICES = click.option(
+    "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
+)
 WORLD = (
     click.option("--env", default=None, help="The world: a name that `planbook envs` lists, or FILE.py:Class."),
     click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the world."),
@@ -63,7 +67,7 @@ RESUMING = (
         "--resume",
         default=None,
         is_eager=True,
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        type=RUN_FOLDER,
         help="Go on with the run in this folder.",
     ),
     click.option(
@@ -115,9 +119,7 @@ SPENDING = (
         metavar="NAME=VALUE",
         help="What the run may spend at most: calls, tokens, money (US dollars), actions, seconds.",
     ),
-    click.option(
-        "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
-    ),
+    PRICES,
 )
 BUILDING = (
     click.option("--start", default=None, metavar="NAME,...", help="The examples to start from; else the usual ones."),

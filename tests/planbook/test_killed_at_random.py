@@ -98,9 +98,7 @@ def survive(
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
-def test_a_run_on_this_machine_survives(
-    tmp_path: Path, executor: str, model: Server, undisturbed: Undisturbed
-) -> None:
+def test_a_run_on_this_machine_survives(tmp_path: Path, executor: str, model: Server, undisturbed: Undisturbed) -> None:
     survive(tmp_path, executor, number_of_kills(30), model, undisturbed)
 
 
@@ -144,9 +142,7 @@ def cluster(model: Server) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_a_run_on_a_ray_cluster_survives(
-    tmp_path: Path, model: Server, undisturbed: Undisturbed, cluster: str
-) -> None:
+def test_a_run_on_a_ray_cluster_survives(tmp_path: Path, model: Server, undisturbed: Undisturbed, cluster: str) -> None:
     survive(
         tmp_path,
         "ray",
@@ -160,7 +156,5 @@ def test_a_run_on_a_ray_cluster_survives(
 
 
 @pytest.mark.slow
-def test_a_run_with_a_ray_cluster_of_its_own_survives(
-    tmp_path: Path, model: Server, undisturbed: Undisturbed
-) -> None:
+def test_a_run_with_a_ray_cluster_of_its_own_survives(tmp_path: Path, model: Server, undisturbed: Undisturbed) -> None:
     survive(tmp_path, "ray", number_of_kills(4), model, undisturbed)

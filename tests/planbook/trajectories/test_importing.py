@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from planbook.trajectories.lines import LONGEST
+from planbook.trajectories.jsonl import LONGEST
 from tests.flows import events, here, table
 
 FOREIGN: dict[str, Any] = {
