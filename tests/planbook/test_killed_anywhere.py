@@ -27,7 +27,7 @@ from planbook.run import Run
 CONFIG = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=2))
 TASKS = Toy.tasks(CONFIG.selection)
 STORE = (f"planbook.store.{name}" for name in ("store", "packing", "sqlite", "tables"))
-OURS = ("planbook.run", "planbook.run.folder", *STORE)
+OURS = ("planbook.run.run", "planbook.run.file", "planbook.run.folder", "planbook.writing", *STORE)
 FILES = tuple(str(Path(sys.modules[name].__file__)) for name in OURS)
 base = Path(sys.argv[1])
 
