@@ -34,7 +34,7 @@ def thinking(messages: Messages) -> str:
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[Server]:
-    """A model's server, which nobody kills."""
+    """A model's server, which is not hit."""
     with serving(thinking) as server:
         yield server
 
@@ -99,7 +99,7 @@ def survive(
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_a_run_on_this_machine_survives(tmp_path: Path, executor: str, model: Server, undisturbed: Undisturbed) -> None:
-    survive(tmp_path, executor, number_of_kills(30), model, undisturbed)
+    survive(tmp_path, executor, number_of_kills(16), model, undisturbed)
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_a_run_whose_database_is_hit_too_survives(
     survive(
         tmp_path,
         executor,
-        number_of_kills(10),
+        number_of_kills(6),
         model,
         undisturbed,
         "--store",
@@ -146,7 +146,7 @@ def test_a_run_on_a_ray_cluster_survives(tmp_path: Path, model: Server, undistur
     survive(
         tmp_path,
         "ray",
-        number_of_kills(26),
+        number_of_kills(12),
         model,
         undisturbed,
         env={"RAY_ADDRESS": cluster},
@@ -157,4 +157,4 @@ def test_a_run_on_a_ray_cluster_survives(tmp_path: Path, model: Server, undistur
 
 @pytest.mark.slow
 def test_a_run_with_a_ray_cluster_of_its_own_survives(tmp_path: Path, model: Server, undisturbed: Undisturbed) -> None:
-    survive(tmp_path, "ray", number_of_kills(4), model, undisturbed)
+    survive(tmp_path, "ray", number_of_kills(3), model, undisturbed)
