@@ -31,6 +31,7 @@ from planbook.options import (
     CURVE,
     JSON,
     LIBRARY,
+    PRICES,
     RESUMING,
     RUN,
     SPENDING,
@@ -155,7 +156,7 @@ def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) ->
 
 @planbook.command(name="cost")
 @click.argument("run", type=RUN_FOLDER)
-@click.option("--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table.")
+@PRICES
 @JSON
 def cost_command(run: Path, prices: Path | None, as_json: bool) -> int:
     """What building had cost after each task, and how many task types had a procedure by then."""

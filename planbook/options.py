@@ -107,6 +107,13 @@ ASKING = (
     ),
     click.option("--without", multiple=True, metavar="NAME", help="Leave a part out (ablations)."),
 )
+PRICES = click.option(
+    "--prices",
+    default=None,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="What tokens cost, in a table of your own in the place of the one that ships.",
+)
 SPENDING = (
     click.option(
         "--budget",
@@ -115,9 +122,7 @@ SPENDING = (
         metavar="NAME=VALUE",
         help="What the run may spend at most: calls, tokens, money (US dollars), actions, seconds.",
     ),
-    click.option(
-        "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
-    ),
+    PRICES,
 )
 BUILDING = (
     click.option("--start", default=None, metavar="NAME,...", help="The examples to start from; else the usual ones."),

@@ -13,15 +13,12 @@ from planbook.figures.gathering import Gathered, gather
 from planbook.figures.group_sheets import group_parts
 from planbook.figures.groups import rows
 from planbook.figures.settings import full_name, setting, wanted
-from planbook.options import JSON
+from planbook.options import JSON, PRICES
 from planbook.printing import ERRORS, console, harmless
 from planbook.run import CONFIG_FILE
 from planbook.spending import Price, prices_from
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-PRICES = click.option(
-    "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
-)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from planbook.options import JSON
+from planbook.options import JSON, PRICES
 from planbook.report import report_runs
 
 
@@ -13,8 +13,13 @@ from planbook.report import report_runs
     "runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="RUN..."
 )
 @click.option("--out", default=None, type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
-@click.option("--episodes", default=None, metavar="all|failed|N", help="Which to show cell by cell.")
-@click.option("--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table.")
+@click.option(
+    "--episodes",
+    default=None,
+    metavar="all|failed|N",
+    help="Which can be opened: all, failed, or the first N; without it all that fit in 25 MB.",
+)
+@PRICES
 @JSON
 def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None, as_json: bool) -> int:
     """Tell runs in one HTML file: tables, charts, and every episode cell by cell with its prompts."""
