@@ -22,6 +22,8 @@ lint: .venv/.ready
 bench: .venv/.ready
 	$(BIN)/planbook bench sandbox
 	$(BIN)/planbook bench envs
+	$(BIN)/planbook bench report
+	$(BIN)/planbook bench scale
 
 .venv/.ready: pyproject.toml requirements.lock tools/setup.sh
 	PYTHON="$(PYTHON)" tools/setup.sh

@@ -82,7 +82,7 @@ def demo(out: Path | None, store: str | None, as_json: bool, **given: Any) -> in
 
 
 @planbook.command()
-@click.option("--planner", default="procedures", help="The planning method: a name that `planbook planners` lists.")
+@click.option("--planner", default="procedures", help="The method, as `planbook planners` lists them.")
 @options(WORLD, TASKS, TERMS, LIBRARY, AFTER, ASKING, SPENDING, RUN, RESUMING, AGAIN)
 @TABLE
 @JSON

@@ -32,8 +32,10 @@ WORLD = (
 )
 TASKS = (
     click.option("--split", default=None, metavar="SPLIT[:N]", help="The split, and how many of its tasks."),
-    click.option("--types", default="", metavar="T,...", help="Task types."),
-    click.option("--seeds", default="", metavar="A-B", help="Seeds: A, A-B, or several with commas."),
+    click.option("--types", default="", show_default=False, metavar="T,...", help="Task types."),
+    click.option(
+        "--seeds", default="", show_default=False, metavar="A-B", help="Seeds: A, A-B, or several with commas."
+    ),
     click.option("--task", "ids", multiple=True, metavar="ID", help="One task by its id; may be given again."),
     click.option("--repeats", default=1, type=click.IntRange(min=1), help="Play every task this many times."),
 )
@@ -50,7 +52,7 @@ RUN = (
         "--executor",
         default="threads",
         type=click.Choice(get_args(Executor)),
-        help="Where they are played: threads of this process, worker processes, or a Ray cluster (RAY_ADDRESS).",
+        help="Where: threads here, worker processes, or a Ray cluster (RAY_ADDRESS).",
     ),
     click.option(
         "--allow-missing", multiple=True, metavar="MECHANISM", help="Run plans though the kernel lacks this mechanism."
@@ -73,7 +75,7 @@ RESUMING = (
     click.option(
         "--allow-changed",
         is_flag=True,
-        help="Go on with a run though data, prompts or knowledge are others than when it was begun.",
+        help="Go on though data, prompts or knowledge have changed since it was begun.",
     ),
 )
 AGAIN = (
@@ -82,7 +84,7 @@ AGAIN = (
         default=None,
         type=click.Choice(["broken"]),
         callback=_with_resume,
-        help="With --resume: play the episodes once more that ended BROKEN, by no fault of what plays.",
+        help="With --resume: play the episodes that ended BROKEN once more.",
     ),
 )
 ASKING = (
@@ -91,13 +93,13 @@ ASKING = (
         "models",
         multiple=True,
         metavar="[ROLE=]MODEL",
-        help="Who answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME, none; for one role or all.",
+        help="Who answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME.",
     ),
     click.option(
         "--sampling",
         multiple=True,
         metavar="[ROLE.]NAME=VALUE",
-        help="How replies are drawn: temperature=0.7, builder.max_tokens=4000, seed=null to send none.",
+        help="How replies are drawn: temperature=0.7, builder.max_tokens=4000, seed=null.",
     ),
     click.option(
         "--planner-option",
@@ -111,13 +113,20 @@ ASKING = (
     ),
     click.option("--without", multiple=True, metavar="NAME", help="Leave a part out (ablations)."),
 )
+PRICES = click.option(
+    "--prices",
+    default=None,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A price table of your own, in the place of the one that ships.",
+)
 SPENDING = (
     click.option(
         "--budget",
         "budgets",
         multiple=True,
         metavar="NAME=VALUE",
-        help="What the run may spend at most: calls, tokens, money (US dollars), actions, seconds.",
+        help="At most: so many calls, tokens, actions, seconds, or money (US dollars).",
     ),
     PRICES,
 )
@@ -128,13 +137,17 @@ BUILDING = (
         "--solved-after",
         default=3,
         type=click.IntRange(min=1),
-        help="Leave out the rest of a type after this many successes in a row.",
+        help="Leave out the rest of a type after so many successes in a row.",
     ),
     click.option("--max-rules", default=12, type=click.IntRange(min=1), help="Rules before some are consolidated."),
     click.option("--per-type", is_flag=True, help="Rules of each task type by themselves."),
     click.option("--libraries-only", is_flag=True, help="Leave the rules as they are: learn only skills and the like."),
     click.option(
-        "--verify", default="", metavar="SPLIT:N", help="Verify procedures on N more tasks of each type, too."
+        "--verify",
+        default="",
+        show_default=False,
+        metavar="SPLIT:N",
+        help="Verify procedures on N more tasks of each type, too.",
     ),
     click.option(
         "--from",
@@ -142,7 +155,7 @@ BUILDING = (
         multiple=True,
         type=click.Path(path_type=Path),
         metavar="RUN|FILE",
-        help="Play nothing: learn from the episodes of this run, or of a file that `planbook export` wrote.",
+        help="Play nothing: learn from the episodes of a run, or of an exported file.",
     ),
     click.option("--no-procedures", is_flag=True, help="Do not generalise successes into procedures."),
 )
@@ -151,13 +164,13 @@ LIBRARY = (
         "--library",
         default=None,
         metavar="NAME|FOLDER",
-        help="What is known beforehand: shipped (the default; of `test`, learnt), a building run, or a folder.",
+        help="What is known beforehand: shipped, learnt, a building run, or a folder.",
     ),
     click.option(
         "--rule-tokens",
         default=None,
         type=click.IntRange(min=100),
-        help="Tokens that the rules may have in a prompt: the manual is shortened, or rules are chosen by task.",
+        help="Tokens that rules may have in a prompt; of more than that, some are chosen.",
     ),
 )
 AFTER = (
@@ -167,6 +180,7 @@ CURVE = (
     click.option(
         "--after",
         default="",
+        show_default=False,
         metavar="N[,N...]",
         help="What a building run knew after N tasks; several: a learning curve, a run for each below --out.",
     ),

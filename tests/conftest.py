@@ -2,12 +2,15 @@
 
 import signal
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from sandbox import Sandbox
-from tests.postgres import Server, need_postgres, running
+
+if TYPE_CHECKING:
+    from tests.postgres import Server
 
 settings.register_profile(
     "planbook", deadline=None, max_examples=60, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
@@ -27,7 +30,9 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
-    """A real PostgreSQL, one for each process of the tests."""
+def postgres() -> "Iterator[Server]":
+    """A real PostgreSQL, one for each process of the tests. Only these need psycopg."""
+    from tests.postgres import need_postgres, running
+
     with running(need_postgres()) as server:
         yield server

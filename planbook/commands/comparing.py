@@ -43,7 +43,13 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN...")
-@click.option("--by", default="", metavar="NAME,...", help="One row for all runs that are alike in these settings.")
+@click.option(
+    "--by",
+    default="",
+    show_default=False,
+    metavar="NAME,...",
+    help="One row for all runs that are alike in these settings.",
+)
 @click.option(
     "--where", "where", multiple=True, metavar="NAME=VALUE,...", help="Only runs with these settings: planner=adapt."
 )

@@ -28,10 +28,16 @@ OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
 )
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
 @click.option("--solved", is_flag=True, help="Only episodes that were solved.")
-@click.option("--types", default="", metavar="T,...", help="Only these task types.")
+@click.option("--types", default="", show_default=False, metavar="T,...", help="Only these task types.")
 @click.option("--all", "everything", is_flag=True, help="Episodes that are BROKEN or NOT_RUN, too.")
 @click.option("--without-prompts", is_flag=True, help="Leave out what was sent to models; their replies stay.")
-@click.option("--roles", default="", metavar="ROLE,...", help="Of chat: only the conversations of these roles.")
+@click.option(
+    "--roles",
+    default="",
+    show_default=False,
+    metavar="ROLE,...",
+    help="Of chat: only the conversations of these roles.",
+)
 @click.option("--with-repairs", is_flag=True, help="Of chat: unusable replies, too, with what was said of them.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of a line, and export nothing.")
 @JSON

@@ -12,7 +12,12 @@ from planbook.terminal.printing import answer
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN...")
 @click.option("--out", default=None, type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
-@click.option("--episodes", default=None, metavar="all|failed|N", help="Which to show cell by cell.")
+@click.option(
+    "--episodes",
+    default=None,
+    metavar="all|failed|N",
+    help="Which can be opened: all, failed, or the first N; without it all that fit in 25 MB.",
+)
 @PRICES
 @JSON
 def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None, as_json: bool) -> int:

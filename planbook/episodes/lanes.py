@@ -112,7 +112,7 @@ def side_by_side(
         guard()
 
     with Sandbox(allow_missing=hosting.allow_missing) as sandbox:
-        roles = open_roles(lambda: steering.stopped).guarded(steering.guard)
+        roles = open_roles(steering.stops).guarded(steering.guard)
         lanes = [Lane(world_class, options, sandbox, unless_stopped, roles) for _ in range(count)]
         return hand_out(entries, [lane.open(play_one) for lane in lanes], on_result, steering)
 

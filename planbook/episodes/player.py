@@ -53,7 +53,7 @@ class Player:
             self._roles = mute(config)
         else:
             self._memory = memory_of(config)
-            self._roles = voices(config, self._before_call, lambda: self._steering.stopped)
+            self._roles = voices(config, self._before_call, self._steering.stops)
         self._sandbox = Sandbox(allow_missing=orders.allow_missing)
         self._lanes: list[Lane] = []
         self._own = threading.local()

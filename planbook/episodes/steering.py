@@ -22,6 +22,11 @@ class Steering:
         """Whether nothing further is to be done for now."""
         return not self._go.is_set() and not self.stopped
 
+    def stops(self) -> bool:
+        """Wait while paused; then whether the run is to end. For a model that waits before it asks its server again."""
+        self._go.wait()
+        return self.stopped
+
     def stop(self) -> None:
         """No further episode begins; those under way end at their next action."""
         self._stop.set()
@@ -37,6 +42,5 @@ class Steering:
 
     def guard(self) -> None:
         """Wait while paused. Raises EpisodeStopped once stopped."""
-        self._go.wait()
-        if self.stopped:
+        if self.stops():
             raise EpisodeStopped

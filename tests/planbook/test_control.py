@@ -21,17 +21,22 @@ from planbook.run import Run
 from planbook.run.folder import claim_folder, is_claimed
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
+from tests.openai_server import Refusal, serving
+from tests.toy_script import said
 
 SEEDS = Selection(types=("fetch",), seeds=tuple(range(12)))
 
 
-def begun(folder: Path, learning: Learning | None = None, without: tuple[str, ...] = ()) -> Run:
+SLOW = "scripted:tests/slow_script.py:answer"
+
+
+def begun(folder: Path, learning: Learning | None = None, without: tuple[str, ...] = (), model: str = SLOW) -> Run:
     config = Config(
         planner="automanual",
         env="toy",
         selection=SEEDS,
         actions=30,
-        models={"default": "scripted:tests/slow_script.py:answer"},
+        models={"default": model},
         learning=learning,
         without=without,
     )
@@ -64,7 +69,7 @@ def playing(run: Run, jobs: int = 2, executor: Executor = "threads") -> Iterator
         with closing(run):
             codes.append(play_run(run, Hosting(jobs=jobs, executor=executor), as_json=True)[0])
 
-    thread = threading.Thread(target=play)
+    thread = threading.Thread(target=play, daemon=True)
     thread.start()
     try:
         yield codes
@@ -93,6 +98,33 @@ def test_nothing_is_asked_or_done_in_a_pause_and_its_time_is_not_spent(tmp_path:
     paused = sittings[2].at - sittings[1].at
     assert paused > 2
     assert spent.seconds == pytest.approx(sittings[-1].at - sittings[0].at - paused, abs=0.3)
+
+
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_nothing_reaches_a_model_server_in_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executor: Executor, busy: bool
+) -> None:
+    """Neither a new question nor, of a server that is busy, one that it wanted to be asked again."""
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    folder = tmp_path / "run"
+    with serving(said, pause=0.01) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        with playing(begun(folder, model="openai:served"), jobs=3, executor=executor) as codes:
+            wait_until(lambda: len(server.requests) > 4, 60)
+            if busy:
+                server.troubles += [Refusal(429, headers={"Retry-After": "1"})] * 6
+                wait_until(lambda: len(server.troubles) < 4)
+            ask(folder, 0, "pause")
+            wait_until(lambda: count(folder, "sitting") == 2)
+            time.sleep(0.7)  # what was under way is answered
+            before = len(server.requests)
+            time.sleep(2.5)
+            assert len(server.requests) == before
+            ask(folder, 1, "go on")
+            wait_until(lambda: len(server.requests) > before)
+    assert codes == [errors.OK]
+    assert count(folder, "outcome") == 12
 
 
 def test_a_stop_ends_it_like_ctrl_c_and_it_can_be_taken_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

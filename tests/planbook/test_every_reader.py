@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from markupsafe import escape
@@ -18,8 +18,10 @@ from tests.command import ROOT
 from tests.flows import BUILD, here, scripted
 from tests.planbook.graphs.test_graph_commands import SCRIPT
 from tests.planbook.trajectories.test_importing import FOREIGN, written
-from tests.postgres import Server
 from tests.watched import until
+
+if TYPE_CHECKING:
+    from tests.postgres import Server
 
 TOY = ("--env", "toy", "--types", "fetch")
 PLAY = ("run", "--planner", "automanual", *TOY, "--model", scripted())
@@ -241,7 +243,7 @@ POSTGRES_READERS = ("show", "stats", "compare", "export", "report", "replay", "r
 
 
 def test_a_run_in_postgresql_is_read_with_the_password_of_the_surroundings(
-    tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, postgres: "Server", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Out of PGPASSWORD, or out of the file that libpq reads."""
     monkeypatch.delenv("PGPASSWORD", raising=False)
@@ -271,7 +273,7 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_the_surroundings(
 
 
 def test_a_run_in_postgresql_is_gone_on_with_from_watching(
-    tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, postgres: "Server", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     folder = tmp_path / "run"
