@@ -89,13 +89,13 @@ ASKING = (
         "models",
         multiple=True,
         metavar="[ROLE=]MODEL",
-        help="Who answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME.",
+        help="Who answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE:NAME.",
     ),
     click.option(
         "--sampling",
         multiple=True,
         metavar="[ROLE.]NAME=VALUE",
-        help="How replies are drawn: temperature=0.7, builder.max_tokens=4000, seed=null.",
+        help="How replies are drawn: temperature=0.7, builder.max_tokens=4000.",
     ),
     click.option(
         "--planner-option",
@@ -166,7 +166,7 @@ LIBRARY = (
         "--rule-tokens",
         default=None,
         type=click.IntRange(min=100),
-        help="Tokens that rules may have in a prompt; of more than that, some are chosen.",
+        help="Tokens that rules may have in a prompt; else some are chosen.",
     ),
 )
 AFTER = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from envs import Task
 from planbook.figures.tried import Branch, Goal, Node, Planned, Subtask
-from planbook.report.evaluated import Graphs, Passed, as_text
+from planbook.report.evaluated import Graphs, Passed, as_text, shorten
 from planbook.report.items import Asked, Began, Ended, Noted, Ran, Rewound, Said, Took, Tried
 from planbook.report.learnt import step_text
 from planbook.report.places import Item, Place
@@ -25,6 +25,7 @@ def told(root: str, events: Iterable[Event], anchor: str) -> Place:
     for event in events:
         TELL.get(event.kind, _Teller.note)(teller, event)
     link(list(teller.searched.values()), teller.flow)
+    shorten(list(teller.passes.values()))
     return teller.root
 
 
