@@ -1,9 +1,15 @@
 """planbook: agents that plan in Python and learn a manual.
 
-This package puts the parts together. ``cli`` parses (``options``, ``arguments``) and hands over to ``commands``; what
-was asked is a ``config``, and everything that came of it a ``run`` in a folder, with its ``store``. ``episodes`` plays,
-``learning`` learns from that, ``graphs`` runs prompt graphs alone; ``figures`` says what a run comes to, ``papers``
-holds it against publications, ``report`` tells it in a page and ``printing`` on the terminal. ``bench`` measures us.
+This package puts the parts together.
+
+- What is asked: ``cli`` parses the ``options`` (``option_values``, ``option_help``) into ``arguments`` and hands over
+  to ``commands``; a ``config`` is all that a run was asked to do.
+- What comes of it: a ``run`` in a folder, with its ``store`` of events, its ``spending`` and its ``provenance``.
+- Who does it: ``episodes`` plays, ``learning`` learns from that, ``graphs`` runs prompt graphs alone.
+- What it comes to: ``figures``, and ``papers`` holds them against publications.
+- Who sees it: the ``terminal``, the page of ``report``, the browser while it goes on (``watching``), and other programs
+  (``trajectories``). ``wording`` is how figures are written, ``writing`` how files are.
+- ``errors`` are what the command line reports; ``bench`` measures us.
 
 The engine lies in five packages beside this one. Their names are short, so another file may hide one of them: that is
 told here, before it shows up as a puzzling error.

@@ -1,35 +1,23 @@
-"""What the commands have in common: how tasks, options and limits are written on the command line."""
+"""What is asked for on the command line: tasks, models, limits, a budget, and how rules are built."""
 
-import json
 import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, JsonValue, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, JsonValue
 
 from envs import Environment, Selection, load_world
 from manuals import usual_starts
 from planbook.config import LIBRARIES, RECORDINGS, SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
-from planbook.fields import values_of
+from planbook.option_values import pairs, validated
 from planner import Budget, method
 from planner.asking import DEFAULT
 from planner.models import Sampling
 from sandbox import Limits
 
 NO_MODEL = "none"
-
-
-SAID = {"extra_forbidden": "there is no such option", "missing": "this has to be given"}
-"""What is said of an option whose value is not what is wrong, by the validator's kind of error."""
-IN_JSON = {
-    "tuple_type": """{flag} '{name}=["ONE", "TWO"]'""",
-    "list_type": """{flag} '{name}=["ONE", "TWO"]'""",
-    "dict_type": """{flag} '{name}={{"NAME": "VALUE"}}'""",
-}
-"""How a value of several is written, by the validator's kind of error."""
 
 
 class Asked(BaseModel):
@@ -84,7 +72,7 @@ class Asked(BaseModel):
         asked = pairs(self.options, "--option")
         if self.paper_actions:
             asked["paper_actions"] = True
-        return _validated(self.world().Options, asked, "--option")
+        return validated(self.world().Options, asked, "--option")
 
     def drawn(self, seeds: range, count: int, splits: tuple[str, ...]) -> "Asked":
         """With seeds drawn by the run's own where none are named, and the first of these splits that the world has."""
@@ -122,7 +110,7 @@ class Asked(BaseModel):
         everyone = asked.get(DEFAULT, {})
         merged = {role: {**everyone, **values} for role, values in asked.items()}
         return {
-            role: Sampling.model_validate(_validated(Sampling, values, "--sampling").model_dump())
+            role: Sampling.model_validate(validated(Sampling, values, "--sampling").model_dump())
             for role, values in merged.items()
         }
 
@@ -131,7 +119,7 @@ class Asked(BaseModel):
         asked = {**given, **pairs(self.planner_options, "--planner-option")}
         if self.procedures_first:
             asked["procedures_first"] = True
-        return _validated(method(planner).options, asked, "--planner-option").model_dump(mode="json")
+        return validated(method(planner).options, asked, "--planner-option").model_dump(mode="json")
 
     def config(self, planner: str, planner_options: dict[str, JsonValue] | None = None) -> Config:
         """Everything that was asked for, as a run records it."""
@@ -146,7 +134,7 @@ class Asked(BaseModel):
             actions=(method(planner).options.usual_actions or world.action_limit)
             if self.actions is None
             else self.actions,
-            limits=Limits.model_validate(_validated(Limits, pairs(self.limits, "--limit"), "--limit").model_dump()),
+            limits=Limits.model_validate(validated(Limits, pairs(self.limits, "--limit"), "--limit").model_dump()),
             seed=self.seed,
             library=self._lasting_library(),
             after=self.after,
@@ -225,42 +213,4 @@ def learning_of(given: dict[str, Any]) -> Learning:
 def budget_of(texts: Iterable[str]) -> Budget | None:
     """The budget that was given, if any. Raises BadArgument."""
     asked = pairs(texts, "--budget")
-    return Budget.model_validate(_validated(Budget, asked, "--budget").model_dump()) if asked else None
-
-
-def pairs(values: Iterable[str], flag: str) -> dict[str, JsonValue]:
-    """NAME=VALUE pairs; a value that reads as JSON is taken as such, anything else as a string."""
-    parsed: dict[str, JsonValue] = {}
-    for text in values:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise BadArgument(f"{flag} {text}: write NAME=VALUE")
-        try:
-            parsed[name] = json.loads(value)
-        except ValueError:
-            parsed[name] = value
-    return parsed
-
-
-def _validated(model: type[BaseModel], values: dict[str, JsonValue], flag: str) -> BaseModel:
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        wrong = "; ".join(dict.fromkeys(_said(model, each, flag) for each in error.errors()))
-        known = ", ".join(model.model_fields) or "none"
-        raise BadArgument(f"{flag}: {wrong}. The options there are: {known}") from error
-
-
-def _said(model: type[BaseModel], error: ErrorDetails, flag: str) -> str:
-    """What is wrong with one option, and what to write instead."""
-    name = ".".join(map(str, error["loc"]))
-    if error["type"] == "value_error":  # words of our own
-        return f"{name}: {error['ctx']['error']}" if name else str(error["ctx"]["error"])
-    if error["type"] in SAID:
-        return f"{name}: {SAID[error['type']]}"
-    field = model.model_fields.get(str(error["loc"][0])) if error["loc"] else None
-    if field is None:
-        return f"{name}: {error['msg']}"
-    takes = f"{name}: {json.dumps(error['input'], ensure_ascii=False)} does not fit; it takes {values_of(field)}"
-    example = IN_JSON.get(error["type"])
-    return f"{takes}, so write {example.format(flag=flag, name=name)}" if example else takes
+    return Budget.model_validate(validated(Budget, asked, "--budget").model_dump()) if asked else None

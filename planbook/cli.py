@@ -1,17 +1,15 @@
 """The command line: it parses, calls, and turns errors into one line and an exit code."""
 
-import json
 import logging
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
 
 from planbook import __version__, bench, errors
 from planbook.arguments import Asked, budget_of, counts_of, learning_of
-from planbook.commands import building, inspection, methods, playing, rulebook
+from planbook.commands import building, executing, inspection, methods, playing, replaying, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
 from planbook.commands.comparing import compare, stats
@@ -34,6 +32,7 @@ from planbook.options import (
     PRICES,
     RESUMING,
     RUN,
+    RUN_FOLDER,
     SPENDING,
     TABLE,
     TASKS,
@@ -42,9 +41,8 @@ from planbook.options import (
     only_with_a_run,
     options,
 )
-from planbook.printing import ERRORS
+from planbook.terminal.printing import ERRORS, answer
 
-RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
@@ -80,7 +78,7 @@ def planners(name: str | None, as_json: bool) -> int:
 def demo(out: Path | None, store: str | None, as_json: bool, **given: Any) -> int:
     """The main job on what is there already: no key, no download."""
     code, summaries = demonstration.show(out, Hosting(**given), as_json=as_json, store=store)
-    return _answer(code, {"runs": [summary.model_dump(mode="json") for summary in summaries]}, as_json)
+    return answer(code, {"runs": [summary.model_dump(mode="json") for summary in summaries]}, as_json=as_json)
 
 
 @planbook.command()
@@ -97,7 +95,7 @@ def run(planner: str, resume: Path | None, again: str | None, table: bool, as_js
     else:
         asked = Asked(**given)
         code, summary = playing.play(asked.config(planner), asked.out, hosting, as_json=as_json, store=asked.store)
-    return _answer(code, with_table(summary, as_json=as_json) if table else summary, as_json)
+    return answer(code, with_table(summary, as_json=as_json) if table else summary, as_json=as_json)
 
 
 @planbook.command()
@@ -113,7 +111,7 @@ def build(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int
     else:
         learning = learning_of(given)
         code, summary = building.build(planner, Asked(**given), learning, hosting, as_json=as_json)
-    return _answer(code, summary, as_json)
+    return answer(code, summary, as_json=as_json)
 
 
 @planbook.command()
@@ -126,7 +124,7 @@ def formulate(run: Path, models: tuple[str, ...], tokens: int | None, as_json: b
     """Turn the rules of a building run into a manual."""
     hosting = Hosting(budget=budget_of(given["budgets"]), prices=given["prices"])
     code, summary = building.formulate(run, models, tokens, hosting, as_json=as_json)
-    return _answer(code, summary, as_json)
+    return answer(code, summary, as_json=as_json)
 
 
 @planbook.command()
@@ -140,7 +138,7 @@ def test(planner: str | None, table: bool, after: str, as_json: bool, **given: A
     """Play test tasks with what was learnt, and nothing is learnt from them."""
     hosting = _hosting(given)
     code, tested = building.test(planner, Asked(**given), counts_of(after), hosting, table=table, as_json=as_json)
-    return _answer(code, tested, as_json)
+    return answer(code, tested, as_json=as_json)
 
 
 @planbook.command()
@@ -151,7 +149,7 @@ def test(planner: str | None, table: bool, after: str, as_json: bool, **given: A
 @JSON
 def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) -> int:
     """What a building run has learnt, and how it came about: show [ID], log, diff A..B, undo N, coverage."""
-    return _answer(errors.OK, rulebook.show_rules(run, what, which, group, as_json=as_json), as_json)
+    return answer(errors.OK, rulebook.show_rules(run, what, which, group, as_json=as_json), as_json=as_json)
 
 
 @planbook.command(name="cost")
@@ -160,7 +158,7 @@ def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) ->
 @JSON
 def cost_command(run: Path, prices: Path | None, as_json: bool) -> int:
     """What building had cost after each task, and how many task types had a procedure by then."""
-    return _answer(errors.OK, show_cost(run, prices, as_json=as_json), as_json)
+    return answer(errors.OK, show_cost(run, prices, as_json=as_json), as_json=as_json)
 
 
 @planbook.command()
@@ -172,11 +170,11 @@ def replay(recorded: Path | None, as_json: bool, **given: Any) -> int:
     hosting = _hosting(given)
     if recorded is not None:
         only_with_a_run("a RUN", "recorded")
-        code, report = playing.compare_run(recorded, hosting, as_json=as_json)
-        return _answer(code, report, as_json)
+        code, report = replaying.compare_run(recorded, hosting, as_json=as_json)
+        return answer(code, report, as_json=as_json)
     asked = Asked(**given)
     code, summary = playing.play(asked.config("procedures"), asked.out, hosting, as_json=as_json, store=asked.store)
-    return _answer(code, summary, as_json)
+    return answer(code, summary, as_json=as_json)
 
 
 @planbook.command()
@@ -186,9 +184,7 @@ def replay(recorded: Path | None, as_json: bool, **given: Any) -> int:
 @JSON
 def check(plan: Path, as_json: bool, **asked: Any) -> int:
     """Check a plan file or a procedure without running it: every fault at once, with lines."""
-    faults = inspection.check_plan(plan, Asked(**asked))
-    inspection.show_faults(plan, faults, as_json=as_json)
-    return errors.BAD_INPUT if faults else errors.OK
+    return inspection.show_faults(plan, inspection.check_plan(plan, Asked(**asked)), as_json=as_json)
 
 
 @planbook.command(name="exec")
@@ -199,10 +195,9 @@ def execute(plan: Path, as_json: bool, **given: Any) -> int:
     """Run one plan file on the chosen tasks and print its steps as they happen."""
     hosting, asked = _hosting(given), Asked(**given)
     if faults := inspection.check_plan(plan, asked):
-        inspection.show_faults(plan, faults, as_json=as_json)
-        return errors.BAD_INPUT
-    code, summary = playing.execute_plan(plan, asked, hosting, as_json=as_json)
-    return _answer(code, summary, as_json)
+        return inspection.show_faults(plan, faults, as_json=as_json)
+    code, summary = executing.execute_plan(plan, asked, hosting, as_json=as_json)
+    return answer(code, summary, as_json=as_json)
 
 
 @planbook.command(name="bench")
@@ -217,13 +212,6 @@ def _hosting(given: dict[str, Any]) -> Hosting:
     """Take out of the options what says how episodes are hosted; the rest says what is played."""
     names = {"jobs", "executor", "allow_missing", "allow_changed", "prices"} & given.keys()
     return Hosting(budget=budget_of(given.pop("budgets", ())), **{name: given.pop(name) for name in names})
-
-
-def _answer(code: int, result: BaseModel | dict[str, Any], as_json: bool) -> int:
-    """End standard output with the one object that ``--json`` promises."""
-    if as_json:
-        click.echo(result.model_dump_json() if isinstance(result, BaseModel) else json.dumps(result))
-    return code
 
 
 def main() -> None:
@@ -241,5 +229,5 @@ def main() -> None:
         code = errors.BAD_INPUT
     except errors.REPORTED as error:
         ERRORS.print(f"planbook: {error}", style="red", markup=False, soft_wrap=True)
-        code = _answer(errors.exit_code(error), {"error": str(error)}, "--json" in sys.argv)
+        code = answer(errors.exit_code(error), {"error": str(error)}, as_json="--json" in sys.argv)
     sys.exit(code)

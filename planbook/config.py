@@ -1,6 +1,8 @@
 """What a run is asked to do."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -93,6 +95,11 @@ class Config(BaseModel):
         return str(self.planner_options.get("source", self.planner))
 
     @property
+    def copies(self) -> bool:
+        """Whether rules are built from episodes that are copied from elsewhere, so that nobody plays."""
+        return self.learning is not None and bool(self.learning.given)
+
+    @property
     def library_folder(self) -> Path:
         """Where the library is."""
         return LIBRARIES.get(self.library) or Path(self.library)
@@ -106,6 +113,18 @@ class Config(BaseModel):
     def world_options(self) -> BaseModel:
         """The world's options, in its own model."""
         return self.world.Options.model_validate(self.env_options)
+
+
+def by_dotted_name(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Settings within settings, each by its whole name, in words; what was left empty is left out."""
+    if isinstance(value, Mapping):
+        for inner, each in value.items():
+            yield from by_dotted_name(each, f"{name}.{inner}" if name else str(inner))
+    elif isinstance(value, list | tuple):
+        if value:
+            yield name, ", ".join(map(str, value))
+    elif value is not None:
+        yield name, str(value)
 
 
 def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -91,8 +92,8 @@ class Conversation:
             self._meanwhile()
         if self.seconds > self._limits.wall_seconds:
             raise LimitReached("wall")
-        if self._worker.cpu_seconds() - self._cpu_before > self._limits.cpu_seconds:
-            raise LimitReached("cpu")
+        if self._limits.cpu_seconds < self._worker.cpu_seconds() - self._cpu_before < inf:
+            raise LimitReached("cpu")  # not of a worker that is gone, which the channel will tell
 
     def _print(self, text: str) -> None:
         self._printed.append(text)

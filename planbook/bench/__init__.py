@@ -2,15 +2,13 @@
 
 import dataclasses
 import importlib
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import click
 from rich.table import Table
 
-from planbook.printing import ERRORS, console
+from planbook.terminal.printing import ERRORS, answer, console
 
 BENCHES: Mapping[str, tuple[str, ...]] = {
     "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.worlds", "planbook.bench.replay"),
@@ -53,9 +51,7 @@ def show(part: str, *, as_json: bool) -> int:
     out.print(_listed(title, [row for row in rows if row.cell is None]))
     if any(row.cell for row in rows):
         out.print(_side_by_side(f"bench {part}: value, 95% interval, and what it is against", rows))
-    if as_json:
-        click.echo(json.dumps({"part": part, "rows": [dataclasses.asdict(row) for row in rows]}))
-    return 0
+    return answer(0, {"part": part, "rows": [dataclasses.asdict(row) for row in rows]}, as_json=as_json)
 
 
 def _listed(title: str, rows: Sequence[Row]) -> Table:

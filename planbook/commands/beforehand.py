@@ -6,7 +6,7 @@ from envs import Task
 from manuals import demonstrated
 from planbook.config import Config
 from planbook.errors import BadArgument
-from planbook.printing import ERRORS
+from planbook.terminal.printing import ERRORS
 from planner import Memory, method
 
 

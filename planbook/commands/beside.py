@@ -6,8 +6,8 @@ from pathlib import Path
 from planbook.config import Config
 from planbook.figures.summary import Summary
 from planbook.papers import Beside, beside, publications, sheets
-from planbook.printing import console
 from planbook.run import Run
+from planbook.terminal.printing import console, print_parts
 
 
 class Tested(Summary):
@@ -19,8 +19,7 @@ class Tested(Summary):
 def show_beside(config: Config, summary: Summary, *, as_json: bool) -> Beside | None:
     """Print a run's figures beside those of the papers that have its method and world, or that there are none."""
     out, compared = console(as_json), beside(config, summary)
-    for part in sheets(compared) if compared else [_nowhere(config)]:
-        out.print(part, markup=False, soft_wrap=isinstance(part, str))
+    print_parts(out, sheets(compared) if compared else [_nowhere(config)])
     return compared
 
 

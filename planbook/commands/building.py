@@ -22,8 +22,8 @@ from planbook.learning.stages import building_tasks, export_manuals
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.state import learnt_in
 from planbook.options import refuse, was_given
-from planbook.printing import console, spending
 from planbook.run import Run, new_folder
+from planbook.terminal.printing import console, spending
 from planner import BudgetEnded, method
 
 BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)

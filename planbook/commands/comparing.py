@@ -1,29 +1,26 @@
 """The commands that hold runs against each other: some pair by pair; any number of them, as a table."""
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
-from rich.table import Table
 
 from planbook import errors
-from planbook.figures.gathering import Gathered, gather
-from planbook.figures.group_sheets import group_parts
-from planbook.figures.groups import rows
-from planbook.figures.settings import full_name, setting, wanted
-from planbook.options import JSON, PRICES
-from planbook.printing import ERRORS, console, harmless
-from planbook.run import CONFIG_FILE
+from planbook.figures.comparison.gathering import Gathered, gather
+from planbook.figures.comparison.group_tables import group_parts
+from planbook.figures.comparison.groups import rows
+from planbook.figures.comparison.settings import full_name, setting, wanted
+from planbook.options import JSON, PRICES, RUN_FOLDER
+from planbook.run import CONFIG_FILE, is_run
 from planbook.spending import Price, prices_from
+from planbook.terminal.printing import ERRORS, answer, console, print_parts
+from planbook.wording import harmless
 
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=FOLDER, metavar="RUN RUN...")
+@click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN RUN...")
 @PRICES
 @JSON
 def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
@@ -32,20 +29,20 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
     Tasks are paired by their id, their seed and the repeat. Every figure is over these pairs; what is broken or not run
     counts as not solved, and is told apart.
     """
-    from planbook.figures.paired import compare_all  # these load numpy
-    from planbook.figures.paired_sheets import comparison_parts
+    from planbook.figures.comparison.pair_tables import comparison_parts
+    from planbook.figures.comparison.pairs import compare_all  # these load numpy
 
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
         raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
     price = prices_from(prices)
     found = compare_all([gather(run, price) for run in runs])
     for number, compared in enumerate(found, 1):
-        _print(comparison_parts(compared, _letter(number)), as_json=as_json)
-    return _answer({"comparisons": [compared.model_dump(mode="json") for compared in found]}, as_json=as_json)
+        print_parts(console(as_json), comparison_parts(compared, _letter(number)))
+    return answer(errors.OK, {"comparisons": [each.model_dump(mode="json") for each in found]}, as_json=as_json)
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=FOLDER, metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN...")
 @click.option(
     "--by",
     default="",
@@ -67,23 +64,23 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
     chosen = _chosen(gathered, where)
     names = [full_name(name, (run.config for run in gathered)) for name in by.split(",") if name]
     found = rows(chosen, names)
-    _print(group_parts(found), as_json=as_json)
+    print_parts(console(as_json), group_parts(found))
     faults = {run.folder: list(run.faults) for run in chosen if run.faults}
-    for folder, told in faults.items():
-        for fault in told:
+    for folder, each in faults.items():
+        for fault in each:
             ERRORS.print(f"{folder} contradicts itself: {harmless(fault)}", style="red", soft_wrap=True)
-    answer = {
+    told = {
         "rows": [row.model_dump(mode="json") for row in found],
         "left_out": len(gathered) - len(chosen),
         "unreadable": unreadable,
         "contradictions": faults,
     }
-    return _answer(answer, as_json=as_json, code=errors.BROKEN if faults else errors.OK)
+    return answer(errors.BROKEN if faults else errors.OK, told, as_json=as_json)
 
 
 def runs_in(folder: Path) -> list[Path]:
     """The folder, if it is a run; else the runs that lie below it. Empty if there are none."""
-    if (folder / CONFIG_FILE).exists():
+    if is_run(folder):
         return [folder]
     below = sorted(path.parent for path in folder.rglob(CONFIG_FILE))
     return [run for run in below if not any(other in run.parents for other in below)]
@@ -123,15 +120,3 @@ def _chosen(runs: Sequence[Gathered], where: Sequence[str]) -> list[Gathered]:
 
 def _letter(number: int) -> str:
     return LETTERS[number] if number < len(LETTERS) else f"run {number + 1}"
-
-
-def _print(parts: Iterable[Table | str], *, as_json: bool) -> None:
-    out = console(as_json)
-    for part in parts:
-        out.print(harmless(part) if isinstance(part, str) else part, markup=False, soft_wrap=isinstance(part, str))
-
-
-def _answer(result: dict[str, Any], *, as_json: bool, code: int = errors.OK) -> int:
-    if as_json:
-        click.echo(json.dumps(result))
-    return code

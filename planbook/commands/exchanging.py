@@ -8,10 +8,10 @@ import click
 
 from planbook import errors
 from planbook.errors import BadArgument
-from planbook.options import JSON
-from planbook.printing import ERRORS, console, counted
+from planbook.options import JSON, RUN_FOLDER
+from planbook.terminal.printing import ERRORS, answer, console
+from planbook.wording import counted
 
-RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 READ = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMS = ("jsonl", "parquet", "chat")
 OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
@@ -63,9 +63,7 @@ def export(runs: tuple[Path, ...], form: str, out: Path, schema: bool, as_json: 
     where = "" if str(out) == "-" else f" in {out}"
     told = f"{lines}{counted(exported.episodes, 'episode')}{where} ({form}); left out: {left or 'none'}."
     ERRORS.print(told, markup=False, soft_wrap=True)
-    if as_json:
-        click.echo(exported.model_dump_json())
-    return errors.OK
+    return answer(errors.OK, exported, as_json=as_json)
 
 
 @click.command(name="import")
@@ -83,9 +81,7 @@ def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> 
         markup=False,
         soft_wrap=True,
     )
-    if as_json:
-        click.echo(imported.model_dump_json())
-    return errors.OK
+    return answer(errors.OK, imported, as_json=as_json)
 
 
 def _print_schema() -> int:

@@ -11,9 +11,9 @@ from envs import ActionSpec, Environment, Selection, known_worlds, load_world
 from manuals import ProcedureLibrary
 from planbook import errors
 from planbook.arguments import Asked
-from planbook.commands.playing import read_plan
-from planbook.fields import option_facts, options_table
-from planbook.printing import console
+from planbook.commands.executing import read_plan
+from planbook.option_help import option_facts, options_table
+from planbook.terminal.printing import answer, console
 from planner import checked_functions, is_procedure, parse_procedure, plan_attributes
 from planner.surface import AGENT, TASK
 from sandbox import Sandbox
@@ -110,12 +110,12 @@ def check_plan(plan: Path, asked: Asked) -> list[Fault]:
     return check_procedure(text, functions, attributes=attributes, names=names | bound_names(procedure.helpers))
 
 
-def show_faults(plan: Path, faults: list[Fault], *, as_json: bool) -> None:
+def show_faults(plan: Path, faults: list[Fault], *, as_json: bool) -> int:
     """The faults, a line of the file first, and how many there are."""
     out = console(as_json)
     for fault in faults:
         told = str(fault).removeprefix(f"line {fault.line}: ")
         out.print(f"{plan}:{fault.line or 1}: {told}", markup=False, soft_wrap=True)
     out.print(f"{plan}: {f'{len(faults)} faults' if len(faults) > 1 else '1 fault' if faults else 'no faults'}")
-    if as_json:
-        click.echo(json.dumps({"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults]}))
+    answered = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults]}
+    return answer(errors.BAD_INPUT if faults else errors.OK, answered, as_json=as_json)

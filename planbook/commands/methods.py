@@ -1,16 +1,14 @@
 """The planning methods, told to who has to choose one: what each asks, takes, and shows of the worlds."""
 
-import json
 from typing import Any
 
-import click
 from rich.table import Table
 
 from envs import known_worlds
 from manuals import demonstrated
 from planbook import errors
-from planbook.fields import option_facts, options_table
-from planbook.printing import console
+from planbook.option_help import option_facts, options_table
+from planbook.terminal.printing import answer, console
 from planner import METHODS, Method, method
 
 SOMETIMES = "sometimes"
@@ -31,9 +29,9 @@ def show_planners(name: str | None, *, as_json: bool) -> int:
         ):
             if table.row_count:
                 out.print(table)
-    if as_json:
-        click.echo(json.dumps({"planners": {each: _facts(strategy) for each, strategy in chosen.items()}}))
-    return errors.OK
+    return answer(
+        errors.OK, {"planners": {each: _facts(strategy) for each, strategy in chosen.items()}}, as_json=as_json
+    )
 
 
 def _methods_table() -> Table:

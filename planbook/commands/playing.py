@@ -1,83 +1,62 @@
-"""The commands that play tasks: they put the parts together, show progress and print the table."""
+"""Playing the tasks of a run: the parts are put together, progress is shown and the table printed."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 
 from envs import Task
 from planbook import errors
-from planbook.arguments import Asked
 from planbook.commands.beforehand import check_procedures, tell_missing_demonstrations
 from planbook.config import Config
-from planbook.episodes.again import again_lines, broken_paths
 from planbook.episodes.control import Control, hosted
-from planbook.episodes.divergence import Comparison, Sameness, replay_run
-from planbook.episodes.elsewhere import check_executor, play_elsewhere, replay_elsewhere
+from planbook.episodes.elsewhere import check_executor, play_elsewhere
 from planbook.episodes.lanes import Hosting
+from planbook.episodes.retrying import again_lines, broken_paths
 from planbook.episodes.runner import AGAIN, recorded_endings, run_tasks
 from planbook.episodes.voices import check_voices
-from planbook.figures.deeds import deeds_in
+from planbook.figures.methods.plays import deeds_in
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import Summary, summarise
 from planbook.learning.ablations import check_ablations
 from planbook.learning.cost import building_cost, cost_line
 from planbook.learning.covering import coverage_lines
 from planbook.learning.knowing import memory_of, remembering
-from planbook.learning.stages import build, building_tasks, export, playing_memory
+from planbook.learning.stages import build, export, playing_memory, tasks_of
 from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
-from planbook.pace import InTurn, Standing
-from planbook.printing import (
-    ERRORS,
-    Live,
-    console,
-    counted,
-    episode_line,
-    failure_lines,
-    method_parts,
-    spending_lines,
-    summary_table,
-)
-from planbook.progress import Progress
-from planbook.provenance.making import made_of
-from planbook.provenance.noticing import notice_changes
-from planbook.provenance.repeating import check_config
+from planbook.provenance.before_rerun import check_config
+from planbook.provenance.before_resume import notice_changes
+from planbook.provenance.fingerprints import made_of
 from planbook.run import Entry, Run, new_folder
 from planbook.spending import check_money
 from planbook.store import Watch
+from planbook.terminal.printing import (
+    ERRORS,
+    console,
+    episode_line,
+    failure_lines,
+    method_parts,
+    print_parts,
+    spending_lines,
+    summary_table,
+)
+from planbook.terminal.progress import Progress
+from planbook.terminal.time_left import InTurn, Standing
+from planbook.wording import counted
 from planner import (
     BudgetEnded,
     Ending,
-    GivenCode,
     Memory,
     ModelError,
     Outcome,
-    checked_procedure,
-    code_of,
-    is_procedure,
-    parse_procedure,
 )
 
 BY_HAND, FROM_OUTSIDE = BY_SOMEBODY = ("Stopped.", "Stopped from planbook watch.")
 NOTE = 160
 """Characters of a note that are printed."""
-
-
-class Replayed(BaseModel):
-    """What a replay of a recorded run found. ``by_sameness`` counts episodes; ``differences`` are by task id."""
-
-    model_config = ConfigDict(frozen=True)
-
-    episodes: int
-    by_sameness: dict[str, int]
-    differences: dict[str, Comparison]
-    seconds: float
-    run: str
 
 
 def play(
@@ -100,11 +79,9 @@ def play(
     check_voices(config)
     check_executor(config, hosting)
     check_money(config.models.values(), hosting.budget, hosting.prices)
-    if tasks is None:
-        select = config.world.select
-        tasks = building_tasks(config) if config.learning else select(config.selection, config.world_options)
+    tasks = tasks_of(config) if tasks is None else tasks
     memory = beginning_memory(config, tasks)
-    if not (config.learning and config.learning.given):
+    if not config.copies:
         if config.planner == "procedures":
             check_procedures(memory, config, tasks)
         tell_missing_demonstrations(config)
@@ -149,8 +126,7 @@ def play_run(
     summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), spent, deeds, known)
     out = console(as_json)
     out.print(summary_table(summary, title))
-    for part in (*method_parts(summary), *failure_lines(summary), *again_lines(run), *spending_lines(summary)):
-        out.print(part, markup=False, soft_wrap=isinstance(part, str))
+    print_parts(out, (*method_parts(summary), *failure_lines(summary), *again_lines(run), *spending_lines(summary)))
     if run.config.learning:
         _show_learnt(run, out)
     out.print(f"{summary.seconds:.1f} s; everything is in {summary.run}", soft_wrap=True)
@@ -224,61 +200,3 @@ def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | No
         ERRORS.print(episode_line(entry, ending, total, run.meter), soft_wrap=True)
 
     return build(run, on_ending, hosting=hosting, watch=watch)
-
-
-def execute_plan(plan: Path, asked: Asked, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
-    """Run one plan file, or one procedure, on the chosen tasks.
-
-    Its steps are printed as they happen, where one episode is played at a time, and in this process.
-    """
-    config = asked.config("code", given_plan(plan, asked).model_dump(mode="json"))
-    live = Live(console(as_json)) if hosting.jobs == 1 and hosting.executor == "threads" else None
-    return play(config, asked.out, hosting, as_json=as_json, watch=live, store=asked.store)
-
-
-def given_plan(plan: Path, asked: Asked) -> GivenCode:
-    """The code of a plan file; a procedure is checked and called. Raises BadArgument, BadProcedure."""
-    text = read_plan(plan)
-    if not is_procedure(text):
-        return GivenCode(code=text, source=plan.name)
-    procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
-    return code_of(checked_procedure(procedure, asked.world(), asked.world_options()))
-
-
-def read_plan(plan: Path) -> str:
-    """The text of a plan file. Raises BadArgument where it is no text."""
-    try:
-        return plan.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise errors.BadArgument(f"{plan} cannot be read as a plan: {error}") from error
-
-
-def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Replayed]:
-    """Play a recorded run again, print the first difference of each episode, and return the exit code."""
-    begun = time.monotonic()
-    out = console(as_json)
-    counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
-    differences: dict[str, Comparison] = {}
-
-    def on_comparison(entry: Entry, comparison: Comparison) -> None:
-        counts[comparison.sameness] += 1
-        if comparison.event:
-            differences[entry.task.id] = comparison
-            out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
-
-    with closing(Run.open(folder)) as run:
-        if run.imported or run.copies:
-            raise errors.BadArgument(
-                f"{folder} holds episodes that were played elsewhere; replay the run they come from"
-            )
-        replay = replay_run if hosting.executor == "threads" else replay_elsewhere
-        finished = replay(run, on_comparison, hosting)
-    seconds = round(time.monotonic() - begun, 3)
-    counted = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    out.print(f"{counts.total()} episodes replayed in {seconds:.1f} s: {counted or 'none'}.")
-    report = Replayed(
-        episodes=counts.total(), by_sameness=dict(counts), differences=differences, seconds=seconds, run=str(folder)
-    )
-    if not finished:
-        return errors.INTERRUPTED, report
-    return errors.BROKEN if differences else errors.OK, report

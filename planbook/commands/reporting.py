@@ -4,14 +4,13 @@ from pathlib import Path
 
 import click
 
-from planbook.options import JSON, PRICES
+from planbook.options import JSON, PRICES, RUN_FOLDER
 from planbook.report import report_runs
+from planbook.terminal.printing import answer
 
 
 @click.command()
-@click.argument(
-    "runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="RUN..."
-)
+@click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN...")
 @click.option("--out", default=None, type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
 @click.option(
     "--episodes",
@@ -24,6 +23,4 @@ from planbook.report import report_runs
 def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None, as_json: bool) -> int:
     """Tell runs in one HTML file: tables, charts, and every episode cell by cell with its prompts."""
     code, reported = report_runs(runs, out, episodes, prices, as_json=as_json)
-    if as_json:
-        click.echo(reported.model_dump_json())
-    return code
+    return answer(code, reported, as_json=as_json)

@@ -12,14 +12,13 @@ from planbook import errors
 from planbook.arguments import budget_of, by_role, lasting_model
 from planbook.commands.playing import play
 from planbook.episodes.lanes import Hosting
-from planbook.options import JSON, RUN, SPENDING, options
-from planbook.printing import console, counted, harmless
-from planbook.provenance.repeating import Repeat, is_deterministic, prepared
-from planbook.provenance.sameness import Repeated, Totals, Way, learnt_the_same, repeated_episodes, totals
+from planbook.options import JSON, RUN, RUN_FOLDER, SPENDING, options
+from planbook.provenance.after_rerun import Repeated, Totals, Way, learnt_the_same, repeated_episodes, totals
+from planbook.provenance.before_rerun import Repeat, is_deterministic, prepared
 from planbook.run import Run
+from planbook.terminal.printing import answer, console
+from planbook.wording import counted, harmless
 from planner import Budget
-
-RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
 class Rerun(BaseModel):
@@ -65,9 +64,7 @@ def rerun(
     terms = budget or (repeat.budget if repeat.budget != Budget() else None)
     hosting = Hosting(budget=terms, prices=prices, **given)
     code, found = play_again(run, repeat, hosting, out, store, as_json=as_json)
-    if as_json:
-        click.echo(found.model_dump_json())
-    return code
+    return answer(code, found, as_json=as_json)
 
 
 def play_again(

@@ -10,8 +10,8 @@ from planbook.errors import BadArgument
 from planbook.learning.covering import coverage_of
 from planbook.learning.stages import export
 from planbook.learning.state import EVERYTHING, State, learnt_in
-from planbook.printing import console
 from planbook.run import Run
+from planbook.terminal.printing import console
 from rules import count, rule_text
 from rules.evidence import table
 

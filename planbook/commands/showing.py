@@ -14,22 +14,23 @@ from planbook import errors
 from planbook.episodes.runner import last_path, recorded_endings
 from planbook.errors import BadArgument
 from planbook.figures.summary import NOT_PLAYED
-from planbook.options import JSON
-from planbook.printing import PLAIN_WIDTH, counted
-from planbook.report.places import grown
-from planbook.report.scopes import told
+from planbook.options import JSON, RUN_FOLDER
+from planbook.report.inside.places import grown
+from planbook.report.inside.scopes import told
 from planbook.run import Entry, Run
-from planbook.shown.lines import Lines, ending_text
-from planbook.shown.pieces import Piece, indented, text
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
+from planbook.terminal.episode import Lines, ending_text
+from planbook.terminal.pieces import Piece, indented, text
+from planbook.terminal.printing import PLAIN_WIDTH
+from planbook.wording import counted
 from planner import Ending, Outcome, read_trajectory
 
 FAILED = "failed"
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("run", type=RUN_FOLDER)
 @click.argument("episode")
 @click.option("--prompts", is_flag=True, help="Show prompts and replies, too.")
 @JSON

@@ -6,11 +6,12 @@ from pathlib import Path
 import click
 
 from planbook import errors
-from planbook.printing import ERRORS
+from planbook.options import RUN_FOLDER
+from planbook.terminal.printing import ERRORS
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("run", type=RUN_FOLDER)
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="The port to serve on; 0 is any that is free.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def watch(run: Path, port: int, no_browser: bool) -> int:

@@ -5,6 +5,7 @@ The other way round, a sitting notes how its episodes are hosted, so that a late
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -12,6 +13,7 @@ from pydantic import JsonValue
 
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.steering import Steering
+from planbook.errors import BadRun
 from planbook.run import Run
 
 POLL = 0.5
@@ -45,9 +47,10 @@ class Control:
 
     def _listen(self) -> None:
         while not self._over.wait(POLL):
-            for body in self._asked()[self._obeyed :]:
-                self._obeyed += 1
-                OBEY[body["do"]](self)
+            with suppress(BadRun):  # a database that is lost ends the episodes, which write; a reader finds it later
+                for body in self._asked()[self._obeyed :]:
+                    self._obeyed += 1
+                    OBEY[body["do"]](self)
 
     def _asked(self) -> list[Any]:
         return [row.body for row in self._run.store.events(SCOPE, "control")]

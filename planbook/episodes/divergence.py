@@ -11,8 +11,9 @@ from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.runner import last_path, play_entry, recorded_endings
 from planbook.episodes.telling import tell
+from planbook.figures.causes import UNPLAYED
 from planbook.run import Entry, Run
-from planner import Body, Ending, EventKind, JournalMismatch, Outcome, Roles
+from planner import Body, Ending, EventKind, JournalMismatch, Roles
 from planner.asking import no_model
 
 OBJECT_ID = re.compile(r"\b([A-Za-z]+)[ _](\d+)\b")
@@ -84,7 +85,7 @@ def mute(config: Config) -> Roles:
 
 def replay_entry(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> Comparison:
     """Play an episode again, and hold it against its recording; ``ending`` is the recorded one."""
-    if ending is None or ending.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
+    if ending is None or ending.outcome in UNPLAYED:
         return Comparison(sameness=Sameness.NOT_COMPARED)
     path = last_path(run, entry)
     recorded = {(row.scope, row.kind, row.n): row.body for row in run.store.events(path)}

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.managers import BaseManager, RemoteError
 from typing import Any, NoReturn
 
@@ -16,7 +16,7 @@ from planbook.episodes.workers import Places, Worker, WorkerLost
 
 BOOT = """
 import json, sys
-orders = json.loads(sys.stdin.readline())
+orders = json.loads(sys.stdin.readline() or sys.exit())
 sys.path[:] = orders["path"]
 from planbook.episodes.processes import serve
 serve(orders["address"], bytes.fromhex(orders["key"]))
@@ -88,7 +88,8 @@ def serve(address: str, key: bytes) -> NoReturn:
     """
     server = Manager(address, key).get_server()
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(READY, flush=True)
+    with suppress(BrokenPipeError):  # the driver is gone already
+        print(READY, flush=True)
     os.dup2(2, 1)  # whatever is printed from now on is no answer
     sys.stdin.read()
     os._exit(0)

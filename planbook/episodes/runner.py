@@ -7,7 +7,7 @@ from envs import Environment, EnvsError, MissingRequirement
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.voices import voices
-from planbook.run import Entry, Run
+from planbook.run import Entry, Run, index_of
 from planbook.store import Watch
 from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
 
@@ -31,7 +31,7 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
     for row in run.store.events("task", "outcome"):
         ending = Ending.model_validate(row.body)
         if ending.cause != DIVERGED and row.scope not in aside:
-            endings[int(row.scope.split("/")[1])] = ending
+            endings[index_of(row.scope)] = ending
     return endings
 
 

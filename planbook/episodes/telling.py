@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from planbook.figures.causes import in_words, outcome_of, score_of
+from planbook.figures.causes import outcome_of, score_of, why
 from planner import Cell, Ending, Step
 from planner.ending import NOT_JUDGED
 from planner.surface import AGENT
@@ -38,8 +38,7 @@ def _outcome(body: Any) -> str:
     after = f"after {ending.actions} actions{score_of(ending)}"
     if ending.cause == NOT_JUDGED:
         return f"{outcome_of(ending)}; {ending.message} ({after})"
-    why = f" ({ending.message or in_words(ending.cause)})" if ending.cause else ""
-    return f"{ending.outcome}{why} {after}"
+    return f"{ending.outcome}{why(ending)} {after}"
 
 
 TELL: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}

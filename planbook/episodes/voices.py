@@ -7,8 +7,9 @@ from pathlib import Path
 
 from envs.nearest import nearest
 from planbook.config import RECORDINGS, Config
-from planbook.episodes.answers import RunAnswers, is_run
+from planbook.episodes.recorded_answers import RunAnswers
 from planbook.errors import BadArgument
+from planbook.run import is_run
 from planner import METHODS, Roles, method
 from planner.asking import DEFAULT, no_model
 from planner.errors import UnknownModel
@@ -43,7 +44,7 @@ def opened(spec: str, stopped: Callable[[], bool] = lambda: False) -> Model:
     A recording may be a run, too. Raises ModelError, BadRun.
     """
     kind, _, name = spec.partition(":")
-    if kind == "recorded" and is_run(name):
+    if kind == "recorded" and is_run(Path(name)):
         return RunAnswers(name)
     shipped = RECORDINGS / f"{name}.jsonl"
     try:
@@ -65,10 +66,9 @@ def _shipped_ones(name: str) -> str:
 def check_voices(config: Config, more: tuple[str, ...] = ()) -> None:
     """See that every role that will be asked has a model, before anything begins. Raises BadArgument, ModelError."""
     strategy = method(config.planner)
-    copies = config.learning is not None and bool(config.learning.given)  # nobody is asked to plan
     options = strategy.options.model_validate(config.planner_options)
-    named = set() if copies else {*strategy.named(options, config.world.name)}
-    roles, known = {*(() if copies else strategy.roles), *more, *named}, KNOWN_ROLES | named
+    named = set() if config.copies else {*strategy.named(options, config.world.name)}
+    roles, known = {*(() if config.copies else strategy.roles), *more, *named}, KNOWN_ROLES | named
     if unknown := sorted({*config.models, *config.sampling} - known):
         raise BadArgument(f"nobody plays the role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
     silent = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT))}

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
-from planner import Ending, FeedbackKind
+from planner import Ending, FeedbackKind, Outcome
 from planner.ending import NOT_JUDGED
 
+UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
+"""Outcomes of episodes that say nothing of what played."""
 UNJUDGED = "not judged here"
 IN_WORDS: Mapping[str, str] = {
     FeedbackKind.DONE.value: "the episode ended unsolved",
@@ -20,6 +22,11 @@ def in_words(cause: str) -> str:
 def outcome_of(ending: Ending) -> str:
     """How it ended, in a word or two: nobody knows that one was a failure that was not judged."""
     return UNJUDGED if ending.cause == NOT_JUDGED else ending.outcome.value
+
+
+def why(ending: Ending) -> str:
+    """Why it was not solved, in brackets: what was said of that, else the cause. Nothing for what was solved."""
+    return f" ({ending.message or in_words(ending.cause)})" if ending.cause else ""
 
 
 def score_of(ending: Ending) -> str:

@@ -14,10 +14,12 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from envs import EnvsError, load_world
-from planbook.figures.deeds import Deeds, Play
-from planbook.figures.statistics import UNPLAYED, Episodes
-from planbook.figures.subtasks import top_claim
+from planbook.figures.causes import UNPLAYED
+from planbook.figures.methods.plays import Deeds, Play
+from planbook.figures.methods.subtasks import top_claim
+from planbook.figures.statistics import Episodes
 from planbook.run import Entry
+from planbook.wording import listed
 from planner import Ending, Outcome
 
 Said = Literal["solved", "not solved", "nothing"]
@@ -171,6 +173,5 @@ def claim_lines(figures: Claims) -> Iterable[str]:
         f"{unplayed}."
     )
     if figures.false:
-        named = ", ".join(f"{claim.task} (claimed {claim.claim})" for claim in figures.false[:TOLD_FALSE])
-        more = len(figures.false) - TOLD_FALSE
-        yield f"False claims: {named}{f' and {more} more' if more > 0 else ''}."
+        named = (f"{claim.task} (claimed {claim.claim})" for claim in figures.false)
+        yield f"False claims: {listed(named, TOLD_FALSE)}."

@@ -6,7 +6,8 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.figures.statistics import UNPLAYED, Episodes
+from planbook.figures.causes import UNPLAYED
+from planbook.figures.statistics import Episodes
 from planner import Ending
 
 ALL = "all"

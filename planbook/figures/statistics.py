@@ -5,12 +5,10 @@ from math import ceil, comb, sqrt
 from statistics import fmean, mean, stdev
 
 from planbook.run import Entry
-from planner import Ending, Outcome
+from planner import Ending
 
 Episodes = Sequence[tuple[Entry, Ending]]
 """Those of a run, each with how it ended."""
-UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
-"""Outcomes of episodes that say nothing of what played."""
 Z_95 = 1.959963984540054
 Z_80_POWER = 0.8416212335729143
 

@@ -7,14 +7,14 @@ from statistics import fmean, stdev
 from pydantic import BaseModel, Field
 
 from planbook.figures.claims import Claims, claims
-from planbook.figures.deeds import Deeds
-from planbook.figures.goals import Pursuit, pursuit
 from planbook.figures.measures import Measure, measures
+from planbook.figures.methods.goals import Pursuit, pursuit
+from planbook.figures.methods.passes import Passes, passes
+from planbook.figures.methods.plays import Deeds
+from planbook.figures.methods.rounds import Search, search
+from planbook.figures.methods.subtasks import Decomposition, decomposition
 from planbook.figures.milestones import milestones, unlocked
-from planbook.figures.passes import Passes, passes
-from planbook.figures.rounds import Search, search
 from planbook.figures.statistics import mean_of
-from planbook.figures.subtasks import Decomposition, decomposition
 from planbook.run import Entry
 from planner import Ending, Outcome, Spent
 from planner.ending import NOT_JUDGED

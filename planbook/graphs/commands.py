@@ -1,7 +1,6 @@
 """The commands of `planbook graph`: they parse, call and print."""
 
 import inspect
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from planbook.graphs.giving import needs_no_world, values_of, with_inputs
 from planbook.graphs.making import make_graph
 from planbook.graphs.running import Given, run_graph
 from planbook.options import ASKING, JSON, SPENDING, options
-from planbook.printing import console, counted
+from planbook.terminal.printing import answer, console
+from planbook.wording import counted
 from planner import graph as written
 from planner.asking import DEFAULT
 from planner.graph import GraphFile, file_faults, graph_of, graph_path, read_graph
@@ -67,9 +67,8 @@ def check(name: str, as_json: bool) -> int:
         out.print(f"{path}: no faults; {counted(len(file.every_node), 'node')} in {counted(len(layers), 'layer')}:")
         for number, layer in enumerate(layers, 1):
             out.print(f"  {number}. {', '.join(layer)}", markup=False, soft_wrap=True)
-    if as_json:
-        click.echo(json.dumps({"graph": str(path), "faults": [fault._asdict() for fault in faults]}))
-    return errors.BAD_INPUT if faults else errors.OK
+    answered = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
+    return answer(errors.BAD_INPUT if faults else errors.OK, answered, as_json=as_json)
 
 
 def _layers(file: GraphFile) -> list[list[str]]:
@@ -143,11 +142,9 @@ def run(
         prices=asked["prices"],
     )
     code, ran = run_graph(file, text, given, out)
-    if as_json:
-        click.echo(ran.model_dump_json())
-    elif not ran.problem:
+    if not as_json and not ran.problem:
         click.echo(told(ran.answer))
-    return code
+    return answer(code, ran, as_json=as_json)
 
 
 def _text(path: Path) -> str:

@@ -8,8 +8,8 @@ import click
 from pydantic import JsonValue
 
 from envs import known_worlds
-from planbook.arguments import pairs
 from planbook.errors import BadArgument
+from planbook.option_values import pairs
 from planner.graph import SHIPPED_GRAPHS, Database, GraphFile
 from planner.graph.lookups import nearest
 

@@ -14,9 +14,10 @@ from planbook.config import Config
 from planbook.episodes.lanes import wait_for
 from planbook.episodes.voices import voices
 from planbook.errors import BadRun
-from planbook.printing import ERRORS, counted, harmless, spending
-from planbook.provenance.making import made_of_graph
+from planbook.provenance.fingerprints import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder
+from planbook.terminal.printing import ERRORS, spending
+from planbook.wording import counted, harmless
 from planner import (
     Body,
     Budget,

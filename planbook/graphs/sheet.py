@@ -9,6 +9,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
 from planbook.errors import BadArgument
+from planbook.writing import write_whole
 from planner.graph import file_faults
 
 WIDE = 110
@@ -72,10 +73,8 @@ class Sheet:
         """Write the file, whole or not at all; a graph without nodes is none yet. Raises BadArgument."""
         if not self._content["nodes"]:
             return
-        beside = self.path.with_name(f".{self.path.name}.new")
         try:
-            beside.write_text(self.text, encoding="utf-8")
-            beside.replace(self.path)
+            write_whole(self.path, self.text)
         except OSError as error:
             raise BadArgument(f"{self.path} cannot be written: {error.strerror}; name another file") from error
 

@@ -11,9 +11,10 @@ from rich.table import Table
 from planbook.errors import BadArgument
 from planbook.learning.once import SPOILT
 from planbook.learning.state import LEARNT, group_of
-from planbook.printing import console, counted
 from planbook.run import Run
 from planbook.spending import Price, prices_from
+from planbook.terminal.printing import console
+from planbook.wording import counted
 from planner import Spent
 from planner.budget import add
 

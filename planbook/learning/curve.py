@@ -13,8 +13,9 @@ from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
 from planbook.learning.cost import BuildingCost, Reached, building_cost, reached_after
 from planbook.papers import Beside
-from planbook.printing import console
-from planbook.run import CONFIG_FILE, Run
+from planbook.run import Run, is_run
+from planbook.terminal.printing import console
+from planbook.wording import NO_FIGURE, fixed, interval
 
 TARGET = 0.95
 """The share solved that building is asked to reach."""
@@ -72,7 +73,7 @@ def play_curve(
 
 def _cost_of(config: Config, after: Sequence[int]) -> BuildingCost:
     folder = config.library_folder
-    if not (folder / CONFIG_FILE).exists():
+    if not is_run(folder):
         raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
     with closing(Run.open(folder)) as run:
         cost, tasks = building_cost(run), len(run.entries())
@@ -102,8 +103,8 @@ def curve_table(curve: Curve) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for point in curve.curve:
         summary, built, (low, high) = point.summary, point.until_then, point.interval
-        steps = "-" if summary.mean_error_steps is None else f"{summary.mean_error_steps:.2f}"
-        share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else "-"
+        share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else NO_FIGURE
         figures = (summary.model_calls, built.calls, built.tokens, built.actions, built.procedures)
-        table.add_row(str(point.after), share, f"{low:.1%} to {high:.1%}", steps, *(f"{each:,}" for each in figures))
+        steps = fixed(summary.mean_error_steps, 2)
+        table.add_row(str(point.after), share, interval(low, high), steps, *(f"{each:,}" for each in figures))
     return table

@@ -17,13 +17,14 @@ from manuals import types_to_build_on
 from planbook.config import Config, Given
 from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument, BadRun
-from planbook.run import CONFIG_FILE, Entry, Run
-from planbook.trajectories.events import rows_of
+from planbook.figures.causes import UNPLAYED
+from planbook.run import Entry, Run, is_run
 from planbook.trajectories.exporting import Choice, chosen
 from planbook.trajectories.files import read_episodes
-from planbook.trajectories.lines import BadEpisode, line_of
+from planbook.trajectories.jsonl import BadEpisode, line_of
 from planbook.trajectories.schema import RunFacts, Trajectory
-from planner import METHODS, Ending, Outcome
+from planbook.trajectories.to_events import rows_of
+from planner import METHODS, Ending
 
 Source = tuple[Given, RunFacts]
 """A run or file that episodes are copied from, and what made the first of them."""
@@ -38,13 +39,13 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
     for place, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):
             raise BadArgument(f"--from {path}, {place}: {episode}")
-        if episode.ending.outcome not in (Outcome.BROKEN, Outcome.NOT_RUN):
+        if episode.ending.outcome not in UNPLAYED:
             yield episode
 
 
 def looked_at(path: Path) -> Source:
     """Read a source from end to end. Raises BadArgument, BadRun."""
-    if not path.exists() or (path.is_dir() and not (path / CONFIG_FILE).exists()):
+    if not path.exists() or (path.is_dir() and not is_run(path)):
         raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
     digest, facts, number = hashlib.sha256(), list[RunFacts](), 0
     for trajectory in episodes_in(path):

@@ -10,7 +10,7 @@ from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.learning.ablations import form_without
 from planbook.learning.state import check_world, group_of, learnt_in, with_manual
-from planbook.run import CONFIG_FILE, Run
+from planbook.run import Run, is_run
 from planner import Memory, Recall, method
 from rules import Knowledge, LearntMemory, ablated
 
@@ -43,7 +43,7 @@ def demonstrating(config: Config, memory: Memory) -> Memory:
 
 
 def _knowing(config: Config, folder: Path) -> Memory:
-    if (folder / CONFIG_FILE).exists():
+    if is_run(folder):
         return _of_run(config, folder)
     if config.after is not None:
         raise BadArgument(f"--after counts the tasks of a building run, and {folder} is none; name one with --library")

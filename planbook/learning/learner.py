@@ -11,6 +11,7 @@ from envs import Task
 from planbook.config import Config
 from planbook.episodes.lanes import Lane
 from planbook.episodes.runner import last_path
+from planbook.figures.causes import UNPLAYED
 from planbook.learning.ablations import form_without
 from planbook.learning.knowing import remembering
 from planbook.learning.once import once
@@ -22,7 +23,6 @@ from planner import (
     Body,
     Conclusion,
     Ending,
-    Outcome,
     Recall,
     Scope,
     Trajectory,
@@ -87,7 +87,7 @@ class Learner:
         return State.model_validate(begun)
 
     def _learn(self, scope: Scope, state: State, entry: Entry, ending: Ending, lane: Lane) -> State:
-        if ending.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
+        if ending.outcome in UNPLAYED:
             return state
         kind, config = entry.task.type, self._config
         trajectory = read_trajectory(*episode_events(self._run, entry))

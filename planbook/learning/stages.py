@@ -35,6 +35,11 @@ SHORT_MANUAL = "manual.short.md"
 """Beside the manual: what is left of it in as many tokens as were asked for."""
 
 
+def tasks_of(config: Config) -> Sequence[Task]:
+    """The tasks that a run is to play. Raises BadSelection, BadArgument."""
+    return building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
+
+
 def building_tasks(config: Config) -> list[Task]:
     """The tasks to build on (appendix D): so many of each type, drawn and shuffled by the run's seed.
 
@@ -42,7 +47,7 @@ def building_tasks(config: Config) -> list[Task]:
     """
     assert config.learning is not None
     check_learning(config)
-    if config.learning.given:
+    if config.copies:
         from planbook.learning.given import given_tasks  # the schema takes a while to import, and most runs need none
 
         return given_tasks(config)
@@ -112,7 +117,7 @@ def build(
 
 def _copies(run: Run) -> "Copies | None":
     """Those that a building run learns from instead of playing. Raises BadRun if their source has changed."""
-    if not run.copies:
+    if not run.config.copies:
         return None
     from planbook.learning.given import Copies
 

@@ -10,7 +10,7 @@ from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
 from planbook.learning.ablations import form_without
 from planbook.learning.once import SPOILT, already
-from planbook.run import CONFIG_FILE, Run
+from planbook.run import Run, is_run
 from rules import Citation, History, Knowledge, Learnt, RuleBook, count
 
 EVERYTHING = "all"
@@ -74,7 +74,7 @@ def beginning_path(group: str) -> str:
 def _of_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
     """What an earlier building run, or a folder, knows; numbers of rules that are gone stay taken."""
     folder = config.library_folder
-    if not (folder / CONFIG_FILE).exists():
+    if not is_run(folder):
         knowledge = read_knowledge(folder, config.world, config.world_options)
         return knowledge, RuleBook.of(knowledge.rules)
     with closing(Run.open(folder)) as run:

@@ -13,7 +13,7 @@ from planbook.episodes.runner import recorded_endings
 from planbook.figures.statistics import percent
 from planbook.figures.summary import Summary
 from planbook.learning.state import learnt_in, with_manual
-from planbook.run import CONFIG_FILE, Run
+from planbook.run import Run, is_run
 from planner import method
 from rules import Knowledge
 
@@ -115,7 +115,7 @@ def played(config: Config, summary: Summary, *, learning: bool) -> Played:
 
 def _origin(config: Config) -> Origin:
     library = config.library_folder
-    if not (library / CONFIG_FILE).exists():
+    if not is_run(library):
         known = read_knowledge(library, config.world, config.world_options)
         learnt = bool(config.planner == "procedures" or known.rules or known.skills or known.reflections)
         return Origin(None, (), _formulated([known]), learnt)

@@ -8,8 +8,9 @@ from rich.table import Table
 from planbook.papers.beside import Beside, BesidePaper, BesideTable, OurRow
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, Line
+from planbook.wording import fixed
 
-NOTHING, OURS = "-", "ours"
+OURS = "ours"
 WIDEST = 10
 """Columns from which on a table is shown lying on its side."""
 PARTLY = "(n/m): our figure is over n of the m task types that theirs is over; the others were not played."
@@ -64,12 +65,12 @@ def _upright(paper: BesidePaper, each: BesideTable, ours: OurRow) -> Iterator[Ta
     for name in (*(paper.names.get(name, name) for name in columns), *(f"k_max {name}" for name in deepest)):
         table.add_column(name.replace(" ", "\n"), justify="right")
     for number, row in enumerate(rows):
-        k_max = [_told(row.k_max.get(name)) for name in deepest]
+        k_max = [fixed(row.k_max.get(name), 1) for name in deepest]
         like_ours = " (as ours)" if each.otherwise and number in each.alike else ""
         figures = (_figure(name, row.values, row.spread) for name in columns)
         table.add_row(_method(row, rows) + like_ours, *figures, *k_max)
     table.add_section()
-    k_max = [_told(ours.k_max.get(name)) for name in deepest]
+    k_max = [fixed(ours.k_max.get(name), 1) for name in deepest]
     options = (_option(name, value) for name, value in each.otherwise.items())
     label = ", ".join((f"{OURS}: {ours.planner}", *options))
     table.add_row(label, *(_our_figure(name, each) for name in columns), *k_max, style="bold")
@@ -120,10 +121,6 @@ def _partly(name: str, each: BesideTable) -> bool:
 def _figure(name: str, values: Mapping[str, float], spread: Mapping[str, float]) -> str:
     """A figure; with its standard deviation in a column that is a measure of the run."""
     if name not in COLUMNS:
-        return _told(values.get(name))
+        return fixed(values.get(name), 1)
     beside = f" ± {spread[name]:.1f}" if name in spread else ""
-    return f"{_told(values.get(name), COLUMNS[name].digits)}{beside}"
-
-
-def _told(figure: float | None, digits: int = 1) -> str:
-    return NOTHING if figure is None else f"{figure:.{digits}f}"
+    return f"{fixed(values.get(name), COLUMNS[name].digits)}{beside}"

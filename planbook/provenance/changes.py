@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from planbook.provenance.made_of import MadeOf
+from planbook.provenance.manifest import MadeOf
 
 VERSIONS = "versions"
 TOLD_AS = {

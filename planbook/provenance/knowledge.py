@@ -10,7 +10,7 @@ from manuals.demonstrations import FOLDER
 from planbook.config import Config
 from planbook.learning.knowing import PROCEDURES
 from planbook.learning.state import learnt_in, with_manual
-from planbook.run import CONFIG_FILE, Run
+from planbook.run import Run, is_run
 from planner import method
 
 CODE = ("procedures", "helpers")
@@ -29,7 +29,7 @@ def knowledge_digests(config: Config) -> dict[str, str]:
 
 def _of_library(config: Config) -> dict[str, str]:
     folder = config.library_folder
-    if (folder / CONFIG_FILE).exists():
+    if is_run(folder):
         return _of_building_run(config, folder)
     home = folder / config.world.name
     found = {name: of_folder(home / name, ("*.py",)) for name in CODE if (home / name).is_dir()}

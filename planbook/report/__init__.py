@@ -1,4 +1,10 @@
-"""`planbook report`: runs told in one HTML file, read from their stores alone."""
+"""`planbook report`: runs told in one HTML file, read from their stores alone.
+
+``reading`` reads a run once from end to end. ``page`` puts the page together, by ``rendering`` its templates:
+``tables``, ``charts``, ``costs``, what is needed to ``trust`` them, what was ``learnt`` with the ``rulings`` of each
+rule, and the ``episodes``, with what happened ``inside`` them. ``packing`` keeps what is not shown at first;
+``markdown`` is what models wrote so.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,11 +15,11 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
 from planbook.figures.summary import Summary
-from planbook.printing import console
 from planbook.report.page import write_page
 from planbook.report.reading import RunRead, read_run
 from planbook.run import Run
 from planbook.spending import prices_from
+from planbook.terminal.printing import console
 
 __all__ = ["Reported", "report_runs"]
 

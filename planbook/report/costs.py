@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from planbook.report.charts import Axis, Chart, lying, plain, tall, whole
+from planbook.report.charts.chart import Axis, Chart, lying, plain, tall, whole
 from planbook.report.reading import RunRead
+from planbook.wording import PRICE_UNKNOWN
 from planner import Spent
 
-UNKNOWN = "price unknown"
 NOTHING = Spent()
 
 
@@ -57,7 +57,7 @@ def costs(run: RunRead) -> Costs:
 def dollars(money: float | None) -> str:
     """Small sums with as many digits as it takes to see them."""
     if money is None:
-        return UNKNOWN
+        return PRICE_UNKNOWN
     return f"${money:,.2f}" if money >= 1 or not money else f"${money:.4f}"
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from jinja2 import Environment
 
 from planbook.errors import BadArgument
-from planbook.printing import counted
+from planbook.report.inside.places import Place, grown
+from planbook.report.inside.scopes import told
 from planbook.report.packing import Block, Texts, packed
-from planbook.report.places import Place, grown
 from planbook.report.reading import Played, RunRead
 from planbook.report.rendering import plain, templates
-from planbook.report.scopes import told
+from planbook.wording import counted
 
 EPISODES = "report_episodes.html.j2"
 PAGE_BYTES = 25_000_000

@@ -5,7 +5,7 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from planbook.printing import harmless
+from planbook.wording import harmless
 
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
 """Left out of the language: where they stand they are shown as they are written."""

@@ -9,14 +9,15 @@ from typing import Any
 from markupsafe import Markup
 
 from planbook.report import tables
+from planbook.report.charts.chosen import charts
+from planbook.report.charts.library import library
 from planbook.report.costs import costs
 from planbook.report.episodes import Packing, episode_html, head_rows
-from planbook.report.gallery import charts
 from planbook.report.learnt import learnt
-from planbook.report.plotting import library
 from planbook.report.reading import RunRead
 from planbook.report.rendering import TEMPLATES, plain
 from planbook.report.trust import trust
+from planbook.writing import whole
 
 __all__ = ["SCRIPTS", "STYLES", "episode_html", "figures_of", "head_rows", "joined", "script_hash", "write_page"]
 
@@ -58,10 +59,8 @@ def write_page(runs: Sequence[RunRead], out: Path, which: str | None) -> None:
         )
     )
     page.enable_buffering(BUFFERED)
-    beside = out.with_name(f"{out.name}.new")
-    with beside.open("wb") as file:
+    with whole(out) as file:
         page.dump(file, encoding="utf-8", errors="backslashreplace")
-    beside.replace(out)
 
 
 def joined(names: Sequence[str]) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 
 from envs import Task
 from planbook.episodes.runner import DIVERGED, set_aside
-from planbook.figures.deeds import Deeds
+from planbook.figures.methods.plays import Deeds
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import NOT_PLAYED, Summary, summarise
-from planbook.run import Entry, Run
+from planbook.run import Entry, Run, index_of
 from planbook.spending import Price, prices_from
 from planbook.store import Event
 from planner import Ending, Outcome, Spent
@@ -144,13 +144,6 @@ def take(found: RunRead, event: Event, price: Price) -> None:
         speaker, prompt = _speaker(event.body), str(event.body["template"])
         found.speakers[speaker] = found.speakers.get(speaker, NOTHING) + cost
         found.prompts[prompt] = found.prompts.get(prompt, NOTHING) + cost
-
-
-def index_of(scope: str) -> int:
-    """The number of the episode that a scope lies in; -1 for one outside."""
-    name, _, below = scope.partition("/")
-    number = below.partition("/")[0]
-    return int(number) if name == "task" and number.isdecimal() else -1
 
 
 def _note(found: RunRead, played: Played, event: Event) -> None:

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from planbook.figures.causes import in_words, outcome_of, score_of
-from planbook.printing import counted, harmless
+from planbook.wording import counted, harmless
 
 TEMPLATES = Path(__file__).parent / "templates"
 NOTHING = "–"
@@ -75,12 +75,6 @@ def percent(share: float | None) -> str:
     return NOTHING if share is None else f"{share:.1%}"
 
 
-def interval(bounds: tuple[float, float]) -> str:
-    """Two shares."""
-    low, high = bounds
-    return f"{100 * low:.1f} to {100 * high:.1f}%"
-
-
 def decimal(number: float | None) -> str:
     """A mean."""
     return NOTHING if number is None else f"{number:.1f}"
@@ -116,7 +110,6 @@ def moment(at: float | None) -> str:
 
 FILTERS: dict[str, Callable[..., str]] = {
     "percent": percent,
-    "interval": interval,
     "decimal": decimal,
     "hundredths": hundredths,
     "figure": figure,

@@ -7,9 +7,9 @@ from statistics import mean
 from typing import Any
 
 from envs import EnvsError
-from planbook.config import Config, chosen_options
+from planbook.config import Config, by_dotted_name, chosen_options
 from planbook.figures.measures import Measure, overall
-from planbook.figures.statistics import wilson
+from planbook.report.charts.shares import Share
 from planbook.report.reading import Played, RunRead
 from planner import Outcome, Spent
 
@@ -28,14 +28,9 @@ class Row:
     cost: Spent
 
     @property
-    def share(self) -> float | None:
+    def share(self) -> Share:
         """Solved, of all that were asked for."""
-        return self.solved / self.tasks if self.tasks else None
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's, at 95 %."""
-        return wilson(self.solved, self.tasks)
+        return Share(self.solved, self.tasks)
 
 
 def rows(run: RunRead) -> list[Row]:
@@ -100,13 +95,6 @@ def asked(config: Config) -> dict[str, Any]:
     return told
 
 
-def settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+def settings(value: Any) -> Iterator[tuple[str, str]]:
     """What a run was asked to do, by dotted name, without what was left empty."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from settings(inner, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, list | tuple):
-        if value:
-            yield name, ", ".join(map(str, value))
-    elif value not in (None, ""):
-        yield name, str(value)
+    return ((name, told) for name, told in by_dotted_name(value) if told)

@@ -9,7 +9,7 @@ rewind undid stays: the model said it, and went on from it.
 import json
 from collections.abc import Collection, Iterator, Sequence
 
-from planbook.trajectories.deeds import Call
+from planbook.trajectories.parts import Call
 from planbook.trajectories.schema import Trajectory
 from planner import FeedbackKind
 from planner.models import Message

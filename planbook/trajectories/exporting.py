@@ -13,9 +13,9 @@ from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument
 from planbook.run import Entry, Run
 from planbook.trajectories.chat import talk_line, talks_of
-from planbook.trajectories.files import whole
-from planbook.trajectories.lines import BadEpisode, line_of
-from planbook.trajectories.reading import facts_of, trajectory_of
+from planbook.trajectories.files import to_write
+from planbook.trajectories.from_events import facts_of, trajectory_of
+from planbook.trajectories.jsonl import BadEpisode, line_of
 from planbook.trajectories.schema import Trajectory
 from planner import Ending, Outcome
 
@@ -69,7 +69,7 @@ class Counts:
 def export(folders: Sequence[Path], form: str, out: Path, choice: Choice) -> Exported:
     """Write the episodes of runs, in their order. Raises BadArgument, BadRun."""
     counts = Counts(Counter())
-    with whole(out) as file:
+    with to_write(out) as file:
         try:
             FORMS[form](_counted(folders, choice, counts), choice, counts, file)
         except BadEpisode as bad:
@@ -125,7 +125,7 @@ def _write_lines(trajectories: Iterator[Trajectory], choice: Choice, counts: Cou
 
 
 def _write_columns(trajectories: Iterator[Trajectory], choice: Choice, counts: Counts, file: BinaryIO) -> None:
-    from planbook.trajectories.columns import write_rows  # it takes a quarter of a second to import
+    from planbook.trajectories.parquet import write_rows  # it takes a quarter of a second to import
 
     write_rows(((each, line_of(each)) for each in trajectories), file)
 

@@ -4,14 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from planner import Outcome
+from planbook.figures.causes import UNPLAYED
 
 if TYPE_CHECKING:
-    from planbook.trajectories.deeds import Happened, Somewhere
+    from planbook.trajectories.parts import Happened, Somewhere
     from planbook.trajectories.schema import RoundPlayed, Trajectory
-
-UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
-"""Outcomes that need no round."""
 
 
 def faults_of(trajectory: "Trajectory") -> Iterator[str]:

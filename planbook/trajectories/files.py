@@ -1,7 +1,6 @@
 """Files of episodes: written whole or not at all, read whatever form they have."""
 
 import hashlib
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -11,8 +10,9 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from planbook.errors import BadArgument
-from planbook.trajectories.lines import BadEpisode, read_lines
+from planbook.trajectories.jsonl import BadEpisode, read_lines
 from planbook.trajectories.schema import Trajectory
+from planbook.writing import whole
 
 STANDARD_OUTPUT = Path("-")
 PARQUET_MAGIC = b"PAR1"
@@ -20,7 +20,7 @@ PARQUET_MAGIC = b"PAR1"
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[BinaryIO]:
+def to_write(path: Path) -> Iterator[BinaryIO]:
     """A file to write, which is there only when all of it is; ``-`` is standard output. Raises BadArgument."""
     if path == STANDARD_OUTPUT:
         with TemporaryFile() as file:
@@ -29,17 +29,13 @@ def whole(path: Path) -> Iterator[BinaryIO]:
             shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         return
-    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
-        with beside.open("wb") as file:
+        with whole(path) as file:
             yield file
-        beside.replace(path)
     except OSError as error:
         raise BadArgument(
             f"{path} cannot be written: {error.strerror or error}; name another file with --out"
         ) from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def read_episodes(path: Path) -> Iterator[tuple[str, Trajectory | BadEpisode]]:
@@ -48,7 +44,7 @@ def read_episodes(path: Path) -> Iterator[tuple[str, Trajectory | BadEpisode]]:
         with path.open("rb") as file:
             is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
         if is_parquet:
-            from planbook.trajectories.columns import read_rows  # it takes a quarter of a second to import
+            from planbook.trajectories.parquet import read_rows  # it takes a quarter of a second to import
 
             yield from read_rows(path)
         else:

@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument, BadRun
 from planbook.run import Entry, Run, new_folder
-from planbook.trajectories.events import Row, rows_of
 from planbook.trajectories.files import read_episodes, sha256_of
-from planbook.trajectories.lines import BadEpisode
+from planbook.trajectories.jsonl import BadEpisode
 from planbook.trajectories.origin import Imported, Origin, ReadFile
 from planbook.trajectories.schema import Trajectory
+from planbook.trajectories.to_events import Row, rows_of
 from planner import PlannerError
 
 SHOWN = 30

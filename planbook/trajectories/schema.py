@@ -9,7 +9,8 @@ from typing import Literal
 from pydantic import Field, JsonValue, model_validator
 
 from envs import Action, Observation, Task
-from planbook.trajectories.deeds import (
+from planbook.trajectories.faults import faults_of
+from planbook.trajectories.parts import (
     BranchTried,
     Call,
     GoalTried,
@@ -21,7 +22,6 @@ from planbook.trajectories.deeds import (
     Somewhere,
     SubtaskGiven,
 )
-from planbook.trajectories.faults import faults_of
 from planner import Ending, Feedback, Thought
 from planner.procedure import Procedure
 

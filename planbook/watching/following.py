@@ -4,12 +4,12 @@ import threading
 import time
 from pathlib import Path
 
-from planbook.folder import is_claimed
-from planbook.pace import Pace
-from planbook.report.reading import Played, RunRead, index_of, take
-from planbook.run import PAUSED, Run
+from planbook.report.reading import Played, RunRead, take
+from planbook.run import PAUSED, Run, index_of
+from planbook.run.folder import is_claimed
 from planbook.spending import prices_from
 from planbook.store import Event
+from planbook.terminal.time_left import Pace
 from planner import Outcome
 
 

@@ -7,14 +7,14 @@ from typing import Any
 from markupsafe import Markup
 
 from planbook.episodes.control import Ask
-from planbook.printing import spending
-from planbook.progress import clock
 from planbook.report.costs import costs
 from planbook.report.episodes import episode_html, head_rows
 from planbook.report.page import STYLES, figures_of, joined
 from planbook.report.rendering import plain
+from planbook.terminal.printing import spending
 from planbook.watching.following import Following
 from planbook.watching.steered import Doing, Steered
+from planbook.wording import clock
 from planner import Budget, Outcome
 
 ANCHOR = "run-0"

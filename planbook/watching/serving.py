@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from planbook.episodes.control import Ask
 from planbook.errors import BadArgument, BadRun
-from planbook.watching.doors import HOST, Doors
+from planbook.watching.access import HOST, Doors
 from planbook.watching.following import Following
 from planbook.watching.pages import Pages
 from planbook.watching.steered import Steered

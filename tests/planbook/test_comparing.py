@@ -17,9 +17,9 @@ from planbook.cli import planbook as command
 from planbook.commands.playing import play
 from planbook.config import Config, Learning
 from planbook.episodes.lanes import Hosting
-from planbook.figures.gathering import gather
-from planbook.figures.paired import Compared, compare, compare_all
-from planbook.figures.paired_sheets import comparison_parts, verdict_lines
+from planbook.figures.comparison.gathering import gather
+from planbook.figures.comparison.pair_tables import comparison_parts, verdict_lines
+from planbook.figures.comparison.pairs import Compared, compare, compare_all
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
 from planner import Ending, Outcome

@@ -17,8 +17,8 @@ from planbook.config import Config, Learning
 from planbook.episodes.control import arguments, hosted
 from planbook.episodes.lanes import Executor, Hosting
 from planbook.errors import BadRun
-from planbook.folder import claim_folder, is_claimed
 from planbook.run import Run
+from planbook.run.folder import claim_folder, is_claimed
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
 from tests.openai_server import Refusal, serving

@@ -9,8 +9,8 @@ import pytest
 from planbook.learning.cost import Reached, building_cost, cost_line, reached_after
 from planbook.learning.covering import coverage_lines
 from planbook.learning.state import EVERYTHING, learnt_in
-from planbook.report.charts import Chart
-from planbook.report.gallery import charts
+from planbook.report.charts.chart import Chart
+from planbook.report.charts.chosen import charts
 from planbook.report.reading import read_run
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far

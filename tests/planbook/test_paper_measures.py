@@ -9,7 +9,7 @@ import pytest
 from envs import Selection, Task, Verdict
 from planbook.config import Config
 from planbook.episodes.runner import recorded_endings
-from planbook.figures.deeds import deeds_in
+from planbook.figures.methods.plays import deeds_in
 from planbook.figures.summary import Summary, summarise
 from planbook.papers import publications
 from planbook.papers.columns import COLUMNS
@@ -17,7 +17,7 @@ from planbook.papers.published import ALL, papers_of
 from planbook.run import Run
 from planner import METHODS, Ending, Outcome
 from planner.models import Reply
-from tests.planbook.figures.test_rounds import Book
+from tests.planbook.figures.methods.test_rounds import Book
 from tests.planbook.test_paper_published import differs, held, paper_of, printed, row, tables_of, values
 
 _, ADAPT, _, AGENTKIT, ADVOCATE = publications()

@@ -12,7 +12,7 @@ from rich.console import Console
 from envs import Selection, Task, known_worlds, load_world
 from planbook.config import Config, chosen_options
 from planbook.episodes.runner import recorded_endings
-from planbook.figures.deeds import deeds_in
+from planbook.figures.methods.plays import deeds_in
 from planbook.figures.summary import Summary, summarise
 from planbook.papers import Beside, beside, publications, sheets
 from planbook.papers.beside import BesidePaper

@@ -3,7 +3,7 @@
 import pytest
 
 from envs import known_worlds, load_world
-from planbook.fields import values_of
+from planbook.option_help import values_of
 from planner import METHODS
 from planner.strategies.base import Method
 from tests.command import planbook, result

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -252,6 +253,22 @@ def test_a_worker_killed_from_outside_in_the_middle_of_a_cell_is_not_noticed(san
             expected, result = one.run(code), other.run(code)
             assert replace(result, seconds=0.0) == replace(expected, seconds=0.0)
         assert killed.calls == undisturbed.calls == 7
+
+
+def test_a_worker_that_is_seen_to_be_gone_before_its_channel_tells_has_not_used_up_its_time(sandbox: Sandbox) -> None:
+    killed: list[int] = []
+
+    def kill_once() -> None:
+        if not killed:
+            killed.append(worker_of(session))
+            os.kill(killed[0], signal.SIGKILL)
+            while Path(f"/proc/{killed[0]}").exists():
+                time.sleep(0.001)
+
+    with sandbox.session({}, meanwhile=kill_once) as session:
+        result = session.run("for number in range(3_000_000):\n    pass\nnumber")
+        assert (result.faults, result.value) == ((), 2_999_999)
+        assert killed
 
 
 def test_workers_killed_while_they_stand_ready_and_while_cells_are_run_again_are_replaced(sandbox: Sandbox) -> None:

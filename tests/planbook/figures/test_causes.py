@@ -3,8 +3,8 @@
 from envs import Task, Verdict
 from planbook.episodes.telling import tell
 from planbook.figures.summary import summarise
-from planbook.printing import failure_lines
 from planbook.run import Entry
+from planbook.terminal.printing import failure_lines
 from planner import Ending, Feedback, FeedbackKind, Outcome
 from planner.ending import NOT_JUDGED, Standing, ending_of
 

@@ -12,7 +12,7 @@ from planbook.config import Config
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.runner import recorded_endings
 from planbook.figures.claims import Claim, Claims, claim_lines
-from planbook.figures.deeds import deeds_in
+from planbook.figures.methods.plays import deeds_in
 from planbook.figures.summary import Summary, summarise
 from planbook.run import Run
 from planner import Ending, Outcome, Step

@@ -16,9 +16,9 @@ from planbook.config import Config
 from planbook.figures.measures import Measure, measure_lines, overall, unlock_score
 from planbook.figures.milestones import known_milestones, milestone_parts
 from planbook.figures.summary import Summary, summarise
-from planbook.printing import method_parts
 from planbook.report import report_runs
 from planbook.run import Entry, Run
+from planbook.terminal.printing import method_parts
 from planner import Ending, Outcome
 from tests.command import planbook, result
 from tests.reported import Page

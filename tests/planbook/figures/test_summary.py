@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from envs import Task, Verdict
 from planbook.figures.statistics import wilson
 from planbook.figures.summary import summarise
-from planbook.printing import failure_lines, summary_table
 from planbook.run import Entry
+from planbook.terminal.printing import failure_lines, summary_table
 from planner import Ending, Outcome
 
 

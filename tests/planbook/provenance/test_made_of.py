@@ -17,8 +17,8 @@ from planbook.config import RECORDINGS, Config, Learning
 from planbook.errors import BadRun
 from planbook.provenance import versions as versions_module
 from planbook.provenance.changes import Change, changed_versions, changes
-from planbook.provenance.made_of import MadeOf
-from planbook.provenance.making import made_of
+from planbook.provenance.fingerprints import made_of
+from planbook.provenance.manifest import MadeOf
 from planbook.provenance.prompts import OF_FAMILY, prompt_digests
 from planbook.run import Run
 from planner import METHODS

@@ -11,11 +11,11 @@ import pytest
 from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument, BadRun
 from planbook.figures.summary import Summary, summarise
-from planbook.printing import harmless
 from planbook.report import episodes, report_runs
+from planbook.report.charts.library import library
 from planbook.report.page import SCRIPTS, joined, script_hash
-from planbook.report.plotting import library
 from planbook.run import Run
+from planbook.wording import harmless
 from planner import Ending, Outcome
 from tests.command import planbook, result
 from tests.reported import HIDDEN, HOSTILE, Page, asking_run, many_endings, written

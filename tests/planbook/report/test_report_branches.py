@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from planbook.report import report_runs
-from planbook.report.places import Place
-from planbook.report.scopes import told
-from planbook.report.searched import Limb, Searched
+from planbook.report.inside.places import Place
+from planbook.report.inside.scopes import told
+from planbook.report.inside.searched import Limb, Searched
 from planbook.store import Event
 from tests.reported import Page, written
 from tests.searching import FETCH_ALL, TAKE_ANY, played, search

@@ -13,10 +13,10 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from envs.browser import chromium
 from planbook.report import report_runs
-from planbook.report.bars import actions, endings, success
-from planbook.report.charts import plain, short_name, tall
-from planbook.report.curves import curves
-from planbook.report.gallery import charts
+from planbook.report.charts.bars import actions, endings, success
+from planbook.report.charts.chart import plain, short_name, tall
+from planbook.report.charts.chosen import charts
+from planbook.report.charts.curves import curves
 from planbook.report.reading import RunRead, read_run
 from planbook.run import Run
 from planner import Ending, Outcome

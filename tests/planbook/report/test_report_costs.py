@@ -10,11 +10,12 @@ import pytest
 
 from planbook.config import Config
 from planbook.report import report_runs
-from planbook.report.costs import UNKNOWN, Costs, costs, dollars
-from planbook.report.curves import curves
+from planbook.report.charts.curves import curves
+from planbook.report.costs import Costs, costs, dollars
 from planbook.report.reading import read_run
 from planbook.run import Run
 from planbook.spending import Price, prices_from
+from planbook.wording import PRICE_UNKNOWN
 from planner import Ending, Outcome
 from tests.command import planbook
 from tests.reported import Page
@@ -90,9 +91,9 @@ def test_a_price_that_nobody_knows_stays_unknown(folder: Path, tmp_path: Path) -
     table = tmp_path / "prices.json"
     table.write_text(json.dumps({"models": {"small": {"input": 1, "output": 2}}}))
     found = counted(folder, prices_from(table))
-    assert {row.name: row.money for row in found.models}["openai:big"] == UNKNOWN
+    assert {row.name: row.money for row in found.models}["openai:big"] == PRICE_UNKNOWN
     assert {row.name: row.money for row in found.models}["openai:small"] == "$0.0005"
-    assert (found.all.money, found.for_each(2)) == (UNKNOWN, "")
+    assert (found.all.money, found.for_each(2)) == (PRICE_UNKNOWN, "")
     with closing(Run.open(folder)) as run:
         drawn = [chart.title for chart in curves([read_run(run, "run", prices_from(table))])]
     assert not [title for title in drawn if "dollars" in title]
@@ -127,7 +128,7 @@ def test_the_page_has_the_money_by_the_table_that_was_named(folder: Path, prices
 
 @pytest.mark.parametrize(
     ("money", "told"),
-    [(None, UNKNOWN), (0.0, "$0.00"), (0.01234, "$0.0123"), (12.345, "$12.35"), (1234.5, "$1,234.50")],
+    [(None, PRICE_UNKNOWN), (0.0, "$0.00"), (0.01234, "$0.0123"), (12.345, "$12.35"), (1234.5, "$1,234.50")],
 )
 def test_sums_are_written_with_the_digits_that_count(money: float | None, told: str) -> None:
     assert dollars(money) == told

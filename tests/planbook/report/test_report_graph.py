@@ -6,9 +6,9 @@ import pytest
 
 from planbook.config import Config
 from planbook.report import report_runs
-from planbook.report.evaluated import Passed
-from planbook.report.places import Place
-from planbook.report.scopes import told
+from planbook.report.inside.evaluated import Passed
+from planbook.report.inside.places import Place
+from planbook.report.inside.scopes import told
 from planbook.report.tables import asked
 from planbook.store import Event
 from tests.reported import Page, written

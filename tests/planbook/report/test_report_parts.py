@@ -7,14 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs import Task
-from planbook.printing import counted
-from planbook.report.curves import MOST_POINTS, thinned
-from planbook.report.items import Asked, Noted, Ran, Rewound
-from planbook.report.places import Place
-from planbook.report.rendering import duration, interval, moment, percent
-from planbook.report.scopes import told
+from planbook.report.charts.curves import MOST_POINTS, thinned
+from planbook.report.charts.shares import Share
+from planbook.report.inside.items import Asked, Noted, Ran, Rewound
+from planbook.report.inside.places import Place
+from planbook.report.inside.scopes import told
+from planbook.report.rendering import duration, moment, percent
 from planbook.report.tables import settings
 from planbook.store import Event
+from planbook.wording import counted
 
 TASK = Task(id="fetch/0", env="toy", split="all", type="fetch", goal="fetch").model_dump()
 ROUND, PLAN, INNER = "task/3/round/0", "task/3/round/0/plan/0", "task/3/round/0/plan/0/achieve/1"
@@ -153,7 +154,8 @@ def test_a_long_line_is_thinned_but_keeps_its_ends(values: list[float]) -> None:
 
 
 def test_numbers_are_written_for_people() -> None:
-    assert (percent(0.5), percent(None), interval((0.1234, 1))) == ("50.0%", "–", "12.3 to 100.0%")
+    assert (percent(0.5), percent(None)) == ("50.0%", "–")
+    assert (Share(1, 2).told, Share(1, 2).within, Share(0, 0).told) == ("50.0%", "9.5 to 90.5%", "–")
     assert (counted(1, "action"), counted(1200, "token")) == ("1 action", "1,200 tokens")
     assert [duration(seconds) for seconds in (1.26, 125, 7384)] == ["1.3 s", "2 min 5 s", "2 h 3 min"]
     assert (moment(0.0), moment(None)) == ("1970-01-01 00:00:00 UTC", "–")

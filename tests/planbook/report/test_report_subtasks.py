@@ -8,11 +8,11 @@ import pytest
 
 from envs import Task
 from planbook.config import Config
-from planbook.figures.tried import Goal
+from planbook.figures.methods.records import Goal
 from planbook.report import report_runs
-from planbook.report.items import Tried
-from planbook.report.places import Branch, Item, Place, grown
-from planbook.report.scopes import told
+from planbook.report.inside.items import Tried
+from planbook.report.inside.places import Branch, Item, Place, grown
+from planbook.report.inside.scopes import told
 from planbook.run import Run
 from planbook.store import Event
 from planner import Ending, Outcome

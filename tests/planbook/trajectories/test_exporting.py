@@ -12,10 +12,10 @@ from pyarrow import parquet
 
 from planbook.episodes.runner import last_path, recorded_endings
 from planbook.run import Run
-from planbook.trajectories.events import rows_of
-from planbook.trajectories.lines import line_of, parsed
-from planbook.trajectories.reading import facts_of, trajectory_of
+from planbook.trajectories.from_events import facts_of, trajectory_of
+from planbook.trajectories.jsonl import line_of, parsed
 from planbook.trajectories.schema import Trajectory
+from planbook.trajectories.to_events import rows_of
 from tests.command import planbook
 from tests.flows import BUILD, here
 from tests.planbook.trajectories.conftest import METHODS

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from planbook.run import Entry
 from planbook.store import Event
-from planbook.trajectories.columns import read_rows, write_rows
-from planbook.trajectories.events import rows_of
-from planbook.trajectories.lines import line_of, parsed
-from planbook.trajectories.reading import Told, written
+from planbook.trajectories.from_events import Told, written
+from planbook.trajectories.jsonl import line_of, parsed
+from planbook.trajectories.parquet import read_rows, write_rows
 from planbook.trajectories.schema import SCHEMA, Trajectory
+from planbook.trajectories.to_events import rows_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBER = st.integers(-(2**63), 2**63 - 1)

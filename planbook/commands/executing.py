@@ -1,0 +1,38 @@
+"""`planbook exec`: one plan file, or one procedure, on the chosen tasks."""
+
+from pathlib import Path
+
+from planbook import errors
+from planbook.arguments import Asked
+from planbook.commands.playing import play
+from planbook.episodes.lanes import Hosting
+from planbook.figures.summary import Summary
+from planbook.terminal.printing import Live, console
+from planner import GivenCode, checked_procedure, code_of, is_procedure, parse_procedure
+
+
+def execute_plan(plan: Path, asked: Asked, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
+    """Run one plan file, or one procedure, on the chosen tasks.
+
+    Its steps are printed as they happen, where one episode is played at a time, and in this process.
+    """
+    config = asked.config("code", given_plan(plan, asked).model_dump(mode="json"))
+    live = Live(console(as_json)) if hosting.jobs == 1 and hosting.executor == "threads" else None
+    return play(config, asked.out, hosting, as_json=as_json, watch=live, store=asked.store)
+
+
+def given_plan(plan: Path, asked: Asked) -> GivenCode:
+    """The code of a plan file; a procedure is checked and called. Raises BadArgument, BadProcedure."""
+    text = read_plan(plan)
+    if not is_procedure(text):
+        return GivenCode(code=text, source=plan.name)
+    procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
+    return code_of(checked_procedure(procedure, asked.world(), asked.world_options()))
+
+
+def read_plan(plan: Path) -> str:
+    """The text of a plan file. Raises BadArgument where it is no text."""
+    try:
+        return plan.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.BadArgument(f"{plan} cannot be read as a plan: {error}") from error

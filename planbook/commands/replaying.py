@@ -1,0 +1,58 @@
+"""`planbook replay RUN`: a recorded run once more, and where it diverges."""
+
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from planbook import errors
+from planbook.episodes.divergence import Comparison, Sameness, replay_run
+from planbook.episodes.elsewhere import replay_elsewhere
+from planbook.episodes.lanes import Hosting
+from planbook.run import Entry, Run
+from planbook.terminal.printing import console
+
+
+class Replayed(BaseModel):
+    """What a replay of a recorded run found. ``by_sameness`` counts episodes; ``differences`` are by task id."""
+
+    model_config = ConfigDict(frozen=True)
+
+    episodes: int
+    by_sameness: dict[str, int]
+    differences: dict[str, Comparison]
+    seconds: float
+    run: str
+
+
+def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Replayed]:
+    """Play a recorded run again, print the first difference of each episode, and return the exit code."""
+    begun = time.monotonic()
+    out = console(as_json)
+    counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
+    differences: dict[str, Comparison] = {}
+
+    def on_comparison(entry: Entry, comparison: Comparison) -> None:
+        counts[comparison.sameness] += 1
+        if comparison.event:
+            differences[entry.task.id] = comparison
+            out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
+
+    with closing(Run.open(folder)) as run:
+        if run.imported or run.config.copies:
+            raise errors.BadArgument(
+                f"{folder} holds episodes that were played elsewhere; replay the run they come from"
+            )
+        replay = replay_run if hosting.executor == "threads" else replay_elsewhere
+        finished = replay(run, on_comparison, hosting)
+    seconds = round(time.monotonic() - begun, 3)
+    ways = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    out.print(f"{counts.total()} episodes replayed in {seconds:.1f} s: {ways or 'none'}.")
+    report = Replayed(
+        episodes=counts.total(), by_sameness=dict(counts), differences=differences, seconds=seconds, run=str(folder)
+    )
+    if not finished:
+        return errors.INTERRUPTED, report
+    return errors.BROKEN if differences else errors.OK, report

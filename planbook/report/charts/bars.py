@@ -1,0 +1,169 @@
+"""Bars: success and causes of failure by task type, the actions that episodes took, and who was asked."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from planbook.figures.causes import UNPLAYED, in_words, outcome_of
+from planbook.report.charts.chart import PERCENT, Axis, Chart, colour, layout, lying, plain, tall, whole
+from planbook.report.charts.shares import Share, error_bars
+from planbook.report.reading import Played, RunRead
+from planbook.wording import counted
+from planner import Outcome
+
+ALL = "all"
+OUTCOME_COLOURS = {Outcome.DIRECT_SUCCESS.value: "--good", Outcome.INDIRECT_SUCCESS.value: "--mixed"}
+NOT_PLAYED_COLOUR = "--rule"
+"""Of what says nothing of the method: not run, or broken."""
+CAUSE_COLOURS = ("--bad", "--c1", "--c5", "--c4", "--c3", "--c6", "--c0", "--c7")
+MOST_BINS = 24
+"""Of a distribution."""
+
+
+def success(runs: Sequence[RunRead], first: int = 0) -> Chart:
+    """The share solved of each task type with its interval, the runs beside each other; the last is that of all."""
+    summaries = [run.summary() for run in runs]
+    types = sorted({kind for summary in summaries for kind in summary.by_type})
+    names = [*types, ALL] if len(types) > 1 else types
+    traces = []
+    for number, (run, summary) in enumerate(zip(runs, summaries, strict=True), first):
+        shares = {**summary.by_type, ALL: (summary.solved, summary.tasks)}
+        found = [(at, name, Share(*shares[name])) for at, name in enumerate(names) if name in shares]
+        traces.append(_success(number, run.name, found))
+    share = Axis(more=PERCENT)
+    return Chart(
+        "Solved, by task type, with 95 % intervals",
+        traces,
+        lying(names, share, legend=len(runs) > 1, barmode="group"),
+        height=tall(len(names), len(runs)),
+        broad=True,
+    )
+
+
+def _success(number: int, name: str, found: Sequence[tuple[int, str, Share]]) -> dict[str, Any]:
+    shares = [share for _, _, share in found]
+    return {
+        **_bar(name, [at for at, _, _ in found], [share.value or 0 for share in shares], colour(number)),
+        "error_x": error_bars(shares),
+        "hovertext": [plain(f"{kind}: {share} in {name}") for _, kind, share in found],
+    }
+
+
+def endings(runs: Sequence[RunRead]) -> Chart | None:
+    """How the episodes ended, by task type, or by run where there are several; every task is in one of the parts."""
+    groups = _by_type(runs[0]) if len(runs) == 1 else {run.name: list(run.episodes.values()) for run in runs}
+    counts = {name: Counter(map(_how, played)) for name, played in groups.items()}
+    total = sum(counts.values(), Counter[str]())
+    if not total:
+        return None
+    hows = [how for how in OUTCOME_COLOURS if how in total]
+    hows += [how for how, _ in total.most_common() if how not in OUTCOME_COLOURS]
+    colours = dict(zip(hows, _colours(hows), strict=True))
+    traces = [_part(how, colours[how], counts) for how in hows]
+    names = list(groups)
+    return Chart(
+        "How the episodes ended",
+        traces,
+        lying(names, Axis("episodes", whole(map(len, groups.values()))), legend=True, barmode="stack"),
+        ("run" if len(runs) > 1 else "task type", *map(_in_words, hows)),
+        [[name, *(f"{counts[name][how]:,}" for how in hows)] for name in names],
+        height=tall(len(names)) + 40,
+        broad=True,
+    )
+
+
+def _by_type(run: RunRead) -> dict[str, list[Played]]:
+    kinds = sorted({played.entry.task.type for played in run.episodes.values()})
+    return {kind: [each for each in run.episodes.values() if each.entry.task.type == kind] for kind in kinds}
+
+
+def _how(played: Played) -> str:
+    """The outcome of what was solved, else the cause of why it was not."""
+    return (
+        played.ending.outcome.value
+        if played.ending.outcome.solved
+        else played.ending.cause or outcome_of(played.ending)
+    )
+
+
+def _in_words(how: str) -> str:
+    return how.replace("_", " ") if how in OUTCOME_COLOURS else in_words(how)
+
+
+def _colours(hows: Sequence[str]) -> Iterable[str]:
+    number = 0
+    for how in hows:
+        if how in OUTCOME_COLOURS:
+            yield OUTCOME_COLOURS[how]
+        elif how in UNPLAYED:
+            yield NOT_PLAYED_COLOUR
+        else:
+            yield CAUSE_COLOURS[number % len(CAUSE_COLOURS)]
+            number += 1
+
+
+def _part(how: str, hue: str, counts: dict[str, Counter[str]]) -> dict[str, Any]:
+    values = [each[how] for each in counts.values()]
+    told = [plain(f"{name}: {_in_words(how)} {count:,} of {sum(counts[name].values()):,}")
+            for name, count in zip(counts, values, strict=True)]  # fmt: skip
+    return {**_bar(_in_words(how), range(len(values)), values, hue), "hovertext": told}
+
+
+def actions(run: RunRead) -> Chart | None:
+    """How many actions the episodes took, those that were solved beside the others; None where none was played."""
+    played = [each for each in run.episodes.values() if each.ending.outcome not in UNPLAYED]
+    if not played:
+        return None
+    most = max(each.ending.actions for each in played)
+    width = -(-(most + 1) // MOST_BINS)
+    bins = range(0, most + 1, width)
+    parts = [(name, [_binned(played, solved, start, width) for start in bins], hue) for name, solved, hue in SOLVED]
+    most_at = map(sum, zip(*(counts for _, counts, _ in parts), strict=True))
+    told = [f"{start}" if width == 1 else f"{start} to {start + width - 1}" for start in bins]
+    return Chart(
+        "Actions that the episodes took",
+        [_column(name, bins, counts, hue, told) for name, counts, hue in parts if any(counts)],
+        layout(Axis("actions"), Axis("episodes", whole(most_at)), legend=True, barmode="stack", bargap=0.08),
+        ("actions", *(name for name, _, _ in parts)),
+        [
+            [each, *(f"{counts[at]:,}" for _, counts, _ in parts)]
+            for at, each in enumerate(told)
+            if any(counts[at] for _, counts, _ in parts)
+        ],
+    )
+
+
+SOLVED = (("solved", True, "--good"), ("not solved", False, "--bad"))
+
+
+def _binned(played: Sequence[Played], solved: bool, start: int, width: int) -> int:
+    counts = (each.ending.actions for each in played if each.ending.outcome.solved is solved)
+    return sum(start <= count < start + width for count in counts)
+
+
+def _column(name: str, bins: range, counts: Sequence[int], hue: str, told: Sequence[str]) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "name": name,
+        "x": [start + (bins.step - 1) / 2 for start in bins],
+        "width": bins.step,
+        "y": list(counts),
+        "marker": {"color": hue},
+        "hovertext": [
+            f"{counted(count, 'episode')} {name}, {at} actions" for count, at in zip(counts, told, strict=True)
+        ],
+        "hoverinfo": "text",
+    }
+
+
+def _bar(name: str, at: Iterable[int], lengths: Sequence[float], hue: str) -> dict[str, Any]:
+    """Bars that lie at these heights."""
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": plain(name),
+        "y": list(at),
+        "x": list(lengths),
+        "marker": {"color": hue},
+        "hoverinfo": "text",
+    }

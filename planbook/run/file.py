@@ -1,0 +1,82 @@
+"""What ``run.json`` holds: what was asked for, and what it is made of; and the episodes that are to be played."""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from envs import Task
+from planbook.config import Config
+from planbook.errors import BadRun
+from planbook.provenance.manifest import MadeOf
+from planbook.run.folder import CONFIG_FILE
+from planbook.store import Schema
+from planbook.trajectories.origin import Imported
+from planbook.writing import write_whole
+from planner import Budget
+
+GRAPH_PLANNER = "graph"
+"""What stands in run.json for the planner of a run that holds passes of a prompt graph."""
+
+
+class RunFile(BaseModel):
+    """The content of run.json. ``rerun_of`` is the folder of the run that this one repeats, if it does."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    config: Config
+    begun: str
+    versions: dict[str, str]
+    budget: Budget = Budget()
+    store: Schema | None = None
+    """Where the events are, if they are not in the folder."""
+    made_of: MadeOf | None = None
+    rerun_of: str = ""
+    imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
+    """Of a run that was not played here."""
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """That of a run's folder. Raises BadRun."""
+        try:
+            return cls.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of one") from error
+        except ValidationError as error:
+            told = f"{folder / CONFIG_FILE} is not that of a run, or of a later planbook: {_first(error)}"
+            raise BadRun(told) from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error
+
+    def write(self, folder: Path) -> None:
+        """Write it, whole or not at all."""
+        write_whole(folder / CONFIG_FILE, self.model_dump_json(indent=2))
+
+
+class Entry(BaseModel):
+    """One episode that a run is to play: a task, and which of its repeats (from 0)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    index: int
+    task: Task
+    repeat: int = 0
+
+    @property
+    def path(self) -> str:
+        """The scope of the episode's events."""
+        return f"task/{self.index}"
+
+
+def index_of(scope: str) -> int:
+    """The number of the episode that a scope lies in; -1 for one outside."""
+    name, _, below = scope.partition("/")
+    number = below.partition("/")[0]
+    return int(number) if name == "task" and number.isdecimal() else -1
+
+
+def _first(error: ValidationError) -> str:
+    """The first fault and its place, in one line."""
+    fault = error.errors()[0]
+    more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
+    return f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {fault['msg']}{more}"

@@ -1,0 +1,232 @@
+"""An open run: everything that one command did, in one folder.
+
+``run.json`` says what was asked for and with which versions; ``run.db`` holds what happened, or a schema in a database
+of PostgreSQL does, which ``run.json`` names then.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from envs import Task
+from planbook.config import Config
+from planbook.errors import BadRun
+from planbook.provenance.changes import changed_versions
+from planbook.provenance.manifest import MadeOf
+from planbook.provenance.versions import versions
+from planbook.run.file import GRAPH_PLANNER, Entry, RunFile
+from planbook.run.folder import CONFIG_FILE, claim_folder
+from planbook.spending import check_money, prices_from, spent_so_far
+from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password
+from planbook.trajectories.origin import Imported
+from planbook.writing import BESIDE
+from planner import Body, Budget, EventKind, Meter
+
+STORE_FILE = "run.db"
+_KINDS = {
+    False: "holds passes of a prompt graph, and no episodes: see and go on with them by `planbook graph run --out`",
+    True: "holds episodes, and no passes of a prompt graph; name another folder with --out",
+}
+PAUSED = "paused"
+"""Marks the end of a sitting that is only a pause."""
+OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{BESIDE}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
+"""What a run may have left in its folder before it had begun; the last one is that of an older planbook."""
+
+
+class Run:
+    """An open run folder."""
+
+    of_a_graph: ClassVar[bool] = False
+    """Whether it holds passes of a prompt graph; else it holds episodes."""
+
+    def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
+        self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
+        self.made_of, self.rerun_of, self.imported = file.made_of, file.rerun_of, file.imported
+        self.store, self._claim, self._file = store, claimed, file
+        self.meter = Meter()
+        self.is_new = False
+        """Whether it was begun just now, so that nothing can have changed since."""
+        self.noted_versions = False
+        """Whether it was looked at, since it was opened, what the world is made of."""
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        config: Config,
+        tasks: Sequence[Task],
+        *,
+        store: str | None = None,
+        made_of: MadeOf | None = None,
+        rerun_of: str = "",
+    ) -> Self:
+        """Begin a run in a folder, or take up the one that is there if it was asked for the same. Raises BadRun.
+
+        ``store`` is the URL of a PostgreSQL database for the events (BadArgument, MissingRequirement), ``made_of`` what
+        the run is begun with, ``rerun_of`` the folder of the run that it repeats. ``run.json`` is written last: a
+        folder without it holds nothing yet, and is begun anew.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            there = {path.name for path in folder.iterdir()}
+        except OSError as error:
+            raise BadRun(f"{folder} cannot hold a run: {error.strerror}; name another folder with --out") from error
+        if CONFIG_FILE in there:
+            return cls._same(folder, config, store)
+        if foreign := sorted(name for name in there if not any(fnmatchcase(name, own) for own in OWN_FILES)):
+            raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
+        claim = claim_folder(folder)
+        for name in there:
+            (folder / name).unlink()
+        schema = begin_schema(store) if store else None
+        file = RunFile(
+            config=config,
+            begun=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions=versions(),
+            store=schema and schema.lasting(),
+            made_of=made_of,
+            rerun_of=rerun_of,
+        )
+        run = cls(folder, file, Store(schema or folder / STORE_FILE), claim)
+        run.is_new = True
+        run.store.claim()
+        run._list(tasks)
+        file.write(folder)
+        return run
+
+    @classmethod
+    def open(cls, folder: Path, *, to_play: bool = False, store: str | None = None) -> Self:
+        """Open a run that is there; ``to_play`` makes it this process's alone. Raises BadRun.
+
+        ``store`` is the URL that it was begun with: it may have the password, which ``run.json`` has not.
+        """
+        file = RunFile.read(folder)
+        if (file.config.planner == GRAPH_PLANNER) != cls.of_a_graph:
+            raise BadRun(f"{folder} {_KINDS[cls.of_a_graph]}")
+        if file.store is None and not (folder / STORE_FILE).exists():
+            raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}, which has its events; put it back")
+        if to_play and file.imported is not None:
+            raise BadRun(
+                f"{folder} was imported, and cannot be played or added to; learn from it by `planbook build --from`"
+            )
+        with ExitStack() as undoing:
+            claim = claim_folder(folder) if to_play else None
+            if claim is not None:
+                undoing.callback(os.close, claim)
+            place = file.store.by(store) if file.store else folder / STORE_FILE
+            opened = undoing.enter_context(closing(Store(place, to_write=to_play)))
+            if to_play:
+                opened.claim()
+            undoing.pop_all()
+        return cls(folder, file, opened, claim)
+
+    @classmethod
+    def _same(cls, folder: Path, config: Config, store: str | None) -> Self:
+        run = cls.open(folder, to_play=True, store=store)
+        asked, there = config.model_dump(), run.config.model_dump()
+        if store:
+            asked["store"], there["store"] = without_password(store), run._file.store and run._file.store.url
+        if different := list(_different(there, asked)):
+            run.close()
+            raise BadRun(f"{folder} holds another run ({cls._other(different)}); name another folder with --out")
+        return run
+
+    @classmethod
+    def _other(cls, different: Sequence[str]) -> str:
+        """What is another than was asked for, by the names of the settings."""
+        return f"other {', '.join(different)}"
+
+    def _list(self, tasks: Sequence[Task]) -> None:
+        pairs = [(task, repeat) for repeat in range(self.config.repeats) for task in tasks]
+        entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
+        self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
+
+    @property
+    def budget(self) -> Budget:
+        """What it may spend in all."""
+        return self._file.budget
+
+    def sit_down(
+        self, budget: Budget | None, prices: Path | None, models: Iterable[str] = (), note: Body | None = None
+    ) -> None:
+        """Begin to spend: what earlier sittings spent counts, and so does their budget unless a new one is given.
+
+        ``models`` are those that will be asked beside the run's own; the ``note`` is kept with the sitting, for those
+        who go on from outside, too. Raises BadArgument, BadPrices.
+        """
+        check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
+        if budget is not None and budget != self._file.budget:
+            self._file = self._file.model_copy(update={"budget": budget})
+            self._file.write(self.folder)
+        price = prices_from(prices)
+        self.meter = Meter(self._file.budget, spent_so_far(self.own_events(), price), price)
+        self._note_sitting(note or {})
+
+    def stand_up(self) -> None:
+        """Stop spending: the time up to now counts. Of a process that is killed the time up to its last event does."""
+        self._note_sitting({"over": True})
+
+    def pause(self) -> None:
+        """Stop the time until ``go_on``; replies that were under way still count."""
+        self.meter.stop_clock()
+        self._note_sitting({"over": True, PAUSED: True})
+
+    def go_on(self) -> None:
+        """Let time pass again."""
+        self.meter.start_clock()
+        self._note_sitting({})
+
+    def _note_sitting(self, body: Body) -> None:
+        self.store.put("run", "sitting", sum(1 for _ in self.store.events("run", "sitting")), body)
+
+    def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
+        """The journal of a scope; what is new there is metered, and told to ``watch``."""
+
+        def metered(kind: EventKind, body: Body) -> None:
+            self.meter.saw(kind, body)
+            if watch is not None:
+                watch(kind, body)
+
+        return self.store.journal(path, metered)
+
+    def note_imported(self, imported: Imported) -> None:
+        """Mark the run as one whose episodes come from files: from then on it is only read."""
+        self._file = self._file.model_copy(update={"imported": imported})
+        self.imported = imported
+        self._file.write(self.folder)
+
+    def changed_versions(self) -> list[str]:
+        """What is installed in another version than when the run was begun."""
+        return [str(change) for change in changed_versions(self.versions, versions())]
+
+    def entries(self) -> list[Entry]:
+        """The episodes of the run, in order."""
+        return [Entry.model_validate(row.body) for row in self.store.events("run", "task")]
+
+    def own_events(self) -> Iterator[Event]:
+        """What this run did itself: without the episodes that a building run has copied from others."""
+        return filter(self.is_own, self.store.events())
+
+    def is_own(self, event: Event) -> bool:
+        """Whether this run did it, and not one that it copied from."""
+        return not (self.config.copies and event.scope.startswith("task/"))
+
+    def close(self) -> None:
+        """Close the store; another process may then play the run."""
+        self.store.close()
+        if self._claim is not None:
+            os.close(self._claim)
+
+
+def _different(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the settings that differ, such as ``selection.seeds``."""
+    for name in {**one, **other}:
+        left, right = one.get(name), other.get(name)
+        if isinstance(left, dict) and isinstance(right, dict):
+            yield from (f"{name}.{inner}" for inner in _different(left, right))
+        elif left != right:
+            yield name

@@ -1,0 +1,197 @@
+"""What a command prints for people: tables and progress, on standard error where JSON takes standard output."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
+
+import click
+from pydantic import BaseModel
+from rich.console import Console
+from rich.table import Table
+
+from planbook.episodes.telling import TELL, tell
+from planbook.figures.causes import in_words, outcome_of, score_of
+from planbook.figures.claims import claim_lines
+from planbook.figures.measures import measure_lines
+from planbook.figures.methods.goals import pursuit_lines
+from planbook.figures.methods.passes import pass_lines
+from planbook.figures.methods.rounds import search_lines
+from planbook.figures.methods.subtasks import audit_table, decomposition_lines
+from planbook.figures.milestones import milestone_parts
+from planbook.figures.statistics import wilson
+from planbook.figures.summary import Summary
+from planbook.run import Entry
+from planbook.wording import PRICE_UNKNOWN, fixed, harmless, interval
+from planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
+
+SHOWN_BROKEN = 3
+SHOWN_CHARS = 2_000
+PLAIN_WIDTH = 110
+"""Columns where the output is no terminal."""
+
+
+def _width(stream: TextIO) -> int | None:
+    return None if stream.isatty() else PLAIN_WIDTH
+
+
+ERRORS = Console(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
+
+
+def console(as_json: bool) -> Console:
+    """Where tables go: standard output, or standard error when JSON ends standard output."""
+    return ERRORS if as_json else Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
+
+
+def answer(code: int, result: BaseModel | Mapping[str, Any], *, as_json: bool) -> int:
+    """End standard output with the one object that ``--json`` promises; the exit code, as it was given."""
+    if as_json:
+        click.echo(result.model_dump_json() if isinstance(result, BaseModel) else json.dumps(result))
+    return code
+
+
+def print_parts(out: Console, parts: Iterable[Table | str]) -> None:
+    """Tables and lines; what comes from models and worlds steers nothing."""
+    for part in parts:
+        out.print(harmless(part) if isinstance(part, str) else part, markup=False, soft_wrap=isinstance(part, str))
+
+
+def summary_table(summary: Summary, title: str) -> Table:
+    """Success by task type with the Wilson interval, and the mean number of actions.
+
+    What was broken or not run is told apart, where there is any: it is no failure of what played.
+    """
+    table = Table(title=title, title_justify="left")
+    table.add_column("task type", no_wrap=True)
+    unplayed = ("broken", "not run") if summary.unplayed else ()
+    for column in ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps"):
+        table.add_column(column, justify="right")
+    for kind, (solved, tasks) in summary.by_type.items():
+        apart = summary.unplayed_by_type.get(kind, (0, 0)) if unplayed else ()
+        means = summary.mean_actions_by_type[kind], summary.mean_error_steps_by_type[kind]
+        table.add_row(kind, *_cells(solved, apart, tasks, *means))
+    table.add_section()
+    every = summary.unplayed_by_type.values()
+    apart = (sum(broken for broken, _ in every), sum(left for _, left in every)) if unplayed else ()
+    means = summary.mean_actions, summary.mean_error_steps
+    table.add_row("all", *_cells(summary.solved, apart, summary.tasks, *means), style="bold")
+    return table
+
+
+def episode_line(entry: Entry, ending: Ending, total: int, meter: Meter) -> str:
+    """How one episode of a long run ended, and what has been spent by then."""
+    how = ending.cause if ending.outcome is Outcome.NOT_RUN else f"{outcome_of(ending)}, {ending.actions} actions"
+    if ending.outcome is not Outcome.NOT_RUN:
+        how += score_of(ending)
+    return f"{entry.index + 1}/{total} {entry.task.id}: {how} ({spending(meter.spent, meter.budget)})"
+
+
+def spending(spent: Spent, budget: Budget) -> str:
+    """What has been spent, beside what may be."""
+    parts = [f"{spent.calls:,}{_of(budget.calls)} calls", f"{spent.tokens:,}{_of(budget.tokens)} tokens"]
+    if spent.money is None:
+        parts.append(PRICE_UNKNOWN)
+    elif spent.money:
+        parts.append(f"${spent.money:.2f}{_of(budget.money)}")
+    return ", ".join(parts)
+
+
+def method_parts(summary: Summary) -> Iterator[Table | str]:
+    """What there is to say of a method that gives sub-tasks, has goals, searches or asks a graph; and of the world."""
+    if summary.subtasks is not None:
+        yield audit_table(summary.subtasks)
+        yield from decomposition_lines(summary.subtasks)
+    if summary.goals is not None:
+        yield from pursuit_lines(summary.goals)
+    if summary.search is not None:
+        yield from search_lines(summary.search)
+    if summary.graph is not None:
+        yield from pass_lines(summary.graph, summary.tasks)
+    if summary.claims is not None:
+        yield from map(harmless, claim_lines(summary.claims))
+    yield from measure_lines(summary.measures)
+    yield from milestone_parts(summary.milestones, summary.unlock_score)
+
+
+def spending_lines(summary: Summary) -> Iterable[str]:
+    """What the models cost, if any was asked."""
+    if not summary.model_calls:
+        return
+    replayed = f", {summary.replayed_calls:,} of them out of a recording" if summary.replayed_calls else ""
+    money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
+    a_task = f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens a task"
+    yield (
+        f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
+        f"{summary.completion_tokens:,} completion tokens; {money}; {a_task}."
+    )
+    if summary.shortened_prompts:
+        yield f"{summary.shortened_prompts} prompts were cut to fit the context; the report shows which."
+
+
+def _of(limit: float | None) -> str:
+    return "" if limit is None else f" of {limit:,}"
+
+
+def failure_lines(summary: Summary) -> Iterable[str]:
+    """The failures by cause, some of what broke, and the spread over repeats."""
+    if summary.failures:
+        causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
+        yield f"Not solved, by cause: {causes}."
+    if summary.unplayed:
+        played = summary.tasks - summary.unplayed
+        share = (
+            f" of the {played} that were played {summary.solved} were solved ({summary.solved / played:.1%})"
+            if played
+            else " nothing was played"
+        )
+        yield (
+            f"Broken (our fault or the world's, not the plan's) and not run count as not solved: {summary.unplayed} of "
+            f"{summary.tasks};{share}."
+        )
+    for task_id, message in list(summary.unjudged_messages.items())[:SHOWN_BROKEN]:
+        yield f"Not judged here, and not counted as solved: {task_id}; {harmless(message)}"
+    if (more := len(summary.unjudged_messages) - SHOWN_BROKEN) > 0:
+        yield f"... and {more} more that were not judged."
+    for task_id, message in list(summary.broken_messages.items())[:SHOWN_BROKEN]:
+        yield f"Broken: {task_id}: {harmless(message)}"
+    if (more := summary.broken - SHOWN_BROKEN) > 0:
+        yield f"... and {more} more that were broken."
+    if summary.left_out:
+        yield f"Left out, as their type was solved often enough in a row: {summary.left_out}."
+    if summary.spread is not None:
+        counts = ", ".join(map(str, summary.solved_by_repeat))
+        yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."
+
+
+def _cells(
+    solved: int, unplayed: Sequence[int], tasks: int, mean_actions: float | None, error_steps: float | None
+) -> list[str]:
+    if not tasks:
+        return ["0", *map(str, unplayed), "0", "-", "-", "-", "-"]
+    low, high = wilson(solved, tasks)
+    counts = [str(solved), *map(str, unplayed), str(tasks)]
+    return [*counts, f"{solved / tasks:.1%}", interval(low, high), fixed(mean_actions, 1), fixed(error_steps, 2)]
+
+
+class Live:
+    """Prints the events of one episode after the other as they happen, with what the plan printed in between."""
+
+    def __init__(self, out: Console) -> None:
+        self._out = out
+        self._shown = 0
+
+    def __call__(self, kind: EventKind, body: Body) -> None:
+        """Print one event, if it is of a kind that a reader follows."""
+        if kind == "act":
+            self._print(str(body["printed"]))
+        if kind == "cell":
+            self._print(Cell.model_validate(body).feedback.output[self._shown :])
+            self._shown = 0
+        if kind in TELL:
+            self._out.print(harmless(tell(kind, body)), soft_wrap=True)
+
+    def _print(self, text: str) -> None:
+        self._shown += len(text)
+        if text:
+            cut = f"\n... {len(text) - SHOWN_CHARS:,} characters more, in the run" if len(text) > SHOWN_CHARS else ""
+            self._out.print(f"  printed: {harmless(text[:SHOWN_CHARS].rstrip())}{cut}", soft_wrap=True)

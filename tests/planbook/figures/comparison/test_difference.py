@@ -1,0 +1,123 @@
+"""The statistics of comparisons, against published examples, counting by hand, and simulated runs."""
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planbook.figures.comparison.resampling import DRAWS, drawn_totals, estimate, ratio, sign_flips
+from planbook.figures.statistics import holm, mcnemar, paired_difference, tasks_needed, tasks_needed_by_mean
+
+
+def test_the_interval_is_that_of_published_tables() -> None:
+    """Fagerland, Lydersen and Laake, Statistical Analysis of Contingency Tables, chapter 8: the data of Cavo (2012)."""
+    assert paired_difference(6, 16, 161) == pytest.approx((-0.1195, -0.0032), abs=5e-5)
+
+
+def test_the_test_is_that_of_published_tables() -> None:
+    """Fagerland, Lydersen and Laake (2013), the data of Bentur (2009): exact conditional p 0.0703."""
+    assert mcnemar(1, 7) == pytest.approx(0.0703, abs=5e-5)
+
+
+def test_corrected_chances_are_holms() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+DIFFERENCES = st.lists(st.integers(-4, 4), max_size=9)
+
+
+@given(DIFFERENCES)
+def test_flipping_signs_gives_what_trying_all_ways_gives(differences: list[int]) -> None:
+    observed = abs(sum(differences))
+    ways = list(product((1, -1), repeat=len(differences)))
+    sums = [abs(sum(sign * each for sign, each in zip(way, differences, strict=True))) for way in ways]
+    assert sign_flips(differences) == pytest.approx(sum(each >= observed for each in sums) / len(ways))
+
+
+@given(DIFFERENCES)
+def test_swapping_the_sides_changes_no_chance(differences: list[int]) -> None:
+    assert sign_flips(differences) == pytest.approx(sign_flips([-each for each in differences]))
+
+
+COUNTS = st.integers(0, 400)
+
+
+@given(COUNTS, COUNTS)
+def test_with_one_pair_a_task_flipping_signs_is_mcnemars_test(gained: int, lost: int) -> None:
+    assert sign_flips([1] * gained + [-1] * lost) == pytest.approx(mcnemar(gained, lost), abs=1e-9)
+
+
+@given(COUNTS, COUNTS, COUNTS)
+def test_the_interval_has_the_difference_in_it_and_turns_with_the_sides(gained: int, lost: int, same: int) -> None:
+    total = gained + lost + same
+    low, high = paired_difference(gained, lost, total)
+    assert paired_difference(lost, gained, total) == pytest.approx((-high, -low))
+    if total:
+        assert low <= (gained - lost) / total + 1e-9
+        assert high >= (gained - lost) / total - 1e-9
+
+
+@pytest.mark.parametrize(("gain", "loss", "tasks"), [(0.15, 0.10, 134), (0.3, 0.05, 60), (0.04, 0.02, 134)])
+def test_the_interval_holds_what_is_true_as_often_as_it_says(gain: float, loss: float, tasks: int) -> None:
+    dice = np.random.default_rng(7)
+    draws = dice.multinomial(tasks, (gain, loss, 1 - gain - loss), 4_000)
+    intervals = [paired_difference(int(gained), int(lost), tasks) for gained, lost, _ in draws]
+    held = sum(low <= gain - loss <= high for low, high in intervals) / len(intervals)
+    assert 0.94 <= held <= 0.98
+
+
+@pytest.mark.parametrize(("gained", "lost", "total"), [(15, 8, 134), (20, 5, 100)])
+def test_so_many_tasks_tell_the_difference_apart_four_times_of_five(gained: int, lost: int, total: int) -> None:
+    tasks = tasks_needed(gained, lost, total)
+    assert tasks is not None
+    dice = np.random.default_rng(8)
+    draws = dice.multinomial(tasks, (gained / total, lost / total, 1 - (gained + lost) / total), 2_000)
+    found = sum(mcnemar(int(up), int(down)) < 0.05 for up, down, _ in draws) / len(draws)
+    assert 0.74 <= found <= 0.84
+    assert tasks_needed(lost, gained, total) == tasks
+
+
+def test_of_equal_runs_no_number_of_tasks_tells_a_difference() -> None:
+    assert tasks_needed(5, 5, 100) is None
+    assert tasks_needed_by_mean([0.5, -0.5]) is None
+    assert tasks_needed_by_mean([0.5]) is None
+
+
+def test_with_one_pair_a_task_both_numbers_of_tasks_are_near_each_other() -> None:
+    differences = [1.0] * 30 + [-1.0] * 20 + [0.0] * 450
+    one, other = tasks_needed(30, 20, 500), tasks_needed_by_mean(differences)
+    assert one == pytest.approx(other, rel=0.02)
+
+
+def test_tasks_are_drawn_the_same_way_every_time_and_as_many_as_there_are() -> None:
+    tasks = np.ones((50, 1))
+    drawn = drawn_totals(tasks)
+    assert drawn.shape == (DRAWS, 1)
+    assert set(drawn[:, 0]) == {50.0}
+    costs = np.array([[float(number), 1.0] for number in range(50)])
+    assert (drawn_totals(costs) == drawn_totals(costs)).all()
+
+
+def test_an_interval_over_drawn_tasks_holds_a_mean_as_often_as_it_says() -> None:
+    dice, held = random.Random(9), 0
+    for _ in range(200):
+        tasks = np.array([[dice.expovariate(1.0), 1.0] for _ in range(60)])
+        found = estimate(0.0, ratio(*drawn_totals(tasks).T))
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= 1.0 <= found.high
+    assert 0.88 <= held / 200 <= 0.99
+
+
+def test_what_is_without_bound_is_told_as_none() -> None:
+    solved_seldom = np.array([[3.0, 1.0], [3.0, 0.0], [3.0, 0.0]])
+    found = estimate(9.0, ratio(*drawn_totals(solved_seldom).T))
+    assert found.high is None
+    assert found.low is not None
+    nothing = np.zeros((3, 2))
+    assert tuple(estimate(float("nan"), ratio(*drawn_totals(nothing).T))) == (None, None, None)

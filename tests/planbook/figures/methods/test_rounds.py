@@ -1,0 +1,178 @@
+"""What the figures of searching methods are: read from plans, branches, actions and rewinds alone."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs import Action, Observation, Task
+from planbook.config import Config
+from planbook.episodes.runner import recorded_endings
+from planbook.figures.methods.passes import Passes, pass_lines
+from planbook.figures.methods.plays import deeds_in
+from planbook.figures.methods.rounds import Search, search_lines
+from planbook.figures.summary import Summary, summarise
+from planbook.run import Run
+from planner import Ending, Outcome, Step
+
+SOLVED, FAILED = Outcome.DIRECT_SUCCESS, Outcome.FAILURE
+
+
+class Book:
+    """Writes the events of one episode as a strategy would."""
+
+    def __init__(self, run: Run, path: str) -> None:
+        self.run, self.path, self.scope = run, path, f"{path}/round/0"
+        self._numbers: dict[tuple[str, str], int] = {}
+
+    def put(self, scope: str, kind: Any, body: dict[str, Any]) -> None:
+        number = self._numbers.get((scope, kind), 0)
+        self._numbers[scope, kind] = number + 1
+        self.run.store.put(scope, kind, number, body)
+
+    def plan(self, number: int, revision: bool = False) -> None:
+        self.put(f"{self.scope}/advocate/0", "plan", {"round": number, "parts": ["a"], "revision": revision, "why": ""})
+
+    def branch(self, number: int, idea: int, fate: str, **more: Any) -> None:
+        body = {"round": number, "number": 0, "subtask": "a", "idea": idea, "code": "x", "fate": fate, **more}
+        self.put(f"{self.scope}/advocate/0", "branch", body)
+
+    def act(self, counted: bool = True, lasting: bool = False) -> None:
+        seen = Observation("", lasting=lasting)
+        step = Step(scope=self.scope, cell=0, line=1, action=Action("click"), observation=seen, counted=counted)
+        self.put(self.scope, "act", step.model_dump(mode="json"))
+
+    def rewind(self, steps: int) -> None:
+        self.put(self.scope, "rewind", {"path": self.scope, "steps": steps})
+
+    def end(self, outcome: Outcome) -> None:
+        ending = Ending(outcome=outcome, cause="" if outcome.solved else outcome.value)
+        self.put(self.path, "outcome", ending.model_dump(mode="json"))
+
+
+def a_run(folder: Path, episodes: int) -> Run:
+    tasks = [Task(id=f"a/{number}", env="toy", split="all", type="a", goal="g") for number in range(episodes)]
+    return Run.create(folder, Config(planner="automanual", env="toy", actions=9), tasks)
+
+
+def summarised(run: Run) -> Summary:
+    return summarise(run.entries(), recorded_endings(run), 1.0, "run", deeds=deeds_in(run.store))
+
+
+def searched(run: Run) -> Search:
+    found = summarised(run).search
+    assert found is not None
+    return found
+
+
+def in_three_rounds(book: Book) -> None:
+    book.plan(0)
+    for _ in range(3):
+        book.act()
+    book.act(counted=False)
+    book.rewind(1)
+    book.plan(1, revision=True)
+    book.act()
+    book.plan(2, revision=True)
+    for _ in range(5):
+        book.act()
+
+
+def test_actions_and_revisions_are_those_of_table_1(tmp_path: Path) -> None:
+    """Undone actions count, free ones do not; the last round is that of the last plan; a broken episode is none."""
+    with closing(a_run(tmp_path / "run", 4)) as run:
+        first, second, broken, _ = (Book(run, entry.path) for entry in run.entries())
+        in_three_rounds(first)
+        first.end(FAILED)
+        second.plan(0)
+        second.act()
+        second.end(SOLVED)
+        in_three_rounds(broken)
+        broken.end(Outcome.BROKEN)
+        found = searched(run)
+    assert (found.mean_actions_first, found.mean_actions_last, found.mean_revisions) == (2.0, 3.0, 1.0)
+
+
+def test_success_by_round_is_cumulative_and_over_all_tasks(tmp_path: Path) -> None:
+    with closing(a_run(tmp_path / "run", 5)) as run:
+        for entry, (rounds, outcome) in zip(
+            run.entries(), [(1, SOLVED), (3, SOLVED), (3, SOLVED), (4, FAILED)], strict=False
+        ):
+            book = Book(run, entry.path)
+            for number in range(rounds):
+                book.plan(number, revision=number > 0)
+            book.end(outcome)
+        found = searched(run)
+    assert found.solved_by_round == (1, 1, 3, 3)
+    assert found.success_by_round == (0.2, 0.2, 0.6, 0.6)
+
+
+def test_branches_are_counted_by_fate_and_remedies_by_what_they_saved(tmp_path: Path) -> None:
+    with closing(a_run(tmp_path / "run", 1)) as run:
+        book = Book(run, "task/0")
+        fates = [(0, "kept"), (0, "turned back"), (1, "kept"), (1, "abandoned"), (2, "not tried"), (0, "not tried")]
+        for idea, fate in fates:
+            book.branch(0, idea, fate)
+        book.end(SOLVED)
+        found = searched(run)
+    assert found.branches == {"kept": 2, "not tried": 2, "turned back": 1, "abandoned": 1}
+    assert (found.remedies_tried, found.remedies_kept) == (2, 1)
+    (rounds, branches) = search_lines(found)
+    assert rounds.endswith("Solved within so many rounds: 1 100.0%.")
+    assert branches.endswith("of the ideas after a first one 2 were tried and 1 kept.")
+
+
+def test_what_a_rewind_does_not_bring_back_is_counted_once(tmp_path: Path) -> None:
+    with closing(a_run(tmp_path / "run", 1)) as run:
+        book = Book(run, "task/0")
+        book.plan(0)
+        book.act(lasting=True)
+        book.act()
+        book.act(lasting=True)
+        book.rewind(1)
+        book.act()
+        book.rewind(1)
+        book.end(FAILED)
+        found = searched(run)
+    assert (found.lasting, found.lasting_gone_behind) == (2, 1)
+    assert list(search_lines(found))[-1].startswith("Actions that changed what no rewind brings back: 2;")
+
+
+def test_of_an_episode_that_was_started_over_the_last_play_counts(tmp_path: Path) -> None:
+    with closing(a_run(tmp_path / "run", 1)) as run:
+        in_three_rounds(Book(run, "task/0"))
+        again = Book(run, "task/0/restart/1")
+        again.plan(0)
+        again.act()
+        again.end(SOLVED)
+        found = searched(run)
+    assert (found.mean_actions_first, found.mean_revisions, found.solved_by_round) == (1.0, 0.0, (1,))
+
+
+@pytest.mark.parametrize("kind", ["nothing", "acts"])
+def test_a_run_without_plans_or_branches_has_no_such_figures(tmp_path: Path, kind: str) -> None:
+    with closing(a_run(tmp_path / "run", 1)) as run:
+        book = Book(run, "task/0")
+        if kind == "acts":
+            book.act()
+        book.end(SOLVED)
+        assert summarised(run).search is None
+
+
+def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
+    with closing(a_run(tmp_path / "run", 1)) as run:
+        book = Book(run, "task/0")
+        for number in range(2):
+            for name in ("observe", "act"):
+                body = {"node": name, "number": number, "skipped": bool(number), "temporary": name == "act"}
+                book.put(f"{book.scope}/pass/{number}", "node", body)
+        for number in range(2):
+            body = {"node": "rest", "number": number, "skipped": True, "answer": "instead"}
+            book.put(f"{book.scope}/pass/{number}", "node", body)
+        summary = summarised(run)
+    assert summary.graph == Passes(passes=2, answered=2, reused=2, temporary=2, skipped=2)
+    assert summary.search is None
+    (line,) = pass_lines(summary.graph, summary.tasks)
+    assert line.startswith("Passes of the graph: 2, 2.0 a task; of its nodes 2 were answered and 2 kept")
+    assert "that they had, 2 were skipped before they had one; 2 nodes were temporary" in line
