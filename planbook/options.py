@@ -93,13 +93,13 @@ ASKING = (
         "models",
         multiple=True,
         metavar="[ROLE=]MODEL",
-        help="Who answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME.",
+        help="Who answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME, none; for one role or all.",
     ),
     click.option(
         "--sampling",
         multiple=True,
         metavar="[ROLE.]NAME=VALUE",
-        help="How replies are drawn: temperature=0.7, builder.max_tokens=4000, seed=null.",
+        help="How replies are drawn: temperature=0.7, builder.max_tokens=4000, seed=null to send none.",
     ),
     click.option(
         "--planner-option",
@@ -112,13 +112,6 @@ ASKING = (
         "--procedures-first", is_flag=True, help="Run a stored procedure first, and ask a model only when it fails."
     ),
     click.option("--without", multiple=True, metavar="NAME", help="Leave a part out (ablations)."),
-)
-PRICES = click.option(
-    "--prices",
-    default=None,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="A price table of your own, in the place of the one that ships.",
 )
 SPENDING = (
     click.option(
@@ -164,13 +157,13 @@ LIBRARY = (
         "--library",
         default=None,
         metavar="NAME|FOLDER",
-        help="What is known beforehand: shipped, learnt, a building run, or a folder.",
+        help="What is known beforehand: shipped (the default; of `test`, learnt), a building run, or a folder.",
     ),
     click.option(
         "--rule-tokens",
         default=None,
         type=click.IntRange(min=100),
-        help="Tokens that rules may have in a prompt; of more than that, some are chosen.",
+        help="Tokens that the rules may have in a prompt: the manual is shortened, or rules are chosen by task.",
     ),
 )
 AFTER = (

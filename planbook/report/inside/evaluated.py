@@ -1,7 +1,7 @@
 """A pass of a prompt graph: its nodes in layers, and what they changed in the database."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import ClassVar
@@ -10,6 +10,9 @@ from pydantic import JsonValue
 
 from planbook.figures.methods.records import Node
 from planbook.report.inside.items import Asked
+
+IN_FULL = 20
+"""Passes at either end of an episode whose prompts are shown."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Passed:
     kind: ClassVar[str] = "passed"
     number: int
     nodes: list[Evaluated] = field(default_factory=list)
+    in_full: bool = True
+    """Whether its prompts are shown."""
 
     @property
     def layers(self) -> list[tuple[int, list[Evaluated]]]:
@@ -67,6 +72,16 @@ class Passed:
     def changes(self) -> list[Stored]:
         """What is otherwise in the database than before, in the order in which it was written."""
         return [stored for each in self.nodes for stored in each.stored if not stored.same]
+
+
+def shorten(passes: Sequence[Passed]) -> None:
+    """Leave out the prompts of the passes in the middle of a long game.
+
+    Of 400 passes of AgentKit's graph of Crafter, a page with all of them has 26 MB for that game alone, not 6, and the
+    game takes a browser 9 seconds to open, not 4.
+    """
+    for each in passes[IN_FULL:-IN_FULL]:
+        each.in_full = False
 
 
 class Graphs:

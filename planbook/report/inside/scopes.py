@@ -25,6 +25,7 @@ def told(root: str, events: Iterable[Event], anchor: str) -> Place:
     for event in events:
         TELL.get(event.kind, _Teller.note)(teller, event)
     link(list(teller.searched.values()), teller.flow)
+    shorten(list(teller.passes.values()))
     return teller.root
 
 

@@ -63,6 +63,12 @@ def test_a_skipped_node_leads_to_where_it_was_answered() -> None:
     assert [(each.reused, each.skipped) for each in (first, second, never)] == [(0, 0), (1, 0), (0, 1)]
 
 
+def test_of_a_long_game_the_prompts_at_both_ends_are_shown() -> None:
+    every = passes(*(node(number, "a", 0) for number in range(50)))
+    assert [each.number for each in every if not each.in_full] == list(range(20, 30))
+    assert all(each.in_full for each in passes(*(node(number, "a", 0) for number in range(40))))
+
+
 def test_an_episode_that_was_started_over_begins_with_an_empty_database() -> None:
     again = Event("task/0/restart/1/round/0/pass/0", "node", 0, {"node": "a", "stored": {"x": 1}}, 0.0)
     items = told("task/0", [node(0, "a", 0, stored={"x": 1}), again], "a").items
