@@ -8,7 +8,7 @@ from typing import Any
 
 from envs import Task
 from planbook.figures.methods.records import Branch, Goal, Node, Planned, Subtask
-from planbook.report.inside.evaluated import Graphs, Passed, as_text
+from planbook.report.inside.evaluated import Graphs, Passed, as_text, shorten
 from planbook.report.inside.items import Asked, Began, Ended, Noted, Ran, Rewound, Said, Took, Tried
 from planbook.report.inside.places import Item, Place
 from planbook.report.inside.searched import Limb, Searched, link
