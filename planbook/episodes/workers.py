@@ -129,15 +129,23 @@ class Crew:
             return self._workers[place]
 
     def _started(self, *, spare: bool) -> Worker:
+        """A new worker; one that ends before it has begun may have been killed, so that another is tried."""
         try:
-            worker = self._start(self._threads, spare=spare)
-            try:
-                worker.ask("begin", dataclasses.replace(self._orders, spent=self._run.meter.spent))
-            except BaseException:
-                worker.kill()
-                raise
+            return self._begun(spare=spare)
+        except WorkerLost:
+            LOG.warning("A worker process ended before it could begin; another is started.")
+        try:
+            return self._begun(spare=spare)
         except WorkerLost as error:
-            raise WorkerFailed("a worker process ended before it could begin; is there enough memory?") from error
+            raise WorkerFailed("two worker processes ended before they could begin; is there enough memory?") from error
+
+    def _begun(self, *, spare: bool) -> Worker:
+        worker = self._start(self._threads, spare=spare)
+        try:
+            worker.ask("begin", dataclasses.replace(self._orders, spent=self._run.meter.spent))
+        except BaseException:
+            worker.kill()
+            raise
         return worker
 
     def _lose(self, place: int, worker: Worker) -> None:
