@@ -90,6 +90,7 @@ class Conversation:
         self._looked = monotonic()
         if self._meanwhile is not None:
             self._meanwhile()
+            self._paused += monotonic() - self._looked  # it may have waited: the host's time, not the plan's
         if self.seconds > self._limits.wall_seconds:
             raise LimitReached("wall")
         if self._limits.cpu_seconds < self._worker.cpu_seconds() - self._cpu_before < inf:

@@ -283,3 +283,20 @@ def test_the_end_of_all_workers_is_not_blamed_on_the_plan() -> None:
         threading.Timer(0.3, own._zygote._process.kill).start()
         with pytest.raises(WorkerFailed, match="ended from outside"):
             session.run("while True:\n    pass")
+
+
+def test_the_clock_of_a_plan_stands_still_while_the_host_waits_in_between(sandbox: Sandbox) -> None:
+    """A run that is paused from outside, say."""
+    waited: list[float] = []
+
+    def pause_once() -> None:
+        if not waited:
+            waited.append(1.5)
+            time.sleep(1.5)
+
+    short = Limits(wall_seconds=1)
+    with sandbox.session({}, limits=short, meanwhile=pause_once) as session:
+        result = session.run("total = 0\nfor number in range(2_000_000):\n    total += number\ntotal")
+        assert waited
+        assert result.faults == ()
+        assert result.seconds < short.wall_seconds
