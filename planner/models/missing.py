@@ -33,6 +33,9 @@ def _difference(entry: Entry, asked: Sequence[Asked], sampling: Sampling) -> str
     named = f"(of {entry.label}) " if entry.label else ""
     recorded = entry.messages
     for number, (then, now) in enumerate(zip(recorded, asked, strict=False), 1):
+        if then != now and then.head == now.head:
+            lengths = f"{now.length:,} characters now, {then.length:,} recorded"
+            return f"{named}differs from message {number} on, after the same beginning {now.head!r} ({lengths})"
         if then != now:
             return f"{named}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}"
     if len(recorded) != len(asked):

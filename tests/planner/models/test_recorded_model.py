@@ -252,6 +252,14 @@ def test_a_miss_names_the_nearest_and_where_they_part(tmp_path: Path) -> None:
 
     with pytest.raises(NotRecorded, match=r"has the same messages, drawn otherwise: seed 0 was recorded, 1 is asked"):
         replay.complete(say("others"), Sampling(seed=1))
+    long = "The rules now are these. " * 40
+    with labelled("plan.j2"):
+        model.complete(say("rules", "yes", f"{long}A"), Sampling())
+    with (
+        labelled("plan.j2"),
+        pytest.raises(NotRecorded, match=r"message 3 on, after the same beginning 'The rules.*1,0"),
+    ):
+        RecordedModel(path).complete(say("rules", "yes", f"{long}BC"), Sampling())
     with pytest.raises(NotRecorded, match=r"differs from message 3 on: \(user, 'Your task .* is only recorded"):
         replay.complete(say("rules", "yes"), Sampling())
     with pytest.raises(NotRecorded, match=r"message 2 on: \(assistant, 'more', 4 characters\) is only asked now"):
