@@ -187,9 +187,9 @@ def test_a_failed_export_leaves_the_file_that_was_there(runs: dict[str, Path], t
 
 
 def test_a_type_that_no_episode_has_is_refused_with_those_there_are(runs: dict[str, Path], tmp_path: Path) -> None:
-    refused = here("export", runs["toy"], "--types", "fetch,stak", "--out", tmp_path / "x.jsonl")
+    refused = here("export", runs["toy"], "--types", "fetch,fetch_tow", "--out", tmp_path / "x.jsonl")
     assert refused.returncode == 2
-    assert "no episode is of the type 'stak'; did you mean stack? There are fetch, stack" in refused.told
+    assert "no episode is of the type 'fetch_tow'; did you mean fetch_two? There are fetch, fetch_two" in refused.told
     assert not (tmp_path / "x.jsonl").exists()
 
 
