@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from envs import Task
+from envs.errors import UnknownWorld
+from envs.registry import known_worlds, load_world
 from manuals import demonstrated
 from planbook.config import Config
 from planbook.errors import BadArgument
@@ -25,6 +27,21 @@ def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> N
         )
     if missing:
         ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: those count as no_plan.", style="yellow")
+
+
+def check_naive(config: Config) -> None:
+    """See that the world has a plan for who plays without thinking. Raises BadArgument, which names those that do."""
+    if config.planner != "naive" or config.world.naive:
+        return
+    worlds = [name for name in sorted(known_worlds()) if _has_naive(name)]
+    raise BadArgument(f"naive has no plan for {config.world.name}; it has one for {', '.join(worlds)}")
+
+
+def _has_naive(world: str) -> bool:
+    try:
+        return bool(load_world(world).naive)
+    except UnknownWorld:  # that of another package, which does not import
+        return False
 
 
 def tell_missing_demonstrations(config: Config) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,8 +12,13 @@ from planbook.options import JSON, RUN_FOLDER
 from planbook.terminal.printing import ERRORS, answer, console
 from planbook.wording import counted
 
+if TYPE_CHECKING:
+    from planbook.trajectories.exporting import Exported
+
 READ = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMS = ("jsonl", "parquet", "chat")
+ENDINGS = {".jsonl": ("jsonl", "chat"), ".parquet": ("parquet",)}
+"""What a file that is called so may hold; the first is what it holds where nothing else is asked for."""
 OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
 
 
@@ -22,7 +27,8 @@ OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
 @click.option(
     "--format",
     "form",
-    default="jsonl",
+    default=None,
+    show_default="by the ending of --out, else jsonl",
     type=click.Choice(FORMS),
     help="JSON Lines or Parquet, an episode each; or the conversations, as tools for fine-tuning read them.",
 )
@@ -41,13 +47,14 @@ OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
 @click.option("--with-repairs", is_flag=True, help="Of chat: unusable replies, too, with what was said of them.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of a line, and export nothing.")
 @JSON
-def export(runs: tuple[Path, ...], form: str, out: Path, schema: bool, as_json: bool, **given: Any) -> int:
+def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as_json: bool, **given: Any) -> int:
     """Write the episodes of runs to one file, in a documented schema or as conversations."""
     from planbook.trajectories.exporting import Choice
     from planbook.trajectories.exporting import export as write_out
 
     if schema:
         return _print_schema()
+    form = form_of(form, out)
     _check(runs, form, out, as_json=as_json, given=given)
     choice = Choice(
         solved=given["solved"],
@@ -58,11 +65,7 @@ def export(runs: tuple[Path, ...], form: str, out: Path, schema: bool, as_json: 
         with_repairs=given["with_repairs"],
     )
     exported = write_out(runs, form, out, choice)
-    lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
-    left = ", ".join(f"{count} {why}" for why, count in exported.left_out.items())
-    where = "" if str(out) == "-" else f" in {out}"
-    told = f"{lines}{counted(exported.episodes, 'episode')}{where} ({form}); left out: {left or 'none'}."
-    ERRORS.print(told, markup=False, soft_wrap=True)
+    ERRORS.print(_told(exported), markup=False, soft_wrap=True)
     return answer(errors.OK, exported, as_json=as_json)
 
 
@@ -82,6 +85,27 @@ def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> 
         soft_wrap=True,
     )
     return answer(errors.OK, imported, as_json=as_json)
+
+
+def form_of(asked: str | None, out: Path) -> str:
+    """The form that was asked for, or what the file's ending says. Raises BadArgument where they contradict."""
+    fitting = ENDINGS.get(out.suffix.lower(), FORMS)
+    if asked is not None and asked not in fitting:
+        raise BadArgument(
+            f"--format {asked} does not go into {out.name}, which is called as if it were {fitting[0]}; "
+            "leave out --format, or name the file otherwise"
+        )
+    return asked or fitting[0]
+
+
+def _told(exported: "Exported") -> str:
+    """A line on what was written, and what was not."""
+    left = ", ".join(f"{count} {why}" for why, count in exported.left_out.items())
+    where = "" if exported.out == "-" else f" in {exported.out}"
+    lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
+    why = "; no model was asked in them, so that there is nothing to write" if exported.replies == 0 else ""
+    missing = f"; left out: {left or 'none'}" if left or not why else ""
+    return f"{lines}{counted(exported.episodes, 'episode')}{where} ({exported.form}){why}{missing}."
 
 
 def _print_schema() -> int:

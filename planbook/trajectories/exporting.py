@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict
 
+from envs.nearest import instead
 from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument
 from planbook.run import Entry, Run
@@ -53,6 +54,8 @@ class Exported(BaseModel):
     episodes: int
     conversations: int | None
     """Of chat: the lines."""
+    replies: int | None
+    """Of chat: what models said in the episodes, of whatever role; 0 where none was asked."""
     left_out: dict[str, int]
     runs: tuple[str, ...]
 
@@ -64,10 +67,12 @@ class Counts:
     left_out: Counter[str]
     episodes: int = 0
     conversations: int = 0
+    replies: int = 0
 
 
 def export(folders: Sequence[Path], form: str, out: Path, choice: Choice) -> Exported:
     """Write the episodes of runs, in their order. Raises BadArgument, BadRun."""
+    check_types(folders, choice.types)
     counts = Counts(Counter())
     with to_write(out) as file:
         try:
@@ -79,9 +84,23 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: Choice) -> Exp
         out=str(out),
         episodes=counts.episodes,
         conversations=counts.conversations if form == "chat" else None,
+        replies=counts.replies if form == "chat" else None,
         left_out=dict(counts.left_out),
         runs=tuple(map(str, folders)),
     )
+
+
+def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
+    """See that every type is one of some episode, before a file is begun. Raises BadArgument, BadRun."""
+    if not types:
+        return
+    known = set[str]()
+    for folder in folders:
+        with closing(Run.open(folder)) as run:
+            known.update(entry.task.type for entry in run.entries())
+    if unknown := [kind for kind in types if kind not in known]:
+        there = instead(unknown[0], sorted(known)) if known else "; there are no episodes"
+        raise BadArgument(f"--types: no episode is of the type {unknown[0]!r}{there}")
 
 
 def _counted(folders: Sequence[Path], choice: Choice, counts: Counts) -> Iterator[Trajectory]:
@@ -132,6 +151,7 @@ def _write_columns(trajectories: Iterator[Trajectory], choice: Choice, counts: C
 
 def _write_talks(trajectories: Iterator[Trajectory], choice: Choice, counts: Counts, file: BinaryIO) -> None:
     for trajectory in trajectories:
+        counts.replies += len(trajectory.calls)
         for talk in talks_of(trajectory, choice.roles, with_repairs=choice.with_repairs):
             counts.conversations += 1
             file.write(f"{talk_line(talk)}\n".encode())

@@ -24,6 +24,7 @@ from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
 from planner import Ending, Outcome
 from tests.command import ROOT, planbook, result
+from tests.flows import here, scripted
 
 SOLVED, FAILED, BROKEN = Outcome.DIRECT_SUCCESS, Outcome.FAILURE, Outcome.BROKEN
 FREE = prices_from(None)
@@ -322,3 +323,26 @@ def test_stats_tells_of_building_runs_and_of_outcomes_that_contradict_their_verd
     }
     assert "built (building)" in told
     assert found["rows"][0]["building"]
+
+
+def built(folder: Path, *arguments: object) -> Path:
+    finished = here("build", *arguments, "--model", scripted(), "--out", folder)
+    assert finished.returncode == 0, finished.told
+    return folder
+
+
+def test_stats_and_cost_tell_the_same_of_building_and_copied_episodes_are_not_paid_twice(tmp_path: Path) -> None:
+    first = built(tmp_path / "first", "--env", "toy", "--types", "fetch", "--tasks-per-type", 3)
+    copied = built(tmp_path / "copied", "--from", first)
+    assert here("formulate", first, "--model", scripted()).returncode == 0
+    for folder in (first, copied):
+        (row,) = here("stats", folder, "--json").result["rows"]
+        cost = here("cost", folder, "--json").result
+        last, more = cost["after"][-1], (cost["formulating_calls"], cost["formulating_tokens"])
+        assert (row["calls"], row["tokens"]) == (last["calls"] + more[0], last["tokens"] + more[1])
+        assert row["per_solved"]["actions"] == pytest.approx(last["actions"] / row["solved"], abs=1e-6)
+        assert row["calls"] > 0
+    warnings = " ".join(compare(gather(first, FREE), gather(copied, FREE)).warnings)
+    assert f"{first} also spent outside its episodes, in no figure of the pairs: " in warnings
+    assert f"{copied} copied its episodes" in warnings
+    assert f"{first} copied" not in warnings

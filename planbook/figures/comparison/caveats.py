@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from planbook.figures.comparison.gathering import Gathered, Pair, Played
+from planbook.figures.measures import plain
+from planbook.wording import counted
 
 
 def warnings(first: Gathered, second: Gathered, pairs: Sequence[Pair]) -> Iterable[str]:
@@ -23,8 +25,25 @@ def warnings(first: Gathered, second: Gathered, pairs: Sequence[Pair]) -> Iterab
                 f"{run.folder} is a building run: its later tasks were played with what was learnt from the earlier "
                 "ones, so that they are not independent."
             )
+        yield from _costs_elsewhere(run)
         if run.faults:
             yield f"{run.folder} contradicts itself: {run.faults[0]}" + _more(len(run.faults) - 1)
+
+
+def _costs_elsewhere(run: Gathered) -> Iterable[str]:
+    """What the costs of the pairs leave out of a run, and what they hold that it did not pay."""
+    spent = run.outside
+    if spent.calls or spent.actions:
+        yield (
+            f"{run.folder} also spent outside its episodes, in no figure of the pairs: {counted(spent.calls, 'call')}, "
+            f"{counted(spent.tokens, 'token')}, {counted(spent.actions, 'action')}, {_dollars(spent.money)}."
+        )
+    if run.config.copies:
+        yield f"{run.folder} copied its episodes: what is told of their cost was paid by the runs they come from."
+
+
+def _dollars(money: float | None) -> str:
+    return "dollars unknown" if money is None else f"${plain(money, 3)}"
 
 
 def _asked(played: Played) -> tuple[str, object]:

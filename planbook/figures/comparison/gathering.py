@@ -20,6 +20,8 @@ from planner.budget import add
 
 COUNTED: tuple[EventKind, ...] = ("sitting", "task", "ask", "act", "cell", "outcome")
 """What costs or time are read from."""
+OUTSIDE = -1
+"""Stands for the number of an episode: what is done outside them all, such as learning."""
 
 
 class Played(NamedTuple):
@@ -48,6 +50,10 @@ class Gathered:
     versions: dict[str, JsonValue]
     """Of packages, and of what the world is made of."""
     episodes: tuple[Played, ...]
+    spent: Spent
+    """All that the run spent itself: not on episodes that it copied. The seconds are those of its episodes."""
+    outside: Spent
+    """Of that, what was spent outside its episodes; seconds are not counted there."""
     left_out: int
     faults: tuple[str, ...]
     """Endings that contradict themselves or belong to no task; there should be none."""
@@ -72,19 +78,25 @@ def gather(folder: Path, price: Price) -> Gathered:
         every = [
             Played(entry, endings.get(entry.index, NOT_PLAYED), spent.get(entry.index, Spent())) for entry in entries
         ]
+        outside = spent.get(OUTSIDE, Spent())
         kept = tuple(played for played in every if played.ending.cause != TYPE_SOLVED)
         return Gathered(
             folder=str(folder),
             config=run.config,
             versions={**run.versions, **world},
             episodes=kept,
+            spent=outside if run.config.copies else sum(spent.values(), Spent()),
+            outside=outside,
             left_out=len(every) - len(kept),
             faults=(*contradictions(every), *_without_task(entries, endings)),
         )
 
 
 def spent_by_episode(events: Iterable[Event], price: Price) -> dict[int, Spent]:
-    """What each episode cost, by its index, with everything that was done for it: conclusions and rules too."""
+    """What each episode cost, by its index, whoever paid for it; and by OUTSIDE what was spent on none of them.
+
+    What an episode asked for itself is in it, conclusions too; what was learnt from it afterwards is outside.
+    """
     found, seconds, last = (
         defaultdict[int, Spent](Spent),
         defaultdict[int, float](float),
@@ -94,9 +106,9 @@ def spent_by_episode(events: Iterable[Event], price: Price) -> dict[int, Spent]:
     for event in events:
         sitting += event.kind == "sitting"
         index = index_of(event.scope)
-        if index < 0:
-            continue
         found[index] = add(found[index], event.kind, event.body, price)
+        if index == OUTSIDE:
+            continue
         before = last.get(index)
         seconds[index] += event.at - before[1] if before and before[0] == sitting else 0.0
         last[index] = sitting, event.at

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict
 from planbook.figures.comparison.gathering import Gathered, Played
 from planbook.figures.comparison.settings import setting
 from planbook.figures.statistics import mean_of, wilson
-from planner import Outcome
+from planner import Outcome, Spent
 
 
 class PerSolved(BaseModel):
-    """What each task solved cost, with what was spent on those that were not; None where none was solved."""
+    """What each task solved cost, with all else that was spent; None where none was solved."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -27,6 +27,9 @@ class PerSolved(BaseModel):
 
 class Row(BaseModel):
     """A run, or a group of them; counts are over all episodes of all its runs. ``seconds`` are those of its episodes.
+
+    ``calls``, ``tokens`` and ``money`` are all that the runs spent themselves, on learning too; episodes that a run has
+    copied from another cost that one.
 
     ``share`` is of all tasks, what was broken or not run included, with Wilson's interval; ``share_mean`` and
     ``share_sd`` are over the runs, where there are several. ``once`` and ``every_time`` count the tasks that were
@@ -81,11 +84,8 @@ def _row(name: str, runs: Sequence[Gathered]) -> Row:
     begun = [ending for ending in endings if ending.outcome is not Outcome.NOT_RUN]
     shares = [_solved(run.episodes) / len(run.episodes) for run in runs if run.episodes]
     counts = _several(episodes)
-    money = _money(episodes)
-    calls = sum(played.spent.calls for played in episodes)
-    tokens = sum(played.spent.tokens for played in episodes)
-    actions = sum(played.spent.actions for played in episodes)
-    seconds = sum(played.spent.seconds for played in episodes)
+    spent = sum((run.spent for run in runs), Spent())
+    money = None if spent.money is None else round(spent.money, 6)
     return Row(
         name=name,
         runs=tuple(run.folder for run in runs),
@@ -100,16 +100,16 @@ def _row(name: str, runs: Sequence[Gathered]) -> Row:
         left_out=sum(run.left_out for run in runs),
         mean_actions=mean_of(ending.actions for ending in begun),
         mean_error_steps=mean_of(ending.error_steps for ending in begun),
-        calls=calls,
-        tokens=tokens,
+        calls=spent.calls,
+        tokens=spent.tokens,
         money=money,
-        seconds=round(seconds, 3),
+        seconds=round(spent.seconds, 3),
         per_solved=PerSolved(
-            calls=_each(calls, solved),
-            tokens=_each(tokens, solved),
+            calls=_each(spent.calls, solved),
+            tokens=_each(spent.tokens, solved),
             money=_each(money, solved),
-            actions=_each(actions, solved),
-            seconds=_each(seconds, solved),
+            actions=_each(spent.actions, solved),
+            seconds=_each(spent.seconds, solved),
         ),
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
@@ -121,11 +121,6 @@ def _row(name: str, runs: Sequence[Gathered]) -> Row:
 
 def _solved(episodes: Iterable[Played]) -> int:
     return sum(played.ending.outcome.solved for played in episodes)
-
-
-def _money(episodes: Iterable[Played]) -> float | None:
-    each = [played.spent.money for played in episodes]
-    return None if None in each else round(sum(filter(None, each)), 6)
 
 
 def _each(amount: float | None, solved: int) -> float | None:

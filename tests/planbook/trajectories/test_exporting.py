@@ -184,3 +184,30 @@ def test_a_failed_export_leaves_the_file_that_was_there(runs: dict[str, Path], t
     assert here("export", runs["toy"], tmp_path / "none", "--out", out).returncode == 2
     assert out.read_text() == "mine\n"
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["x.jsonl"]
+
+
+def test_a_type_that_no_episode_has_is_refused_with_those_there_are(runs: dict[str, Path], tmp_path: Path) -> None:
+    refused = here("export", runs["toy"], "--types", "fetch,fetch_tow", "--out", tmp_path / "x.jsonl")
+    assert refused.returncode == 2
+    assert "no episode is of the type 'fetch_tow'; did you mean fetch_two? There are fetch, fetch_two" in refused.told
+    assert not (tmp_path / "x.jsonl").exists()
+
+
+def test_the_form_follows_the_files_ending_and_may_not_contradict_it(runs: dict[str, Path], tmp_path: Path) -> None:
+    columns = tmp_path / "x.parquet"
+    written = here("export", runs["toy"], "--out", columns, "--json")
+    assert (written.returncode, written.result["form"]) == (0, "parquet")
+    assert parquet.read_table(columns).num_rows == written.result["episodes"] > 0
+    for form, name in (("jsonl", "y.parquet"), ("chat", "y.parquet"), ("parquet", "y.jsonl")):
+        refused = here("export", runs["toy"], "--format", form, "--out", tmp_path / name)
+        assert refused.returncode == 2
+        assert f"--format {form} does not go into {name}" in refused.told
+        assert not (tmp_path / name).exists()
+
+
+def test_no_conversations_are_explained_where_no_model_was_asked(tmp_path: Path) -> None:
+    assert here("replay", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run").returncode == 0
+    told = here("export", tmp_path / "run", "--format", "chat", "--out", tmp_path / "x.jsonl")
+    assert told.returncode == 0
+    assert "no model was asked in them" in told.told
+    assert "left out" not in told.told
