@@ -65,7 +65,10 @@ def episode_html(run: RunRead, played: Played, anchor: str) -> str:
 
 
 def head_rows(run: RunRead, anchor: str, shown: Container[int], *, live: bool = False) -> str:
-    """The lines of all episodes, of a run that goes on (``live``) or not. Those of ``shown`` (by index) can be opened, on an element that is empty as yet."""
+    """The lines of all episodes, of a run that goes on if ``live``.
+
+    Those of ``shown`` (by index) can be opened, on an element that is empty as yet.
+    """
     return _render(plain(), "rows", run, anchor, shown, live)
 
 
