@@ -39,4 +39,4 @@ def _endings_at(run: Run, path: str) -> Sequence[Ending]:
 
 
 def _told(ending: Ending) -> str:
-    return outcome_of(ending).replace("_", " ") + why(ending)
+    return outcome_of(ending) + why(ending)

@@ -1,4 +1,4 @@
-"""Why an episode was not solved, in words for people; records and JSON keep the short names."""
+"""How an episode ended and why it was not solved, in words for people; records and JSON keep the short names."""
 
 from collections.abc import Mapping
 
@@ -15,13 +15,13 @@ IN_WORDS: Mapping[str, str] = {
 
 
 def in_words(cause: str) -> str:
-    """A cause; one that says it all already is told as it is."""
-    return IN_WORDS.get(cause, cause)
+    """A cause or an outcome."""
+    return IN_WORDS.get(cause, cause.replace("_", " "))
 
 
 def outcome_of(ending: Ending) -> str:
     """How it ended, in a word or two: nobody knows that one was a failure that was not judged."""
-    return UNJUDGED if ending.cause == NOT_JUDGED else ending.outcome.value
+    return UNJUDGED if ending.cause == NOT_JUDGED else in_words(ending.outcome.value)
 
 
 def why(ending: Ending) -> str:

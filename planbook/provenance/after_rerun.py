@@ -126,7 +126,7 @@ def _repeated(first: Run, second: Run, entry: Entry, before: Ending | None, afte
 def _came_to(ending: Ending | None) -> str:
     if ending is None:
         return "not played"
-    return outcome_of(ending).replace("_", " ") + (f" ({in_words(ending.cause)})" if ending.cause else "")
+    return outcome_of(ending) + (f" ({in_words(ending.cause)})" if ending.cause else "")
 
 
 def _events(run: Run, entry: Entry) -> dict[Place, Any]:

@@ -64,9 +64,12 @@ def episode_html(run: RunRead, played: Played, anchor: str) -> str:
     return _render(plain(), "inside", _place(run, played, anchor), played, anchor)
 
 
-def head_rows(run: RunRead, anchor: str, shown: Container[int]) -> str:
-    """The lines of all episodes. Those of ``shown`` (by index) can be opened, on an element that is empty as yet."""
-    return _render(plain(), "rows", run, anchor, shown)
+def head_rows(run: RunRead, anchor: str, shown: Container[int], *, live: bool = False) -> str:
+    """The lines of all episodes, of a run that goes on if ``live``.
+
+    Those of ``shown`` (by index) can be opened, on an element that is empty as yet.
+    """
+    return _render(plain(), "rows", run, anchor, shown, live)
 
 
 def _render(environment: Environment, macro: str, *arguments: object) -> str:

@@ -80,9 +80,9 @@ def summary_table(summary: Summary, title: str) -> Table:
 
 def episode_line(entry: Entry, ending: Ending, total: int, meter: Meter) -> str:
     """How one episode of a long run ended, and what has been spent by then."""
-    how = ending.cause if ending.outcome is Outcome.NOT_RUN else f"{outcome_of(ending)}, {ending.actions} actions"
-    if ending.outcome is not Outcome.NOT_RUN:
-        how += score_of(ending)
+    how = f"{outcome_of(ending)}, {ending.actions} actions{score_of(ending)}"
+    if ending.outcome is Outcome.NOT_RUN:
+        how = in_words(ending.cause)
     return f"{entry.index + 1}/{total} {entry.task.id}: {how} ({spending(meter.spent, meter.budget)})"
 
 

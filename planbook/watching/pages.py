@@ -80,7 +80,9 @@ class Pages:
                 "state": _render("state", now),
                 "title": f"{now.ended}/{now.total} {now.doing} · {at.read.name}",
                 "can": CAN[now.doing],
-                "under_way": [f"{ANCHOR}-{index}" for index, each in at.read.episodes.items() if each.is_open],
+                "under_way": [
+                    f"{ANCHOR}-{index}" for index, each in at.read.episodes.items() if each.is_open and at.played
+                ],
             }
             if at.version > since:
                 told["figures"] = self._figures()
@@ -98,7 +100,7 @@ class Pages:
     def _rows(self, changed: Collection[int]) -> str:
         read = self._at.read
         some = {index: played for index, played in read.episodes.items() if index in changed}
-        return head_rows(replace(read, episodes=some), ANCHOR, changed)
+        return head_rows(replace(read, episodes=some), ANCHOR, changed, live=True)
 
     def _now(self) -> Now:
         at = self._at

@@ -191,7 +191,7 @@ def test_ctrl_c_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:
     output, errors = running.communicate(timeout=30)
     assert running.returncode == 130, errors
     assert "Go on with: planbook run --resume" in output
-    assert "not_run" in output
+    assert "not run" in output
     assert result(planbook("run", "--resume", tmp_path / "run", "--json"))["solved"] == 200
 
 

@@ -142,7 +142,7 @@ def _changes(compared: Compared, name: str) -> Iterator[str]:
 
 def _change(changed: Changed) -> str:
     repeat = f" repeat {changed.repeat}" if changed.repeat else ""
-    return f"{changed.task}{repeat} ({in_words(changed.cause).replace('_', ' ')})"
+    return f"{changed.task}{repeat} ({in_words(changed.cause)})"
 
 
 def _costs(compared: Compared, name: str) -> Table:

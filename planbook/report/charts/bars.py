@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from planbook.figures.causes import UNPLAYED, in_words, outcome_of
+from planbook.figures.causes import UNPLAYED, in_words
 from planbook.report.charts.chart import PERCENT, Axis, Chart, colour, layout, lying, plain, tall, whole
 from planbook.report.charts.shares import Share, error_bars
 from planbook.report.reading import Played, RunRead
@@ -65,7 +65,7 @@ def endings(runs: Sequence[RunRead]) -> Chart | None:
         "How the episodes ended",
         traces,
         lying(names, Axis("episodes", whole(map(len, groups.values()))), legend=True, barmode="stack"),
-        ("run" if len(runs) > 1 else "task type", *map(_in_words, hows)),
+        ("run" if len(runs) > 1 else "task type", *map(in_words, hows)),
         [[name, *(f"{counts[name][how]:,}" for how in hows)] for name in names],
         height=tall(len(names)) + 40,
         broad=True,
@@ -82,12 +82,8 @@ def _how(played: Played) -> str:
     return (
         played.ending.outcome.value
         if played.ending.outcome.solved
-        else played.ending.cause or outcome_of(played.ending)
+        else played.ending.cause or played.ending.outcome.value
     )
-
-
-def _in_words(how: str) -> str:
-    return how.replace("_", " ") if how in OUTCOME_COLOURS else in_words(how)
 
 
 def _colours(hows: Sequence[str]) -> Iterable[str]:
@@ -104,9 +100,9 @@ def _colours(hows: Sequence[str]) -> Iterable[str]:
 
 def _part(how: str, hue: str, counts: dict[str, Counter[str]]) -> dict[str, Any]:
     values = [each[how] for each in counts.values()]
-    told = [plain(f"{name}: {_in_words(how)} {count:,} of {sum(counts[name].values()):,}")
+    told = [plain(f"{name}: {in_words(how)} {count:,} of {sum(counts[name].values()):,}")
             for name, count in zip(counts, values, strict=True)]  # fmt: skip
-    return {**_bar(_in_words(how), range(len(values)), values, hue), "hovertext": told}
+    return {**_bar(in_words(how), range(len(values)), values, hue), "hovertext": told}
 
 
 def actions(run: RunRead) -> Chart | None:

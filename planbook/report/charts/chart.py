@@ -17,6 +17,8 @@ HEIGHT, BAR, AROUND = 260, 26, 84
 """Of a chart, of one bar lying down, and of what stands above and below all bars, in pixels."""
 LONGEST_NAME = 26
 """Characters of a name beside an axis; the whole name is told when a pointer is on its bar."""
+APART: dict[str, Any] = {"ticklabelstandoff": 8}
+"""Of names beside bars, in pixels."""
 PERCENT: dict[str, Any] = {"range": [-0.02, 1.02], "tickformat": ".0%"}
 
 
@@ -91,7 +93,7 @@ def layout(across: Axis, up: Axis, *, legend: bool, **more: Any) -> dict[str, An
 def lying(names: Sequence[str], counted: Axis, *, legend: bool, **more: Any) -> dict[str, Any]:
     """The layout of bars that lie beside their names, the first at the top; bar n is drawn at height n."""
     ticks = {"tickvals": list(range(len(names))), "ticktext": [short_name(name) for name in names]}
-    up = Axis(more={**ticks, "range": [len(names) - 0.5, -0.5], "showgrid": False, "zeroline": False})
+    up = Axis(more={**ticks, "range": [len(names) - 0.5, -0.5], "showgrid": False, "zeroline": False, **APART})
     return layout(counted, up, legend=legend, bargap=0.3, **more)
 
 

@@ -63,7 +63,7 @@ function takeRows(rows) {
     if (unpacking.has(episode)) stale.add(episode);
     for (const select of document.querySelectorAll(".filter select")) {
       const value = episode.dataset[select.name];
-      if (value && ![...select.options].some((option) => option.value === value)) select.add(new Option(value, value));
+      if (value && ![...select.options].some((option) => option.value === value)) select.add(new Option(select.name === "type" ? value : value.replaceAll("_", " "), value));
     }
   }
   document.querySelector(".filter")?.dispatchEvent(new Event("input"));

@@ -10,6 +10,7 @@ import pytest
 
 from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument, BadRun
+from planbook.figures.causes import in_words
 from planbook.figures.summary import Summary, summarise
 from planbook.report import episodes, report_runs
 from planbook.report.charts.library import library
@@ -135,7 +136,7 @@ def test_the_figures_are_those_of_the_summary(page: Page, run: Run) -> None:
     endings = recorded_endings(run).values()
     assert table["all"][5] == f"{sum(ending.error_steps for ending in endings) / len(endings):.1f}"
     causes = page.all("ul", class_="causes")[0]
-    assert all(f"{cause} {count}:" in causes for cause, count in summary.failures.items())
+    assert all(f"{in_words(cause)} {count}:" in causes for cause, count in summary.failures.items())
 
 
 def test_the_cost_is_what_the_events_say(page: Page, run: Run) -> None:

@@ -57,7 +57,7 @@ def test_every_task_is_in_one_part_of_how_the_episodes_ended(folder: Path) -> No
     chart = endings([read(folder)])
     assert chart is not None
     counts = dict(zip(chart.head[1:], chart.rows[0][1:], strict=True))
-    assert counts == {"direct success": "2", "indirect success": "1", "failure": "1", "broken": "1", "not_run": "1"}
+    assert counts == {"direct success": "2", "indirect success": "1", "failure": "1", "broken": "1", "not run": "1"}
     assert {trace["name"]: trace["x"] for trace in chart.traces} == {
         name: [int(count)] for name, count in counts.items()
     }

@@ -47,7 +47,7 @@ def test_the_head_says_what_was_to_be_done_what_came_of_it_and_what_it_cost(aski
     assert head[0] == "fetch/0  episode 0"
     assert head[1].startswith("put the ")
     assert head[2] == "type fetch, split all, seed 0"
-    assert head[3].startswith("indirect_success after ")
+    assert head[3].startswith("indirect success after ")
     assert re.match(r"\d+ model calls: [\d,]+ prompt and [\d,]+ completion tokens, ", head[4])
 
 
