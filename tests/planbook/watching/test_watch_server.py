@@ -38,7 +38,9 @@ def test_a_run_is_paused_gone_on_with_stopped_and_begun_again(tmp_path: Path) ->
         assert process.returncode == errors.INTERRUPTED
         assert "Stopped from planbook watch." in said
         until(lambda: watcher.doing() == "stopped")
-        assert watcher.news()["can"] == ["go on"]
+        news = watcher.news()
+        assert (news["can"], news["under_way"]) == (["go on"], [])
+        assert "under way" not in news["state"]
         before = count(folder, "outcome")
         assert watcher.ask("go on").status == 200
         until(lambda: watcher.doing() == "playing")
@@ -56,6 +58,9 @@ def test_what_happens_is_told_and_what_stood_there_is_not_told_again(tmp_path: P
         first = watcher.news()
         assert 'id="run-0-0"' in first["rows"]
         assert first["under_way"]
+        page = watcher.get("/").text
+        assert ">waiting</span>" in page
+        assert ">not_run<" not in page
         ended = count(folder, "outcome")
         until(lambda: count(folder, "outcome") > ended)
         told = re.search(r"(\d+) of 100 episodes ended", watcher.news()["state"])
