@@ -38,7 +38,7 @@ def _outcome(body: Any) -> str:
     after = f"after {ending.actions} actions{score_of(ending)}"
     if ending.cause == NOT_JUDGED:
         return f"{outcome_of(ending)}; {ending.message} ({after})"
-    return f"{ending.outcome}{why(ending)} {after}"
+    return f"{outcome_of(ending)}{why(ending)} {after}"
 
 
 TELL: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}
