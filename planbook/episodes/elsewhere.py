@@ -13,11 +13,9 @@ from planbook.episodes.runner import entries_left, give_up, recorded_endings
 from planbook.episodes.steering import Steering
 from planbook.episodes.workers import Crew, OpenPlaces, Places, Result, Work
 from planbook.errors import BadArgument
-from planbook.run import CONFIG_FILE, Entry, Run, RunFile
+from planbook.run import Entry, Run, RunFile
 from planbook.spending import paid
 from planner import Ending
-
-OnTick = Callable[[], None]
 
 
 def _on_ray() -> OpenPlaces:
@@ -31,17 +29,15 @@ def _on_ray() -> OpenPlaces:
 PLACES: Mapping[Executor, Callable[[], OpenPlaces]] = {"processes": lambda: on_this_machine, "ray": _on_ray}
 
 
-def play_elsewhere(
-    run: Run, on_ending: Callable[[Entry, Ending], None], hosting: Hosting, on_tick: OnTick = lambda: None
-) -> bool:
-    """Play every episode of a run that has no ending yet, see ``run_tasks``. ``on_tick`` is called now and then.
+def play_elsewhere(run: Run, on_ending: Callable[[Entry, Ending], None], hosting: Hosting) -> bool:
+    """Play every episode of a run that has no ending yet, see ``run_tasks``.
 
     Each worker reads from the run's configuration what is known beforehand. Raises BadArgument, MissingRequirement.
     """
     work = Work[Ending](
         lambda worker, entry: worker.ask("play", entry), lambda entry, message: give_up(run, entry, message)
     )
-    return _hand_out(run, entries_left(run), work, on_ending, hosting, on_tick)
+    return _hand_out(run, entries_left(run), work, on_ending, hosting)
 
 
 def replay_elsewhere(run: Run, on_comparison: Callable[[Entry, Comparison], None], hosting: Hosting) -> bool:
@@ -83,7 +79,6 @@ def _hand_out(
     work: Work[Result],
     on_result: Callable[[Entry, Result], None],
     hosting: Hosting,
-    on_tick: OnTick = lambda: None,
     *,
     to_replay: bool = False,
 ) -> bool:
@@ -94,7 +89,7 @@ def _hand_out(
     orders = Orders(
         run.folder.resolve(),
         run.store.place.resolve() if isinstance(run.store.place, Path) else run.store.place,
-        RunFile.model_validate_json((run.folder / CONFIG_FILE).read_text(encoding="utf-8")),
+        RunFile.read(run.folder),
         hosting.allow_missing,
         hosting.prices and hosting.prices.resolve(),
         run.meter.spent,
@@ -105,5 +100,5 @@ def _hand_out(
         workers = min(jobs, places.most)
         threads = -(-jobs // workers) if run.config.world.parallel else 1
         crew = Crew(run, orders, places, min(jobs, workers * threads), threads, steering)
-        with crew.ticking(on_tick):
+        with crew.ticking():
             return hand_out(entries, crew.seats(work), on_result, steering)

@@ -166,13 +166,12 @@ class Crew:
         self._run.meter.recount(spent_so_far(store.events(), prices))
 
     @contextmanager
-    def ticking(self, on_tick: Callable[[], None]) -> Iterator[None]:
+    def ticking(self) -> Iterator[None]:
         """Settle with the workers now and then; at the end settle for good, and end them."""
 
         def tick() -> None:
             while not self._over.wait(TICK_SECONDS):
                 self._settle()
-                on_tick()
 
         thread = threading.Thread(target=tick, daemon=True)
         thread.start()
