@@ -4,7 +4,7 @@ import builtins
 import socket
 import sys
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, MAX_STRING, Channel, FrameTooLong
 from sandbox.worker.clock import LogicalClock
@@ -12,9 +12,8 @@ from sandbox.worker.objects import refresh
 from sandbox.worker.values import SCALARS, decode, encode, exact, printable, to_bytes
 
 
-def never() -> NoReturn:
-    """The worker's socket has no time-out."""
-    raise AssertionError("a blocking socket returned early")
+def patient() -> None:
+    """The worker waits for the rest of a frame as long as it takes: the host keeps the time."""
 
 
 class Link:
@@ -28,11 +27,11 @@ class Link:
 
     def receive(self) -> list[Any]:
         """The next message of the host."""
-        return decode(self._channel.receive(never).decode())  # type: ignore[no-any-return]
+        return decode(self._channel.receive(patient).decode())  # type: ignore[no-any-return]
 
     def send(self, payload: bytes) -> None:
         """Send one message."""
-        self._channel.send(payload, never)
+        self._channel.send(payload, patient)
 
     def running(self, file: str | None) -> None:
         """The file name of the code of the cell that runs, or None; only while one runs may plan code speak."""
