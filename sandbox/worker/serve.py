@@ -6,11 +6,11 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
-from sandbox.protocol import MAX_FROM_WORKER, ChannelClosed
+from sandbox.protocol import MAX_FROM_WORKER
 from sandbox.worker import faults, language, lockdown, seccomp
-from sandbox.worker.link import Link
+from sandbox.worker.link import OUT_OF_MEMORY, Link
 from sandbox.worker.objects import HostFunction, HostObject, Record, refresh
 from sandbox.worker.values import decode, shown, to_bytes
 
@@ -18,8 +18,6 @@ WARM_UP = "def f(x):\n    return x\nf([host.now, {'a': 'b'}])"
 WARM_UP_SETTINGS = (
     '{"seed": 0, "functions": {"host.call": ["x"]}, "attributes": {"host.now": 0}, "values": {"record": {"a": 1}}}'
 )
-OUT_OF_MEMORY = to_bytes(["end", None, [faults.MEMORY]])
-"""Made beforehand: when it is needed, there may be no memory to make it."""
 MAX_VALUE = MAX_FROM_WORKER // 4
 """Bytes of JSON of a cell's value."""
 
@@ -34,23 +32,20 @@ class Nature:
     idle_bytes: int
 
 
-def serve(sock: socket.socket, nature: Nature) -> None:
-    """Open the session that the host asks for, then run cells until the host hangs up."""
+def serve(sock: socket.socket, nature: Nature) -> NoReturn:
+    """Open the session that the host asks for, then run cells until the host hangs up, or says what it never says."""
     _warm_up(sock, nature)
     link = Link(sock)
-    try:
-        _, settings = link.receive()
-        link.send(to_bytes(["opened", _lock(nature, settings["memory_mb"])]))
-        cells = Cells(link, nature.guarded, settings)
-        while True:
-            _, source, name, file, compiled, changed, clock = link.receive()
-            try:
-                end = cells.run(source, name, file, compiled, changed, clock)
-            except MemoryError:
-                end = OUT_OF_MEMORY
-            link.send(end)
-    except ChannelClosed:
-        return
+    _, settings = link.receive()
+    link.send(to_bytes(["opened", _lock(nature, settings["memory_mb"])]))
+    cells = Cells(link, nature.guarded, settings)
+    while True:
+        _, source, name, file, compiled, changed, clock = link.receive()
+        try:
+            end = cells.run(source, name, file, compiled, changed, clock)
+        except MemoryError:
+            end = OUT_OF_MEMORY
+        link.send(end)
 
 
 def _warm_up(sock: socket.socket, nature: Nature) -> None:

@@ -34,7 +34,13 @@ def _fuzz(name: str, seconds: float, folder: Path) -> None:
         target = importlib.import_module(f"tests.sandbox.fuzz.{name}")
     folder.mkdir(parents=True, exist_ok=True)
     _seed(folder)
-    options = [f"-max_total_time={int(seconds)}", f"-max_len={MAX_BYTES}", "-timeout=60", "-rss_limit_mb=4096", "-seed=1"]
+    options = [
+        f"-max_total_time={int(seconds)}",
+        f"-max_len={MAX_BYTES}",
+        "-timeout=60",
+        "-rss_limit_mb=4096",
+        "-seed=1",
+    ]
     atheris.Setup([name, *options, f"-artifact_prefix={folder}/", str(folder)], target.test_one)
     atheris.Fuzz()
 

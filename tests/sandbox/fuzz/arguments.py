@@ -193,7 +193,11 @@ def _same(one: Any, other: Any) -> bool:
     """Whether both are the same JSON; numbers count as the floats that they are."""
     if isinstance(one, (list, dict)):
         keys = one if isinstance(one, dict) else range(len(one))
-        sizes = type(one) is type(other) and len(one) == len(other) and (isinstance(one, list) or one.keys() == other.keys())
+        sizes = (
+            type(one) is type(other)
+            and len(one) == len(other)
+            and (isinstance(one, list) or one.keys() == other.keys())
+        )
         return sizes and all(_same(one[key], other[key]) for key in keys)
     numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
     return float(one) == float(other) if numbers else type(one) is type(other) and one == other

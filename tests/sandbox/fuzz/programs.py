@@ -30,11 +30,15 @@ HOSTILE_ATTRIBUTES = sorted(
     tables.HIDDEN_ATTRIBUTES
     | tables.ATTRIBUTE_HINTS.keys()
     | set("__closure__ __code__ __func__ __defaults__ __kwdefaults__ __builtins__ __slots__ __subclasshook__".split())
-    | set("_call_ _link_ _title_ _attr_ __weakref__ _fields_ __ｇlobals__ ｇi_frame __class_getitem__ __prepare__".split())
+    | set(
+        "_call_ _link_ _title_ _attr_ __weakref__ _fields_ __ｇlobals__ ｇi_frame __class_getitem__ __prepare__".split()
+    )
 )
 MODULES = sorted(tables.MODULES)
 MEMBERS = sorted({member for members in tables.MODULES.values() for member in members})
-HOSTILE_MODULES = "os sys builtins types gc inspect importlib _io ctypes typing.io json.decoder collections.abc os.path".split()
+HOSTILE_MODULES = (
+    "os sys builtins types gc inspect importlib _io ctypes typing.io json.decoder collections.abc os.path".split()
+)
 
 GRAMMAR: dict[str, Sequence[str]] = {
     "program": ["<line>", "<line>\n<program>", "<line>\n<line>\n<program>"],

@@ -26,7 +26,12 @@ TEXTS = ['"a"', '""', '"agent.go_to"', '"count"', '"\\ud800"', '"\\u0000"', '"\u
 KINDS = ['"call"', '"sleep"', '"print"', '"end"', '"opened"', '"answer"', '"CALL"', "null"]
 FAULT = '{"kind":%s,"type":%s,"message":%s,"line":%s}'
 FAULT_KINDS = ['"raised"', '"check"', '"limit"', '"none"', "1"]
-HONEST = ['["print","hello"]', '["sleep",0.5]', '["call",1,"agent.go_to",["desk"],{"times":2}]', '["call",2,"count",[[1,2]],{}]']
+HONEST = [
+    '["print","hello"]',
+    '["sleep",0.5]',
+    '["call",1,"agent.go_to",["desk"],{"times":2}]',
+    '["call",2,"count",[[1,2]],{}]',
+]
 
 
 class World:
@@ -64,7 +69,9 @@ def parses(payload: bytes) -> None:
     try:
         message = messages.parse(payload)
         if message[0] == "end":
-            assert all(fault.kind is not FaultKind.LIMIT or fault.type == "memory" for fault in messages.faults(message[2]))
+            assert all(
+                fault.kind is not FaultKind.LIMIT or fault.type == "memory" for fault in messages.faults(message[2])
+            )
     except HostileFrame:
         return
     assert tuple(map(type, message)) in messages.SHAPES[message[0]]
@@ -147,10 +154,14 @@ def _value(choices: Choices, depth: int = 0) -> str:
         case 1:
             return choices.of(NUMBERS)
         case 2:
-            return choices.of(["null", "true", "false", "[]", "{}", "[" * 300 + "]" * 300, '{"a":' * 40 + "1" + "}" * 40])
+            return choices.of(
+                ["null", "true", "false", "[]", "{}", "[" * 300 + "]" * 300, '{"a":' * 40 + "1" + "}" * 40]
+            )
         case 3 | 4:
             return f"[{_value(choices, depth + 1)},{_value(choices, depth + 1)}]"
         case 5:
-            return f"{{{choices.of(TEXTS)}:{_value(choices, depth + 1)},{choices.of(TEXTS)}:{_value(choices, depth + 1)}}}"
+            return (
+                f"{{{choices.of(TEXTS)}:{_value(choices, depth + 1)},{choices.of(TEXTS)}:{_value(choices, depth + 1)}}}"
+            )
         case _:
             return "[" + ",".join(["1"] * choices.below(200)) + "]"
