@@ -13,7 +13,6 @@ from sandbox.worker.faults import MEMORY
 from sandbox.worker.objects import refresh
 from sandbox.worker.values import SCALARS, decode, encode, exact, printable, to_bytes
 
-
 SPARE_DEPTH = 100
 """Levels of recursion to read an answer in: a plan that has used up its own must not lose one."""
 OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY]])

@@ -158,7 +158,15 @@ def test_a_frame_beyond_the_cap_ends_the_worker_before_it_is_read(zygote: Zygote
 
 
 def test_an_error_of_the_host_raises_nothing_but_exceptions_of_python(zygote: Zygote) -> None:
-    plan = "out = []\nfor n in range(7):\n    try:\n        f(n)\n    except Exception as error:\n        out.append(repr(error))\nout"
+    plan = """
+out = []
+for n in range(7):
+    try:
+        f(n)
+    except Exception as error:
+        out.append(repr(error))
+out
+"""
     host = Host(zygote)
     try:
         host.stage("cell")

@@ -26,7 +26,7 @@ GRACE = 8.0
 """Seconds beyond the wall clock in which a cell must have ended, on however busy a machine."""
 GROWTH = 150 << 10
 """Kilobytes that the host may grow by meanwhile."""
-END = ["end", None, []]
+END: list[object] = ["end", None, []]
 FAULT = {"kind": "raised", "type": "E", "message": "m"}
 
 
@@ -299,19 +299,18 @@ def test_what_comes_after_the_end_ends_the_next_cell() -> None:
     assert "spoke before it was asked" in fault.message
 
 
-def test_a_refusal_after_the_plan_has_run_is_not_believed() -> None:
-    for first in (["print", "a"], ["call", 1, "go_to", ["a"], {}]):
+@pytest.mark.parametrize("first", [["print", "a"], ["call", 1, "go_to", ["a"], {}]])
+def test_a_refusal_after_the_plan_has_run_is_not_believed(first: list[object]) -> None:
+    def script(peer: Peer) -> None:
+        peer.hear()
+        peer.say(*first)
+        peer.say("end", None, [FAULT | {"kind": "check"}])
+        peer.hang()
 
-        def script(peer: Peer, first: list[object] = first) -> None:
-            peer.hear()
-            peer.say(*first)
-            peer.say("end", None, [FAULT | {"kind": "check"}])
-            peer.hang()
-
-        with session(script, World().functions()) as opened:
-            fault = opened.run("1").fault
-        assert fault is not None
-        assert fault.type == "protocol"
+    with session(script, World().functions()) as opened:
+        fault = opened.run("1").fault
+    assert fault is not None
+    assert fault.type == "protocol"
 
 
 def test_prints_beside_a_call_are_kept_in_order() -> None:

@@ -14,7 +14,7 @@ AGAIN = 0.05
 ROOM = 64 << 20
 """Bytes of address space that it may add."""
 ENDLESS = re.compile(r"\b(count|cycle|repeat|iter)\b")
-"""What makes C loops without end of a few letters: no alarm gets through to those, so they are for the process layer."""
+"""What makes endless loops of C out of few letters: no alarm gets through, so they are for the process layer."""
 
 
 class TooLong(BaseException):

@@ -1,4 +1,4 @@
-"""What must hold of the policy for every text, and of the language layer for every program that the policy lets through."""
+"""What must hold of the policy for every text, and of the language layer for every program that it lets through."""
 
 import ast
 import re
@@ -17,8 +17,8 @@ from tests.sandbox.plans import Session
 from tests.sandbox.test_attacks import HostAgent, _loot, _state, host_act
 
 PRELUDE = """
-import abc, collections, contextlib, copy, dataclasses, datetime, enum, functools, itertools, json, math, operator, random
-import re, string, time, typing
+import abc, collections, contextlib, copy, dataclasses, datetime, enum, functools, itertools, json, math, operator
+import random, re, string, time, typing
 class C:
     x = 1
     def f(self, *a, **b): return a
@@ -52,18 +52,22 @@ def judged(source: str) -> bool:
     started = time.monotonic()
     problems = check(source)
     passed = problems == []
-    try:
-        compile_cell(source, "<plan>")
-    except PolicyRefused as refused:
-        assert refused.problems
-        assert not passed
-    else:
-        assert passed or {problem.name for problem in problems} == {SYNTAX}
-        assert precompile.__wrapped__(source, "<plan>") is not None
+    compiled = _compiles(source)
+    assert compiled >= passed
+    assert compiled == passed or {problem.name for problem in problems} == {SYNTAX}
+    assert (precompile.__wrapped__(source, "<plan>") is not None) == compiled
     faults = static.check(source, FUNCTIONS, attributes=ATTRIBUTES)
     assert passed or faults
     assert time.monotonic() - started < SLOW
     return passed
+
+
+def _compiles(source: str) -> bool:
+    try:
+        compile_cell(source, "<plan>")
+    except PolicyRefused as refused:
+        return not refused.problems
+    return True
 
 
 def harmless(source: str) -> None:

@@ -140,7 +140,8 @@ def _message(choices: Choices) -> str:
             fault = FAULT % (choices.of(FAULT_KINDS), _value(choices), _value(choices), _value(choices))
             return f'["end",{_value(choices)},[{fault}]]'
         case 2:
-            return f'["call",{_value(choices)},{choices.of(TEXTS)},[{_value(choices)}],{{{choices.of(TEXTS)}:{_value(choices)}}}]'
+            named = f"{{{choices.of(TEXTS)}:{_value(choices)}}}"
+            return f'["call",{_value(choices)},{choices.of(TEXTS)},[{_value(choices)}],{named}]'
         case _:
             parts = [choices.of(KINDS), *(_value(choices) for _ in range(choices.below(5)))]
             return f"[{','.join(parts)}]"
