@@ -1,95 +1,23 @@
 """The host against workers that say anything at any time: real sockets, real processes, only the words are played."""
 
-import os
 import resource
-import socket
-import struct
-import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import repeat
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 from pydantic_core import to_json
 
-from sandbox import Limits, Session, opening
-from sandbox.answers import Answers
+from sandbox import Limits
 from sandbox.limits import MESSAGES
-from sandbox.process import Worker
 from sandbox.protocol import MAX_FROM_WORKER, pack
+from tests.sandbox.peer import GRACE, Peer, Script, deep, drip, flood, raw, say, session, sip, then_close
 
 LIMITS = Limits(wall_seconds=0.4, output_chars=100, host_calls=20)
-GRACE = 8.0
-"""Seconds beyond the wall clock in which a cell must have ended, on however busy a machine."""
 GROWTH = 150 << 10
 """Kilobytes that the host may grow by meanwhile."""
 END: list[object] = ["end", None, []]
 FAULT = {"kind": "raised", "type": "E", "message": "m"}
-
-
-class Peer:
-    """The other end of a worker's socket."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self.sock = sock
-
-    def say(self, *parts: object) -> None:
-        self.raw(pack(to_json(list(parts), inf_nan_mode="constants"), 1 << 24))
-
-    def raw(self, data: bytes) -> None:
-        self.sock.sendall(data)
-
-    def hear(self) -> bytes:
-        """One frame of the host."""
-        (size,) = struct.unpack(">I", self._exactly(4))
-        return self._exactly(size)
-
-    def _exactly(self, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
-            if not (chunk := self.sock.recv(size - len(data))):
-                raise ConnectionResetError
-            data += chunk
-        return data
-
-    def hang(self) -> None:
-        """Stay silent until the host hangs up."""
-        while self.sock.recv(1 << 16):
-            pass
-
-
-Script = Callable[[Peer], None]
-
-
-@contextmanager
-def session(script: Script, functions: dict[str, Callable[..., object]]) -> Iterator[Session]:
-    """A session whose workers all follow the script, once each has heard what starts the first cell."""
-    processes: list[subprocess.Popen[bytes]] = []
-    threads: list[threading.Thread] = []
-
-    def play(theirs: socket.socket) -> None:
-        with theirs:
-            try:
-                script(Peer(theirs))
-            except OSError:
-                return  # the host has hung up
-
-    def open_worker() -> Worker:
-        ours, theirs = socket.socketpair()
-        processes.append(subprocess.Popen(["sleep", "60"]))
-        threads.append(threading.Thread(target=play, args=(theirs,)))
-        threads[-1].start()
-        return Worker(ours, os.pidfd_open(processes[-1].pid), processes[-1].pid)
-
-    with Session(open_worker, Answers(opening.specs(functions), None), LIMITS) as opened:
-        yield opened
-    for thread in threads:
-        thread.join(GRACE)
-    assert not any(thread.is_alive() for thread in threads)
-    assert all(process.wait(GRACE) == -9 for process in processes)
 
 
 class World:
@@ -112,71 +40,6 @@ class World:
 
     def functions(self) -> dict[str, Callable[..., object]]:
         return {"go_to": self.go_to, "weigh": self.weigh, "much": self.much}
-
-
-def flood(*parts: object) -> Script:
-    frames = pack(to_json(list(parts)), MAX_FROM_WORKER) * max(1, 4_000 // len(to_json(list(parts))))
-
-    def script(peer: Peer) -> None:
-        peer.hear()
-        threading.Thread(target=drain, args=(peer,)).start()
-        for data in repeat(frames):
-            peer.raw(data)
-
-    return script
-
-
-def drain(peer: Peer) -> None:
-    try:
-        peer.hang()
-    except OSError:
-        return
-
-
-def raw(data: bytes) -> Script:
-    """Say it, then nothing more."""
-
-    def script(peer: Peer) -> None:
-        peer.hear()
-        peer.raw(data)
-        peer.hang()
-
-    return script
-
-
-def say(*parts: object) -> Script:
-    return raw(pack(to_json(list(parts), inf_nan_mode="constants"), 1 << 24))
-
-
-def then_close(data: bytes) -> Script:
-    def script(peer: Peer) -> None:
-        peer.hear()
-        peer.raw(data)
-
-    return script
-
-
-def drip(peer: Peer) -> None:
-    """A frame that is long in coming: each byte comes before the host's patience for it is over."""
-    peer.hear()
-    for byte in pack(b" " * MAX_FROM_WORKER, MAX_FROM_WORKER):
-        peer.raw(bytes([byte]))
-        time.sleep(0.001)
-
-
-def sip(peer: Peer) -> None:
-    """Read a long answer in sips."""
-    peer.hear()
-    peer.say("call", 1, "much", [], {})
-    while peer.sock.recv(2_000):
-        time.sleep(0.001)
-
-
-def deep(levels: int) -> Any:
-    value: Any = 1
-    for _ in range(levels):
-        value = [value]
-    return value
 
 
 class Case(NamedTuple):
@@ -232,7 +95,7 @@ CASES = {
 def test_a_hostile_worker_is_ended_in_time(case: Case) -> None:
     world = World()
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
-    with session(case.script, world.functions()) as opened:
+    with session(case.script, world.functions(), LIMITS) as opened:
         result = opened.run("1")
     assert time.monotonic() - started < LIMITS.wall_seconds + GRACE
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
@@ -276,7 +139,7 @@ def test_no_unchecked_argument_reaches_a_function() -> None:
         peer.say(*END)
         peer.hang()
 
-    with session(script, world.functions()) as opened:
+    with session(script, world.functions(), LIMITS) as opened:
         assert opened.run("1").faults == ()
     assert [answer.startswith((b'["error","TypeError"', b'["error","ValueError"')) for answer in answers[:-1]] == [
         True
@@ -291,7 +154,7 @@ def test_what_comes_after_the_end_ends_the_next_cell() -> None:
         peer.raw(pack(to_json(END), 99) * 2)
         peer.hang()
 
-    with session(script, {}) as opened:
+    with session(script, {}, LIMITS) as opened:
         assert opened.run("1").fault is None
         fault = opened.run("2").fault
     assert fault is not None
@@ -307,7 +170,7 @@ def test_a_refusal_after_the_plan_has_run_is_not_believed(first: list[object]) -
         peer.say("end", None, [FAULT | {"kind": "check"}])
         peer.hang()
 
-    with session(script, World().functions()) as opened:
+    with session(script, World().functions(), LIMITS) as opened:
         fault = opened.run("1").fault
     assert fault is not None
     assert fault.type == "protocol"
@@ -320,6 +183,6 @@ def test_prints_beside_a_call_are_kept_in_order() -> None:
             peer.say(*parts)
         peer.hang()
 
-    with session(script, World().functions()) as opened:
+    with session(script, World().functions(), LIMITS) as opened:
         result = opened.run("1")
     assert (result.output, result.host_calls, result.faults) == ("abc", 1, ())
