@@ -127,11 +127,10 @@ def then_close(data: bytes) -> Script:
 
 
 def drip(peer: Peer) -> None:
-    """A frame that is long in coming: each byte comes before the host's patience for it is over."""
+    """A frame that is long in coming, a byte at a time: it takes seconds, and the host never has to wait for it."""
     peer.hear()
     for byte in pack(b" " * MAX_FROM_WORKER, MAX_FROM_WORKER):
         peer.raw(bytes([byte]))
-        time.sleep(0.001)
 
 
 def sip(peer: Peer) -> None:
