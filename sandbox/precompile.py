@@ -3,7 +3,6 @@
 The host has parsed and measured plan code by then, under the same caps; a worker takes compiled code from nobody else.
 """
 
-import base64
 import marshal
 from functools import lru_cache
 
@@ -15,7 +14,7 @@ KEPT = 256
 
 @lru_cache(maxsize=KEPT)
 def precompile(source: str, file: str) -> str | None:
-    """The cell's code and final expression, for ``worker.language.load_cell``; None for what the policy refuses.
+    """The cell's code and final expression, marshalled, a character a byte; None for what the policy refuses.
 
     Such a cell goes to the worker as it is, which says what is wrong with it.
     """
@@ -23,4 +22,4 @@ def precompile(source: str, file: str) -> str | None:
         cell = compile_cell(source, file)
     except PolicyRefused:
         return None
-    return base64.b64encode(marshal.dumps((cell.code, cell.tail))).decode("ascii")
+    return marshal.dumps((cell.code, cell.tail)).decode("latin-1")

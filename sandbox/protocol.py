@@ -70,7 +70,7 @@ class Channel:
 
     def receive(self, waiting: Callable[[], None]) -> bytes:
         """The payload of the next frame. Raises FrameTooLong or ChannelClosed."""
-        while (payload := self._next()) is None:
+        while not self._buffer or (payload := self._next()) is None:
             try:
                 chunk = self._sock.recv(CHUNK)
             except BlockingIOError:
