@@ -130,9 +130,18 @@ class Arguments:
         return check(function, value)
 
 
-@lru_cache(maxsize=1024)
+_MADE: dict[int, Arguments] = {}
+"""By the signature's id, which stays its own since the arguments keep it; to hash a signature takes longer."""
+MOST_MADE = 1024
+
+
 def _arguments(signature: inspect.Signature) -> Arguments:
-    return Arguments(signature)
+    made = _MADE.get(id(signature))
+    if made is None:
+        if len(_MADE) >= MOST_MADE:
+            _MADE.clear()
+        made = _MADE[id(signature)] = Arguments(signature)
+    return made
 
 
 class Check:

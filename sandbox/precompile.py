@@ -3,7 +3,6 @@
 The host has parsed and measured plan code by then, under the same caps; a worker takes compiled code from nobody else.
 """
 
-import base64
 import marshal
 from functools import lru_cache
 
@@ -17,7 +16,7 @@ MAX_CODE = 1 << 20
 
 @lru_cache(maxsize=KEPT)
 def precompile(source: str, file: str) -> str | None:
-    """The cell's code and final expression, for ``worker.language.load_cell``; None for what the policy refuses.
+    """The cell's code and final expression, marshalled, a character a byte; None for what the policy refuses.
 
     Such a cell goes to the worker as it is, which says what is wrong with it; so does one that compiles to too much.
     """
@@ -26,4 +25,4 @@ def precompile(source: str, file: str) -> str | None:
     except PolicyRefused:
         return None
     code = marshal.dumps((cell.code, cell.tail))
-    return base64.b64encode(code).decode("ascii") if len(code) <= MAX_CODE else None
+    return code.decode("latin-1") if len(code) <= MAX_CODE else None

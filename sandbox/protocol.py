@@ -77,7 +77,7 @@ class Channel:
 
     def receive(self, waiting: Callable[[], None]) -> bytes:
         """The payload of the next frame. Raises FrameTooLong or ChannelClosed."""
-        payload = self._next()
+        payload = self._next() if self._buffer else None
         while payload is None:
             try:
                 chunk = self._sock.recv(CHUNK)

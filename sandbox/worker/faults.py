@@ -20,18 +20,20 @@ MAX_TEXT = 300
 """Characters of a source line, a hint, or the message of one refusal among many: together they must fit a frame."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cell:
     """A compiled cell and where its code comes from."""
 
     name: str
     source: str
-    compiled: "language.CompiledCell"
+    code: CodeType
+    tail: CodeType | None
+    """The final expression, where there is one."""
 
     @cached_property
     def codes(self) -> frozenset[int]:
         """The id of every code object made from this cell's source; equal code of two cells is told apart."""
-        roots = (self.compiled.code, self.compiled.tail)
+        roots = (self.code, self.tail)
         return frozenset(id(code) for root in roots if root is not None for code in _nested(root))
 
     def line(self, number: int) -> str:
