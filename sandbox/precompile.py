@@ -10,16 +10,19 @@ from sandbox.policy import PolicyRefused, compile_cell
 
 KEPT = 256
 """Cells whose compiled code is kept: some 20 kB each."""
+MAX_CODE = 1 << 20
+"""Bytes of compiled code. Python works out constants when it compiles: ``"ab" * 2000`` a thousand times is 4 MB."""
 
 
 @lru_cache(maxsize=KEPT)
 def precompile(source: str, file: str) -> str | None:
     """The cell's code and final expression, marshalled, a character a byte; None for what the policy refuses.
 
-    Such a cell goes to the worker as it is, which says what is wrong with it.
+    Such a cell goes to the worker as it is, which says what is wrong with it; so does one that compiles to too much.
     """
     try:
         cell = compile_cell(source, file)
     except PolicyRefused:
         return None
-    return marshal.dumps((cell.code, cell.tail)).decode("latin-1")
+    code = marshal.dumps((cell.code, cell.tail))
+    return code.decode("latin-1") if len(code) <= MAX_CODE else None

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 from types import CodeType
-from typing import Any
+from typing import Any, NoReturn
 
-from sandbox.protocol import MAX_FROM_WORKER, ChannelClosed, pack
+from sandbox.protocol import MAX_FROM_WORKER, pack
 from sandbox.worker import faults, language, lockdown, seccomp
-from sandbox.worker.link import Link
+from sandbox.worker.link import OUT_OF_MEMORY, Link
 from sandbox.worker.objects import HostFunction, HostObject, Record, refresh
 from sandbox.worker.values import decode, shown, to_bytes
 
@@ -21,8 +21,6 @@ WARM_UP_SETTINGS = (
     '{"seed": 0, "functions": {"host.call": ["x"]}, "attributes": {"host.now": 0}, "values": {"record": {"a": 1}}}'
 )
 WARM_UPS = 20
-OUT_OF_MEMORY = to_bytes(["end", None, [faults.MEMORY]])
-"""Made beforehand: when it is needed, there may be no memory to make it."""
 seed_by_number: Callable[[Random, int], None] = Random.__mro__[1].seed  # type: ignore[attr-defined]
 """What ``Random.seed`` comes to for a number."""
 MAX_VALUE = MAX_FROM_WORKER // 4
@@ -39,22 +37,19 @@ class Nature:
     idle_bytes: int
 
 
-def serve(nature: Nature) -> None:
-    """Open the session that the host asks for, then run cells until the host hangs up."""
+def serve(nature: Nature) -> NoReturn:
+    """Open the session that the host asks for, then run cells until the host hangs up, or says what it never says."""
     cells, link = nature.cells, nature.cells.link
-    try:
-        _, settings = link.receive()
-        link.send(to_bytes(["opened", _lock(nature, settings["memory_mb"])]))
-        cells.open(settings)
-        while True:
-            _, source, name, file, compiled, changed, clock = link.receive()
-            try:
-                end = cells.run(source, name, file, compiled, changed, clock)
-            except MemoryError:
-                end = OUT_OF_MEMORY
-            link.send(end)
-    except ChannelClosed:
-        return
+    _, settings = link.receive()
+    link.send(to_bytes(["opened", _lock(nature, settings["memory_mb"])]))
+    cells.open(settings)
+    while True:
+        _, source, name, file, compiled, changed, clock = link.receive()
+        try:
+            end = cells.run(source, name, file, compiled, changed, clock)
+        except MemoryError:
+            end = OUT_OF_MEMORY
+        link.send(end)
 
 
 def _lock(nature: Nature, memory_mb: int) -> dict[str, str]:
