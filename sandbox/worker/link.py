@@ -94,9 +94,8 @@ class Link:
         if self._file is None:
             raise RuntimeError("no cell is running")
         depth = sys.getrecursionlimit()
-        sys.setrecursionlimit(
-            depth
-        )  # where the way back would be refused, RecursionError comes before anything is asked
+        # RecursionError comes here, before anything is asked, where there would be no way back to the old limit.
+        sys.setrecursionlimit(depth)
         sys.setrecursionlimit(depth + SPARE_DEPTH)
         try:
             self.send(payload)
