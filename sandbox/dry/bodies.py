@@ -1,0 +1,120 @@
+"""What can be said of code without following it: which names act, which it binds, what it does when called unseen."""
+
+import ast
+from collections.abc import Collection, Iterable, Iterator
+
+_ARGUMENT_KINDS = ("posonlyargs", "args", "kwonlyargs")
+
+
+def bound(nodes: Iterable[ast.AST]) -> set[str]:
+    """Every name that the code may give a value, or declares as another frame's."""
+    names: set[str] = set()
+    for node in _all(nodes):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            names.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            names.add(node.rest)
+    return names | declared(nodes, (ast.Global, ast.Nonlocal))
+
+
+def declared(nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | type[ast.Nonlocal], ...]) -> set[str]:
+    """The names in ``global`` or ``nonlocal`` statements."""
+    return {name for node in _all(nodes) if isinstance(node, kinds) for name in node.names}
+
+
+def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """All names that a call gives a value."""
+    listed = [each.arg for kind in _ARGUMENT_KINDS for each in getattr(node.args, kind)]
+    return listed + [each.arg for each in (node.args.vararg, node.args.kwarg) if each]
+
+
+def own_declared(node: ast.FunctionDef | ast.Lambda, kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
+    """The names that a function declares for itself, not those of the functions inside it."""
+    return {name for each in own_nodes(node) if isinstance(each, kind) for name in each.names}
+
+
+def is_generator(node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Whether a call only makes something to iterate over."""
+    return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in own_nodes(node))
+
+
+def own_nodes(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
+    """The nodes of a function's body, without those of functions and classes inside it."""
+    waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        if not isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            waiting.extend(ast.iter_child_nodes(each))
+
+
+def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
+    """The names whose use may act or change a list: what is given, and every name that got something of it, anywhere.
+
+    Of functions, those that do so; what is passed to parameters is not followed.
+    """
+    nodes = list(_all(trees))
+    acting = set(roots)
+    while True:
+        found = {name for node in nodes for name in _made_acting(node, acting)} - acting
+        if not found:
+            return frozenset(acting)
+        acting |= found
+
+
+def _made_acting(node: ast.AST, acting: Collection[str]) -> Collection[str]:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return () if is_harmless(node, acting) else (node.name,)
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)):
+        value = node.iter if isinstance(node, ast.For) else node.value
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return bound(targets) if value is not None and _hands_on(value, acting) else ()
+    return ()
+
+
+def _hands_on(value: ast.expr, acting: Collection[str]) -> bool:
+    """Whether the value of an expression may act itself: calling ``agent.go_to(x)`` gives only an observation."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Name):
+        return any(_hands_on(each, acting) for each in (*value.args, *(pair.value for pair in value.keywords)))
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        return mentions(value, acting)
+    return any(_hands_on(each, acting) for each in ast.iter_child_nodes(value) if isinstance(each, ast.expr)) or (
+        isinstance(value, ast.Lambda) and not is_harmless(value, acting)
+    )
+
+
+def mentions(node: ast.AST, names: Collection[str]) -> bool:
+    """Whether the code reads one of the names anywhere."""
+    return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
+
+
+def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
+    """Whether code that is run unseen neither acts nor changes anything but what it made itself.
+
+    Calls of methods by names that change lists and dicts count as changes, whatever they are called on.
+    """
+    return not mentions(node, acting) and not any(map(_changes, ast.walk(node)))
+
+
+def _changes(node: ast.AST) -> bool:
+    if isinstance(node, (ast.Global, ast.Nonlocal, ast.AugAssign, ast.Delete)):
+        return True
+    if isinstance(node, ast.Subscript):
+        return not isinstance(node.ctx, ast.Load)
+    return isinstance(node, ast.Attribute) and node.attr in CHANGING
+
+
+CHANGING = frozenset(
+    "add append appendleft clear difference_update discard extend extendleft insert intersection_update pop popitem "
+    "popleft remove reverse rotate setdefault sort symmetric_difference_update update subtract move_to_end".split()
+)
+
+
+def _all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    return (each for node in nodes for each in ast.walk(node))
