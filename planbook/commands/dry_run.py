@@ -17,7 +17,7 @@ from planner import checked_functions, code_of, is_procedure, parse_procedure, p
 from planner.surface import TASK
 from sandbox.dry import UNKNOWN, DryRun, Impossible, dry_run
 
-_PLAIN = {str: str, int: int, float: (int, float), bool: bool, "str": str}
+_PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
 
 
 @dataclass(frozen=True)

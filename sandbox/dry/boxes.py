@@ -1,6 +1,7 @@
 """What methods do to lists, dicts and sets: their content is replaced, so that forks may share it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 
 from sandbox.dry.expressions import Expressions
@@ -18,33 +19,26 @@ class Boxes(Expressions):
         if content is None or way is None or named or len(content) >= MOST_ITEMS:
             raise NotKnown
         changed = copy(content)
-        value = way(self, changed, *args) if _fits(way, args) else None
-        if not _fits(way, args):
-            raise NotKnown
+        value = computed(way, self, changed, *args)
         self.state.heap[box.number] = changed
         return value
 
     def store(self, base: Value, key: Value, value: Value) -> None:
         """``base[key] = value``."""
-        content = copy(self.content(base))
-        try:
-            if not isinstance(content, list | dict) or not isinstance(base, Box):
-                raise NotKnown
-            computed(content.__setitem__, self.key(key), value)
-            self.state.heap[base.number] = content
-        except NotKnown:
-            self.escape(base, value)
+        self._replaced(base, "__setitem__", key, value)
 
     def drop(self, base: Value, key: Value) -> None:
         """``del base[key]``."""
+        self._replaced(base, "__delitem__", key)
+
+    def _replaced(self, base: Value, how: str, key: Value, *value: Value) -> None:
         content = copy(self.content(base))
-        try:
-            if not isinstance(content, list | dict) or not isinstance(base, Box):
-                raise NotKnown
-            computed(content.__delitem__, self.key(key))
-            self.state.heap[base.number] = content
-        except NotKnown:
-            self.escape(base)
+        if isinstance(content, list | dict) and isinstance(base, Box):
+            with suppress(NotKnown):
+                computed(getattr(content, how), self.key(key), *value)
+                self.state.heap[base.number] = content
+                return
+        self.escape(base, *value)
 
     def _extend(self, content: list[Value], more: Value) -> None:
         items = self.items(more)
@@ -68,7 +62,7 @@ class Boxes(Expressions):
         return [self.plain(each) for each in content].count(self.plain(value))
 
     def _sort(self, content: list[Value]) -> None:
-        content[:] = computed(sorted, [self.plain(each) for each in content])  # type: ignore[assignment]
+        computed(content.sort, key=self.plain)
 
     def _copy(self, content: list[Value] | dict[Value, Value] | set[Value]) -> Value:
         return self.box(copy(content))
@@ -87,10 +81,6 @@ class Boxes(Expressions):
         if not isinstance(other, dict):
             raise NotKnown
         content.update(other)
-
-
-def _fits(way: Callable[..., Value], args: Sequence[Value]) -> bool:
-    return _FEWEST[way] <= len(args) <= _MOST[way]
 
 
 _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {

@@ -3,6 +3,7 @@
 import ast
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from sandbox.dry import bodies
@@ -149,10 +150,8 @@ class Calls(Boxes):
                 if function.frame not in self.state.frames:
                     self.state.frames[function.frame] = {}
                 start = self.state.copy()
-                try:
+                with suppress(Ended):
                     self.enter(function, dict.fromkeys(bodies.parameters(function.node), UNKNOWN))
-                except Ended:
-                    pass
                 self.state = start
 
     # Methods and Python's functions.
@@ -184,7 +183,7 @@ class Calls(Boxes):
             return _OF_ITEMS[name](self, items)
         try:
             if name == "dict" and not given.args and given.whole:
-                return self.box(dict(given.named))
+                return self.box({name: value for name, value in given.named.items()})
             if name in FUNCTIONS and given.whole:
                 named = {each: self.plain(value) for each, value in given.named.items()}
                 return self.taken_in(computed(FUNCTIONS[name], *map(self.flat, given.args), **named))
@@ -229,5 +228,5 @@ def _bound(walk: Calls, function: Defined, given: Arguments) -> dict[str, Value]
     if a.vararg:
         values[a.vararg.arg] = tuple(extra)
     if a.kwarg:
-        values[a.kwarg.arg] = walk.box(dict(others))
+        values[a.kwarg.arg] = walk.box({name: value for name, value in others.items()})
     return values if set(bodies.parameters(function.node)) <= values.keys() else None

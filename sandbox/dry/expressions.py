@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 
 from sandbox.dry.base import Walk
-from sandbox.dry.operators import BINARY, COMPARISONS, UNARY, NotKnown, Plain, binary, computed
+from sandbox.dry.operators import COMPARISONS, UNARY, NotKnown, Plain, binary, computed
 from sandbox.dry.values import UNKNOWN, Box, Given, Record, Unknown, Value
 
 
@@ -156,8 +156,6 @@ class Expressions(Walk):
     def operated(self, kind: type[ast.operator], left: Value, right: Value) -> Value:
         """An operation on two values that makes a third."""
         try:
-            if kind not in BINARY:
-                raise NotKnown
             return self.taken_in(binary(kind, self.flat(left), self.flat(right)))
         except NotKnown:
             self.escape(left, right)

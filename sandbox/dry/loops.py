@@ -3,6 +3,7 @@
 import ast
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 
 from sandbox.dry import bodies
 from sandbox.dry.base import Ended, Loop
@@ -166,10 +167,8 @@ class Loops(Calls):
                 return
         self.havoc(nodes)
         left = self.state.copy()
-        try:
+        with suppress(Ended):
             turn()
-        except Ended:
-            pass
         self.state = left
 
     # Comprehensions.

@@ -3,6 +3,7 @@
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from sandbox.dry.values import Value
 
@@ -16,34 +17,43 @@ class NotKnown(Exception):
     """The result is not known, or not worth knowing."""
 
 
-BINARY: Mapping[type[ast.operator], Callable[[object, object], object]] = {
+BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv,
     ast.Mod: operator.mod,
-}  # type: ignore[assignment]
-UNARY: Mapping[type[ast.unaryop], Callable[[object], object]] = {
+}
+UNARY: Mapping[type[ast.unaryop], Callable[[Any], object]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Not: operator.not_,
-}  # type: ignore[assignment]
-COMPARISONS: Mapping[type[ast.cmpop], Callable[[object, object], object]] = {
+}
+COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
-    ast.In: lambda one, many: one in many,  # type: ignore[operator]
-    ast.NotIn: lambda one, many: one not in many,  # type: ignore[operator]
-}  # type: ignore[assignment]
+    ast.In: lambda one, many: one in many,
+    ast.NotIn: lambda one, many: one not in many,
+}
 TEXT_METHODS = frozenset(
     "capitalize casefold count endswith find index isalpha isdecimal isdigit islower isnumeric isspace isupper join "
     "lower lstrip partition removeprefix removesuffix replace rfind rindex rpartition rsplit rstrip split splitlines "
     "startswith strip title upper".split()
 )
+
+
+def _range(*bounds: object) -> tuple[int, ...]:
+    numbers = range(*bounds)  # type: ignore[call-overload]
+    if len(numbers) > MOST_ITEMS:
+        raise NotKnown
+    return tuple(numbers)
+
+
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "abs": abs,
     "all": all,
@@ -55,7 +65,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "list": list,
     "max": max,
     "min": min,
-    "range": lambda *bounds: _range(*bounds),
+    "range": _range,
     "round": round,
     "set": set,
     "sorted": sorted,
@@ -92,13 +102,6 @@ def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str,
     if name not in TEXT_METHODS or (name == "replace" and len(text) * _length(args[-1:]) > MOST_CHARS):
         raise NotKnown
     return computed(getattr(text, name), *args, **named)
-
-
-def _range(*bounds: object) -> tuple[int, ...]:
-    numbers = range(*bounds)  # type: ignore[call-overload]
-    if len(numbers) > MOST_ITEMS:
-        raise NotKnown
-    return tuple(numbers)
 
 
 def _small(left: Plain, right: Plain) -> None:
