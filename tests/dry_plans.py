@@ -108,7 +108,11 @@ class Writer:
 
     def value(self, names: tuple[str, ...], depth: int) -> list[str]:
         word = repr(self._dice.choice(self._words))
-        return [self._dice.choice([f"picked.append({word})", "count += 1", f"picked = [{word}]", "picked = picked + picked[:1]"])]
+        return [
+            self._dice.choice(
+                [f"picked.append({word})", "count += 1", f"picked = [{word}]", "picked = (picked + picked[:1])[:4]"]
+            )
+        ]
 
     def unseen(self, names: tuple[str, ...], depth: int) -> list[str]:
         name = self._name()
@@ -131,7 +135,9 @@ class Writer:
 
     def loop(self, names: tuple[str, ...], depth: int) -> list[str]:
         name = self._name()
-        over = self._dice.choice([self._some(), "list(picked)", "picked[:3]", "sorted(picked, key=len)", "seen.split()[:3]"])
+        over = self._dice.choice(
+            [self._some(), "list(picked)[:3]", "picked[:3]", "sorted(picked, key=len)[:3]", "seen.split()[:3]"]
+        )
         return [f"for {name} in {over}:", *self._inner((*names, name), depth, loop=True)]
 
     def turns(self, names: tuple[str, ...], depth: int) -> list[str]:

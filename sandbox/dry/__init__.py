@@ -57,6 +57,7 @@ def dry_run(
     walk.state.frames[MODULE].update(given)
     walk.shared = frozenset(bodies.declared(trees, (ast.Global, ast.Nonlocal)))
     walk.acting = bodies.acting_names(trees, walk.roots)
+    walk.defined_once = frozenset(bodies.defined_once(trees))
     walk.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
     try:
         _follow(walk, trees)

@@ -55,6 +55,8 @@ class Walk:
         self.acting: frozenset[str] = self.roots
         self.shared: frozenset[str] = frozenset()
         """Names that a function declares global or nonlocal."""
+        self.defined_once: frozenset[str] = frozenset()
+        """Names that get their value in one place of the code, from a def."""
         self.plan_calls: frozenset[int] = frozenset()
         """The ids of the call nodes of the plan itself; all others are of helpers."""
         self.blind = False
@@ -186,9 +188,9 @@ class Walk:
             frame = MODULE
         elif name in enclosing:
             frame = self.parents[frame]
-            while name not in self.state.frames[frame] and frame in self.parents:
+            while name not in self.state.frames.get(frame, {}) and frame in self.parents:
                 frame = self.parents[frame]
-        self.state.frames[frame][name] = value
+        self.state.frames.setdefault(frame, {})[name] = value
 
     # Boxes.
 

@@ -1,6 +1,7 @@
 """What can be said of code without following it: which names act, which it binds, what it does when called unseen."""
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 _ARGUMENT_KINDS = ("posonlyargs", "args", "kwonlyargs")
@@ -8,19 +9,34 @@ _ARGUMENT_KINDS = ("posonlyargs", "args", "kwonlyargs")
 
 def bound(nodes: Iterable[ast.AST]) -> set[str]:
     """Every name that the code may give a value, or declares as another frame's."""
-    names: set[str] = set()
-    for node in _all(nodes):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-            names.add(node.name)
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            names.add(node.rest)
-    return names | declared(nodes, (ast.Global, ast.Nonlocal))
+    return {name for node in _all(nodes) for name in _bound_by(node)}
+
+
+def _bound_by(node: ast.AST) -> list[str]:
+    """The names that this very node gives a value, or declares."""
+    if isinstance(node, ast.Name):
+        return [] if isinstance(node.ctx, ast.Load) else [node.id]
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        return node.names
+    if isinstance(node, ast.alias):
+        return [(node.asname or node.name).partition(".")[0]]
+    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+    name = (
+        node.rest
+        if isinstance(node, ast.MatchMapping)
+        else getattr(node, "name", None)
+        if isinstance(node, named)
+        else None
+    )
+    return [name] if name else []
+
+
+def defined_once(trees: Iterable[ast.AST]) -> set[str]:
+    """The names that one def gives a value, and nothing else anywhere: no other scope, and no parameter."""
+    nodes = list(_all(trees))
+    given = Counter(name for node in nodes for name in _bound_by(node))
+    given.update(node.arg for node in nodes if isinstance(node, ast.arg))
+    return {node.name for node in nodes if isinstance(node, ast.FunctionDef) and given[node.name] == 1}
 
 
 def declared(nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | type[ast.Nonlocal], ...]) -> set[str]:

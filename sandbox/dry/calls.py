@@ -146,13 +146,18 @@ class Calls(Boxes):
             for key in sorted(left, key=lambda each: self.unseen[each].node.lineno):
                 visited.add(key)
                 function = self.unseen[key]
-                self.havoc([])
-                if function.frame not in self.state.frames:
-                    self.state.frames[function.frame] = {}
+                self._forget_all_data()
                 start = self.state.copy()
                 with suppress(Ended):
                     self.enter(function, dict.fromkeys(bodies.parameters(function.node), UNKNOWN))
                 self.state = start
+
+    def _forget_all_data(self) -> None:
+        """Nobody knows when an unseen call comes: only functions that are defined in one place are what they were."""
+        self.havoc([])
+        for frame in self.state.frames.values():
+            for name, value in frame.items():
+                frame[name] = value if isinstance(value, Defined) and name in self.defined_once else UNKNOWN
 
     # Methods and Python's functions.
 
