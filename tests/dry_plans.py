@@ -3,6 +3,7 @@
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -44,10 +45,8 @@ def carried_out(world: Environment, task: Task, plan: str) -> Mapping[int, Seque
     shown = type("Task", (), {"params": task.params, "observation": observation.text})
     namespace: dict[str, Any] = {}
     exec(compile(world.helpers, "<helpers>", "exec"), namespace)
-    try:
+    with suppress(EpisodeEnded, AssertionError, LookupError, ValueError, TypeError):
         exec(compile(plan, "<plan>", "exec"), {**namespace, "agent": agent, "task": shown})
-    except (EpisodeEnded, AssertionError, LookupError, ValueError, TypeError, ZeroDivisionError):
-        pass
     return agent.accepted
 
 

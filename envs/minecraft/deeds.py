@@ -217,7 +217,7 @@ def suits(source: Source, held: str, item: str) -> None:
 def _station(recipe: Recipe, body: Body, stated: str) -> None:
     if not lacks_station(recipe, stated):
         return
-    holding = "" if body.held(recipe.station) else f", and you hold no {recipe.station}"
+    holding = "" if recipe.station and body.held(recipe.station) else f", and you hold no {recipe.station}"
     raise Refused(
         f"no {recipe.station}: to {recipe.verb} {recipe.output} takes {recipe.station} as tool; "
         f"the plan uses {stated or 'none'}{holding}"

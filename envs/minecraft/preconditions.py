@@ -55,7 +55,7 @@ def _held(item: Given) -> Fact:
     return Fact("held", (item,))
 
 
-def _tool(tool: str | None) -> list[Need]:
+def _tool(tool: Given) -> list[Need]:
     if tool is None or tool == GIVEN_TOOL:
         return []
     if not isinstance(tool, str):
@@ -72,7 +72,7 @@ def _more(count: int) -> Callable[[int], int]:
     return lambda held: held + count
 
 
-def _gather(verb: str, obj: dict[str, int], tool: str | None) -> Deed:
+def _gather(verb: str, obj: Given, tool: Given) -> Deed:
     item, count = one_kind(obj)
     source, needs = wanted_source(verb, item), _tool(tool)
     suits(source, tool or "", item)
@@ -83,7 +83,7 @@ def _gather(verb: str, obj: dict[str, int], tool: str | None) -> Deed:
     return Deed(needs, [*changes, *worn_out])
 
 
-def _make(verb: str, obj: dict[str, int], materials: dict[str, int], tool: str | None) -> Deed:
+def _make(verb: str, obj: Given, materials: Given, tool: Given) -> Deed:
     item, count = one_kind(obj)
     recipe = recipe_for(verb, item, amounts(materials, "the materials"))
     covers(recipe, count, amounts(materials, "the materials"))
@@ -95,7 +95,7 @@ def _make(verb: str, obj: dict[str, int], materials: dict[str, int], tool: str |
     return Deed([*(_enough(name, each) for name, each in used.items()), *_tool(tool)], [*changes, made])
 
 
-def _equip(obj: str) -> Deed:
+def _equip(obj: Given) -> Deed:
     known_item(obj)
     if not wearable(obj):
         raise Refused(f"{obj} cannot be equipped")

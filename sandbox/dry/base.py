@@ -76,6 +76,8 @@ class Walk:
         self.finals: list[list[ast.stmt]] = []
         """The ``finally`` parts around the statement that is carried out."""
         self.chain: list[ast.Call] = []
+        self.inside: list[ast.AST] = []
+        """The calls, and the functions, that the walk is inside of."""
         self._numbers = 0
         self._steps = 0
 
@@ -200,9 +202,19 @@ class Walk:
         self.state.heap[self._numbers] = content
         return Box(self._numbers)
 
+    def dict_of(self, named: Mapping[str, Value]) -> Box:
+        """A new dict of what is passed by name."""
+        content: dict[Value, Value] = {}
+        content.update(named.items())
+        return self.box(content)
+
     def content(self, value: Value) -> Content:
         """What a box holds, where that is known."""
         return self.state.heap.get(value.number) if isinstance(value, Box) and not self.blind else None
+
+    def holds_box(self, value: Value) -> bool:
+        """Whether a value is or has a list, dict or set."""
+        return isinstance(value, Box) or (isinstance(value, tuple) and any(map(self.holds_box, value)))
 
     def items(self, value: Value) -> tuple[Value, ...] | None:
         """What iterating over a value gives, where that is known."""

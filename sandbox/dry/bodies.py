@@ -115,15 +115,45 @@ def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
 
     Calls of methods by names that change lists and dicts count as changes, whatever they are called on.
     """
-    return not mentions(node, acting) and not any(map(_changes, ast.walk(node)))
+    if mentions(node, acting):
+        return False
+    own = _made_inside(node)
+    return not any(_changes(each, own) for each in ast.walk(node))
 
 
-def _changes(node: ast.AST) -> bool:
-    if isinstance(node, (ast.Global, ast.Nonlocal, ast.AugAssign, ast.Delete)):
+def _changes(node: ast.AST, own: Collection[str]) -> bool:
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
         return True
+    if isinstance(node, ast.AugAssign):
+        return not (isinstance(node.target, ast.Name) and node.target.id in own)
     if isinstance(node, ast.Subscript):
-        return not isinstance(node.ctx, ast.Load)
-    return isinstance(node, ast.Attribute) and node.attr in CHANGING
+        changed = not isinstance(node.ctx, ast.Load)
+    else:
+        changed = isinstance(node, ast.Attribute) and node.attr in CHANGING
+    base = getattr(node, "value", None)
+    return changed and not (isinstance(base, ast.Name) and base.id in own)
+
+
+def _made_inside(node: ast.AST) -> set[str]:
+    """The names of a function that only ever stand for what it made itself: a new list, a number, a text."""
+    if not isinstance(node, ast.FunctionDef):
+        return set()
+    made: set[str] = set()
+    others = set(parameters(node))
+    for each in own_nodes(node):
+        fresh = isinstance(each, ast.Assign) and isinstance(each.value, _NEW) and isinstance(each.targets[0], ast.Name)
+        if isinstance(each, ast.Assign) and fresh and len(each.targets) == 1:
+            made |= bound(each.targets)
+        elif not isinstance(each, ast.Name | ast.Assign | ast.AugAssign):
+            others |= set(_bound_by(each)) | bound(
+                [t for t in (getattr(each, "target", None), getattr(each, "optional_vars", None)) if t]
+            )
+        elif isinstance(each, ast.Assign):
+            others |= bound(each.targets)
+    return made - others
+
+
+_NEW = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant, ast.JoinedStr)
 
 
 CHANGING = frozenset(

@@ -102,16 +102,25 @@ class Calls(Boxes):
 
     def call_defined(self, node: ast.Call, function: Defined, given: Arguments) -> Value:
         """Carry out a function of the plan with its arguments."""
-        if len(self.chain) >= MOST_DEEP or bodies.is_generator(function.node) or not given.whole:
+        again = any(each is function.node for each in self.inside)
+        if again or len(self.chain) >= MOST_DEEP or bodies.is_generator(function.node) or not given.whole:
             return self._unfollowed(given, function)
+        if self._only_reads(function, [*given.args, *given.named.values()]):
+            return UNKNOWN
         values = _bound(self, function, given)
         if values is None:
             return self._unfollowed(given)
         self.chain.append(node)
+        self.inside.append(function.node)
         try:
             return self.enter(function, values)
         finally:
             self.chain.pop()
+            self.inside.pop()
+
+    def _only_reads(self, function: Defined, given: list[Value]) -> bool:
+        """Whether a call need not be followed: it computes something from what is not known, and does no more."""
+        return UNKNOWN in given and not any(map(self.holds_box, given)) and self.is_harmless(function)
 
     def enter(self, function: Defined, values: dict[str, Value]) -> Value:
         """Carry out a function's body with these parameters; what it returns."""
@@ -188,7 +197,7 @@ class Calls(Boxes):
             return _OF_ITEMS[name](self, items)
         try:
             if name == "dict" and not given.args and given.whole:
-                return self.box({name: value for name, value in given.named.items()})
+                return self.dict_of(given.named)
             if name in FUNCTIONS and given.whole:
                 named = {each: self.plain(value) for each, value in given.named.items()}
                 return self.taken_in(computed(FUNCTIONS[name], *map(self.flat, given.args), **named))
@@ -233,5 +242,5 @@ def _bound(walk: Calls, function: Defined, given: Arguments) -> dict[str, Value]
     if a.vararg:
         values[a.vararg.arg] = tuple(extra)
     if a.kwarg:
-        values[a.kwarg.arg] = walk.box({name: value for name, value in others.items()})
+        values[a.kwarg.arg] = walk.dict_of(others)
     return values if set(bodies.parameters(function.node)) <= values.keys() else None

@@ -14,6 +14,8 @@ from sandbox.dry.values import UNKNOWN, Box, Builtin, Unknown, Value
 
 MOST_TURNS = 300
 """Turns of a loop that are followed one by one."""
+FEW_TURNS = 4
+"""Those of a ``while True``, which only a break ends."""
 ROUNDS = 3
 """How often the body of an unknown loop is gone through, until nothing new comes of it."""
 
@@ -75,7 +77,8 @@ class Loops(Calls):
 
     def _counted_turns(self, node: ast.While, loop: Loop) -> bool:
         """Whether the loop came to its end; else the rest has to be gone through as unknown."""
-        for _ in range(MOST_TURNS):
+        for _ in range(FEW_TURNS if isinstance(node.test, ast.Constant) else MOST_TURNS):
+            self.state.drop_unused()
             before = self.state.copy()
             truth = self.truth(self.value(node.test))
             if truth is False:
@@ -84,6 +87,7 @@ class Loops(Calls):
                 self.state = before
                 return False
             self._turn_of(node.body, loop)
+            self.state.drop_unused()
             if self.state.stands_like(before):
                 return False
         return False

@@ -36,7 +36,14 @@ class State:
         )
 
     def drop_unused(self) -> None:
-        """Forget boxes that no name leads to; whoever still has one finds its content not known."""
+        """Forget boxes that no name leads to; whoever still has one finds its content not known.
+
+        A name for a box of which nothing is known stands for anything.
+        """
+        for frame in self.frames.values():
+            for name, value in frame.items():
+                if isinstance(value, Box) and self.heap.get(value.number) is None:
+                    frame[name] = UNKNOWN
         reached: dict[int, Content] = {}
         waiting = [value for frame in self.frames.values() for value in frame.values()]
         while waiting:
