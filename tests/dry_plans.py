@@ -50,7 +50,9 @@ def carried_out(world: Environment, task: Task, plan: str) -> Mapping[int, Seque
     return agent.accepted
 
 
-def followed(world: type[Environment], declared: Preconditions, plan: str, **values: object) -> DryRun:
+def followed(
+    world: type[Environment], declared: Preconditions, plan: str, *, helpers: str = "", **values: object
+) -> DryRun:
     """A dry run of a plan."""
     return dry_run(
         plan,
@@ -58,7 +60,7 @@ def followed(world: type[Environment], declared: Preconditions, plan: str, **val
         Known(declared, world.offered().actions, Beliefs.at_start(declared)),
         attributes=plan_attributes(world),
         values=values,
-        helpers=[world.helpers],
+        helpers=[world.helpers, helpers],
     )
 
 

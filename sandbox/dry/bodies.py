@@ -138,19 +138,15 @@ def _made_inside(node: ast.AST) -> set[str]:
     """The names of a function that only ever stand for what it made itself: a new list, a number, a text."""
     if not isinstance(node, ast.FunctionDef):
         return set()
-    made: set[str] = set()
-    others = set(parameters(node))
-    for each in own_nodes(node):
-        fresh = isinstance(each, ast.Assign) and isinstance(each.value, _NEW) and isinstance(each.targets[0], ast.Name)
-        if isinstance(each, ast.Assign) and fresh and len(each.targets) == 1:
-            made |= bound(each.targets)
-        elif not isinstance(each, ast.Name | ast.Assign | ast.AugAssign):
-            others |= set(_bound_by(each)) | bound(
-                [t for t in (getattr(each, "target", None), getattr(each, "optional_vars", None)) if t]
-            )
-        elif isinstance(each, ast.Assign):
-            others |= bound(each.targets)
-    return made - others
+    given: Counter[str] = Counter()
+    made: Counter[str] = Counter()
+    for each in ast.walk(node):
+        given.update([each.arg] if isinstance(each, ast.arg) else _bound_by(each))
+        if isinstance(each, ast.Assign) and isinstance(each.value, _NEW) and isinstance(each.targets[0], ast.Name):
+            made.update([each.targets[0].id])
+        elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
+            made.update([each.target.id])
+    return {name for name, count in given.items() if made[name] == count}
 
 
 _NEW = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant, ast.JoinedStr)
