@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -25,7 +24,7 @@ from tests.dry_plans import Call, Writer, carried_out, followed, wrongly_told
 
 HOLDING, OPENED = Fact("holding"), Fact("opened", ("box",))
 REAL = bool(os.environ.get("ALFWORLD_DATA"))
-PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "20"))
+PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "12"))
 IDLE = {"(checked ?r)", "(checked ?o)", "(isclean ?o)", "(ishot ?o)", "(iscool ?o)", "(not (iscool ?o))"}
 IDLE |= {"(not (ishot ?o))", "(istoggled ?o)", "(holdsany ?a)", "(not (holdsany ?a))", "(not (atlocation ?a ?lstart))"}
 IDLE |= {"(objectatlocation ?o ?l)", "(not (objectatlocation ?o ?l))"}
@@ -42,7 +41,7 @@ def _take(thing: str) -> Deed:
 def test_a_deed_is_sure_once_all_it_needs_is_known() -> None:
     start = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
     after, refusal = start.after(_take("pen"), line=3)
-    assert (refusal, after.of(HOLDING).values) == (None, {"pen"})
+    assert (refusal, after.of(HOLDING).values) == (None, frozenset({"pen"}))
     again, told = after.after(_take("cup"), line=4)
     assert told == ("pen is held", (3,))
     assert again == after
@@ -54,7 +53,7 @@ def test_what_may_have_been_refused_leaves_both_possible() -> None:
     unsure = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
     deed = Deed([Need.equal(OPENED, True, "closed")], [Change(HOLDING, "pen")], sure=True)
     after, _ = unsure.after(deed, line=1)
-    assert after.of(HOLDING).values == {"pen", "nothing"}
+    assert after.of(HOLDING).values == frozenset({"pen", "nothing"})
 
 
 def test_an_unknown_argument_makes_no_deed_sure_and_changes_any_fact_of_its_name() -> None:
@@ -65,7 +64,7 @@ def test_an_unknown_argument_makes_no_deed_sure_and_changes_any_fact_of_its_name
     assert deed is not None
     assert not deed.sure
     after, _ = Beliefs.at_start(declared).after(deed, line=1)
-    assert after.of(OPENED).values == {True, False}
+    assert after.of(OPENED).values == frozenset({True, False})
 
 
 def _household(task: Task) -> tuple[Call, Sequence[str]]:
@@ -154,9 +153,9 @@ def _declared(world: type[Environment], task: Task, options: BaseModel | None = 
 
 def test_the_reference_engine_refuses_what_is_told() -> None:
     (task,) = Alfworld.select(Selection(split="generated", types=("pick_heat_then_place",), limit=1))
-    call, words = _household(task)
+    call, _ = _household(task)
     world = Alfworld(AlfworldOptions(engine="textworld"))
-    plan = "".join(f"{call(Random(number), ())}\n" for number in range(40))
+    plan = "".join(f"{call(Random(number), ())}\n" for number in range(25))
     run = followed(Alfworld, _declared(Alfworld, task), plan)
     assert run.faults
     assert not wrongly_told(plan, run, carried_out(world, task, plan))
@@ -205,7 +204,7 @@ def test_a_domain_is_read_whatever_its_spacing() -> None:
     assert read_rules(text) == {"a": (("(p ?x)", "(not (q ?y))"), ("(r)",))}
 
 
-def test_nothing_that_only_looking_tells_is_declared(tmp_path: Path) -> None:
+def test_nothing_that_only_looking_tells_is_declared() -> None:
     (task,) = Alfworld.select(Selection(split="generated", types=("pick_and_place",), limit=1))
     world = Alfworld()
     world.reset(task)

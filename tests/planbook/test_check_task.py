@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from planbook.arguments import Asked
+from planbook.commands.dry_run import dry_runs
+from planbook.commands.inspection import show_checked
 from tests.command import planbook, result
 
 PLAN = """\
@@ -51,31 +54,21 @@ class Lamp(Environment):
 """
 
 
-@pytest.fixture
-def plan(tmp_path: Path) -> Path:
-    path = tmp_path / "plan.py"
-    path.write_text(PLAN)
-    return path
-
-
-def test_each_line_that_cannot_succeed_is_told_with_its_reason(plan: Path) -> None:
-    finished = planbook("check", plan, "--env", "alfworld", "--task", "generated/pick_heat_then_place/1")
-    assert finished.returncode == 2
-    assert f"{plan}:3: cannot-succeed: go_to('moon_3') cannot succeed: there is no receptacle moon_3" in finished.stdout
-    assert "    agent.go_to(place)" in finished.stdout
-    assert f"{plan}:6: cannot-succeed: put_in_or_on('mug_1', 'countertop_1') cannot succeed: nothing is held then" in (
-        finished.stdout
-    )
-
-
-def test_json_has_the_faults_of_each_task(plan: Path) -> None:
+def test_each_line_that_cannot_succeed_is_told_with_its_reason(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.py"
+    plan.write_text(PLAN)
     finished = planbook("check", plan, "--env", "alfworld", "--task", "generated/pick_heat_then_place/1", "--json")
-    told = result(finished)
     assert finished.returncode == 2
+    assert f"{plan}:3: cannot-succeed: go_to('moon_3') cannot succeed: there is no receptacle moon_3" in finished.stderr
+    assert "    agent.go_to(place)" in finished.stderr
+    told = result(finished)
     assert [(fault["line"], fault["type"]) for fault in told["faults"][:2]] == [
         (3, "cannot-succeed"),
         (6, "cannot-succeed"),
     ]
+    assert told["faults"][1]["message"] == (
+        "put_in_or_on('mug_1', 'countertop_1') cannot succeed: nothing is held then"
+    )
     (run,) = told["dry_runs"]
     assert (run["task"], run["followed"], run["calls"]) == ("generated/pick_heat_then_place/1", True, 4)
 
@@ -90,9 +83,10 @@ def test_a_world_of_ones_own_declares_in_a_few_lines(tmp_path: Path) -> None:
     assert (fault["line"], fault["message"]) == (3, "press() cannot succeed: the lamp is on then since line 1")
 
 
-def test_a_world_that_declares_nothing_says_so(tmp_path: Path) -> None:
+def test_a_world_that_declares_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "lamp.py").write_text(WORLD.replace("def preconditions", "def not_declared"))
-    (tmp_path / "plan.py").write_text("agent.press()\n")
-    finished = planbook("check", tmp_path / "plan.py", "--env", f"{tmp_path / 'lamp.py'}:Lamp", "--task", "on/1")
-    assert finished.returncode == 0
-    assert "dry run on on/1: lamp declares no preconditions of its actions" in finished.stdout
+    plan = tmp_path / "plan.py"
+    plan.write_text("agent.press()\n")
+    runs = list(dry_runs(plan, Asked(env=f"{tmp_path / 'lamp.py'}:Lamp", ids=("on/1",))))
+    assert show_checked(plan, [], runs, as_json=False) == 0
+    assert "dry run on on/1: lamp declares no preconditions of its actions" in capsys.readouterr().out

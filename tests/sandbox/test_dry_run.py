@@ -89,7 +89,8 @@ TOLD = {
         [],
     ),
     "recursion": (
-        "def opened(n):\n    agent.open(f'box_{n}')\n    if n > 1:\n        opened(n - 1)\nopened(2)\nagent.take('pen', 'box_1')",
+        "def opened(n):\n    agent.open(f'box_{n}')\n    if n > 1:\n        opened(n - 1)\nopened(2)\n"
+        "agent.take('pen', 'box_1')",
         [],
     ),
     "more turns than are followed": ("for n in range(2000):\n    agent.open(f'box_{n}')\n    agent.put('pen')", [3]),
@@ -110,7 +111,8 @@ def test_it_tells_what_cannot_succeed_and_no_more(name: str) -> None:
 
 
 def test_it_says_why_and_since_when() -> None:
-    plan = "agent.open('box_1')\nagent.take('coin', 'box_1')\nagent.put('coin')\n\ndef give(x):\n    agent.put(x)\ngive('pen')"
+    taken = "agent.open('box_1')\nagent.take('coin', 'box_1')\nagent.put('coin')\n"
+    plan = f"{taken}\ndef give(x):\n    agent.put(x)\ngive('pen')"
     (fault,) = followed(Toy, Toy.preconditions(task_of(0)), plan).faults
     assert fault.message == ("put('pen'), called in give(), cannot succeed: nothing is held then since lines 2 and 3")
     assert (fault.type, fault.line, fault.source.strip()) == ("cannot-succeed", 6, "agent.put(x)")
