@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from envs import Change, Deed, Environment, Fact, Need, Preconditions, Selection, Task
 from envs.alfworld import Alfworld, AlfworldOptions, wheel
 from envs.alfworld import games as alfworld_games
-from envs.alfworld.preconditions import ACTIONS, CHANGES, NEEDS
+from envs.alfworld.conditions import CHANGES, NEEDS
+from envs.alfworld.preconditions import ACTIONS
 from envs.alfworld.rules import read_rules
 from envs.minecraft import Minecraft
 from envs.minecraft.known import known_goals
