@@ -117,7 +117,7 @@ def play_run(
     run.sit_down(hosting.budget, hosting.prices, note={**note, **hosted(hosting)})
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
-    except ModelError as error:
+    except (ModelError, errors.ClusterLost) as error:
         raise type(error)(f"{error}. Then go on with: planbook run --resume {run.folder}") from error
     finally:
         run.stand_up()

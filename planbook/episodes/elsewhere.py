@@ -20,9 +20,10 @@ from planner import Ending
 
 def _on_ray() -> OpenPlaces:
     try:
-        from planbook.episodes.cluster import on_the_cluster  # Ray takes a second to import
+        from planbook.episodes.cluster import check_cluster, on_the_cluster  # Ray takes a second to import
     except ImportError as error:
         raise MissingRequirement("--executor ray needs Ray: pip install 'planbook[cluster]'") from error
+    check_cluster()
     return on_the_cluster
 
 
