@@ -19,7 +19,7 @@ from planbook.provenance.changes import changed_versions
 from planbook.provenance.manifest import MadeOf
 from planbook.provenance.versions import versions
 from planbook.run.file import GRAPH_PLANNER, Entry, RunFile
-from planbook.run.folder import CONFIG_FILE, claim_folder
+from planbook.run.folder import CONFIG_FILE, claim_folder, is_claimed
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password
 from planbook.trajectories.origin import Imported
@@ -28,7 +28,8 @@ from planner import Body, Budget, EventKind, Meter
 
 STORE_FILE = "run.db"
 _KINDS = {
-    False: "holds passes of a prompt graph, and no episodes: see and go on with them by `planbook graph run --out`",
+    False: "holds passes of a prompt graph, and no episodes, which is what this command is about: see the passes, "
+    "and go on with them, by `planbook graph run --out`",
     True: "holds episodes, and no passes of a prompt graph; name another folder with --out",
 }
 PAUSED = "paused"
@@ -123,6 +124,11 @@ class Run:
                 opened.claim()
             undoing.pop_all()
         return cls(folder, file, opened, claim)
+
+    @property
+    def is_played(self) -> bool:
+        """Whether a process plays it just now: of this machine, or of any whose events go to the same database."""
+        return is_claimed(self.folder) or self.store.is_claimed()
 
     @classmethod
     def _same(cls, folder: Path, config: Config, store: str | None) -> Self:
