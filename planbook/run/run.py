@@ -199,10 +199,10 @@ class Run:
 
         return self.store.journal(path, metered)
 
-    def note_imported(self, imported: Imported) -> None:
-        """Mark the run as one whose episodes come from files: from then on it is only read."""
-        self._file = self._file.model_copy(update={"imported": imported})
-        self.imported = imported
+    def note_imported(self, imported: Imported, config: Config) -> None:
+        """Mark the run as one whose episodes come from files, and say what was asked of them: it is only read now."""
+        self._file = self._file.model_copy(update={"imported": imported, "config": config})
+        self.imported, self.config = imported, config
         self._file.write(self.folder)
 
     def changed_versions(self) -> list[str]:
