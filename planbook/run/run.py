@@ -28,8 +28,7 @@ from planner import Body, Budget, EventKind, Meter
 
 STORE_FILE = "run.db"
 _KINDS = {
-    False: "holds passes of a prompt graph, and no episodes, which is what this command is about: see the passes, "
-    "and go on with them, by `planbook graph run --out`",
+    False: "holds passes of a prompt graph, and no episodes: see and go on with them by `planbook graph run --out`",
     True: "holds episodes, and no passes of a prompt graph; name another folder with --out",
 }
 PAUSED = "paused"

@@ -158,7 +158,6 @@ REFUSED: Mapping[str, Mapping[str, Refused]] = {
     },
     "a_run_built_from_another": {
         "replay": Refused("replay the run they come from"),
-        "rerun": Refused("learn from them once more: planbook build --from"),
     },
     "a_graph_run": dict.fromkeys(READERS, Refused("see and go on with them by `planbook graph run --out`")),
     "an_unfinished_run": {**NO_RULES, "rerun": Refused("Stopped", errors.OUT_OF_BUDGET)},
