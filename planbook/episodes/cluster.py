@@ -12,7 +12,6 @@ import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
 from envs import MissingRequirement
-from planbook.episodes.player import Served
 from planbook.episodes.vigil import (
     JOINED_PATIENCE,
     LOOK_SECONDS,
@@ -21,6 +20,7 @@ from planbook.episodes.vigil import (
     check_address,
     cluster_address,
 )
+from planbook.episodes.worker_player import Served
 from planbook.episodes.workers import Places, Worker, WorkerLost
 
 QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}

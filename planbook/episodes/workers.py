@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from planbook.episodes.lanes import Hand
-from planbook.episodes.player import Orders, Raised, Steer
 from planbook.episodes.steering import Steering
+from planbook.episodes.worker_player import Orders, Raised, Steer
 from planbook.errors import ClusterLost
 from planbook.run import Entry, Run
 from planbook.spending import prices_from, spent_so_far

@@ -15,10 +15,10 @@ from planbook.watching.following import Following
 from planbook.watching.pages import Pages
 from planbook.watching.steered import Steered
 from tests.command import ROOT
+from tests.executing import wait_until
 from tests.flows import BUILD, here, scripted
 from tests.planbook.graphs.test_graph_commands import SCRIPT
 from tests.planbook.trajectories.test_importing import FOREIGN, written
-from tests.watched import until
 
 if TYPE_CHECKING:
     from tests.postgres import Server
@@ -230,7 +230,7 @@ def test_watching_says_why_a_run_could_not_be_gone_on_with(tmp_path: Path) -> No
     with watching(folder) as (following, pages):
         following.catch_up()
         pages._steered.ask("go on")
-        until(lambda: "Stopped: " in pages.news(0)[1]["state"])
+        wait_until(lambda: "Stopped: " in pages.news(0)[1]["state"])
 
 
 def in_postgres(home: Path, url: str) -> Path:
@@ -283,5 +283,5 @@ def test_a_run_in_postgresql_is_gone_on_with_from_watching(
     with watching(folder) as (following, pages):
         following.catch_up()
         pages._steered.ask("go on")
-        until(lambda: "over" in pages.news(0)[1]["title"])
+        wait_until(lambda: "over" in pages.news(0)[1]["title"])
         assert following.ended == 2

@@ -14,14 +14,13 @@ import pytest
 from envs import MissingRequirement
 from planbook.episodes import vigil
 from tests.command import ROOT
-from tests.executing import alive, children, command, kill, processes, start, told, wait_until
+from tests.executing import TASKS, alive, children, command, kill, processes, start, told, wait_until
 from tests.flows import here
 from tests.postgres import Server
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.slow
 RAY = ("--executor", "ray")
-TASKS = ("--seeds", "0-5")
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +29,6 @@ def cluster() -> Iterator[str]:
     context = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield context.address_info["gcs_address"]
     ray.shutdown()
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
-    """What happens in threads of one process."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    assert here(*command(folder, *TASKS)).returncode == 0
-    return told(folder)
 
 
 @pytest.mark.usefixtures("cluster")

@@ -48,7 +48,7 @@ def _solved(what: str, names: Sequence[str], rows: Sequence[Row]) -> Table:
 
 def _spent(what: str, names: Sequence[str], rows: Sequence[Row]) -> Table:
     columns = ["actions", "errors", "calls", "tokens", "$", "calls / solved", "$ / solved", "seconds"]
-    title = "Actions and error steps: means over what was played; the rest: sums"
+    title = "Actions and error steps: means over what was played; the rest: sums, seconds those of the episodes alone"
     table = right_aligned(what, columns, title=title)
     for name, row in zip(names, rows, strict=True):
         each = row.per_solved

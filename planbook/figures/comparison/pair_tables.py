@@ -178,7 +178,9 @@ def _change(changed: Changed) -> str:
 
 
 def _costs(compared: Compared, name: str) -> Table:
-    table = right_aligned("", ("A", name, f"{name} - A"), title="Spent for each task solved")
+    table = right_aligned(
+        "", ("A", name, f"{name} - A"), title="Spent for each task solved; seconds are those of the episodes alone"
+    )
     for what, cost in compared.costs.items():
         figures = (cost.first, cost.second, cost.difference)
         table.add_row(what, *(_estimate(figure).replace(" (", "\n(") for figure in figures))

@@ -16,9 +16,10 @@ from planbook.watching.following import Following
 from planbook.watching.pages import Pages
 from planbook.watching.steered import Steered
 from planner import Ending, Outcome
+from tests.executing import wait_until
 from tests.flows import BUILD, here
 from tests.reported import asking_run, many_endings, written
-from tests.watched import Watcher, count, played, until, watched
+from tests.watched import Watcher, count, played, watched
 
 
 @pytest.fixture(scope="module")
@@ -35,25 +36,25 @@ def test_a_run_is_paused_gone_on_with_stopped_and_begun_again(tmp_path: Path) ->
         assert watcher.doing() == "playing"
         assert watcher.news()["can"] == ["pause", "stop"]
         assert watcher.ask("pause").status == 200
-        until(lambda: watcher.doing() == "paused")
+        wait_until(lambda: watcher.doing() == "paused")
         before = count(folder, ("act", "outcome"))
         assert watcher.ask("go on").status == 200
-        until(lambda: watcher.doing() == "playing")
-        until(lambda: count(folder, ("act", "outcome")) > before)
+        wait_until(lambda: watcher.doing() == "playing")
+        wait_until(lambda: count(folder, ("act", "outcome")) > before)
         assert watcher.ask("stop").status == 200
         said = process.communicate(timeout=60)[0]
         assert process.returncode == errors.INTERRUPTED
         assert "Stopped from planbook watch." in said
-        until(lambda: watcher.doing() == "stopped")
+        wait_until(lambda: watcher.doing() == "stopped")
         news = watcher.news()
         assert (news["can"], news["under_way"]) == (["go on"], [])
         assert "under way" not in news["state"]
         before = count(folder, "outcome")
         assert watcher.ask("go on").status == 200
-        until(lambda: watcher.doing() == "playing")
-        until(lambda: count(folder, "outcome") > before)
+        wait_until(lambda: watcher.doing() == "playing")
+        wait_until(lambda: count(folder, "outcome") > before)
         watcher.ask("stop")
-        until(lambda: watcher.doing() == "stopped")
+        wait_until(lambda: watcher.doing() == "stopped")
         with closing(Run.open(folder)) as run:
             sittings = [event.body.get("jobs") for event in run.store.events("run", "sitting")]
         assert [jobs for jobs in sittings if jobs] == [2, 2], "as many episodes side by side as before"
@@ -69,7 +70,7 @@ def test_what_happens_is_told_and_what_stood_there_is_not_told_again(tmp_path: P
         assert ">waiting</span>" in page
         assert ">not_run<" not in page
         ended = count(folder, "outcome")
-        until(lambda: count(folder, "outcome") > ended)
+        wait_until(lambda: count(folder, "outcome") > ended)
         told = re.search(r"(\d+) of 100 episodes ended", watcher.news()["state"])
         assert told
         assert int(told[1]) > ended
@@ -106,7 +107,7 @@ def test_a_run_that_cannot_be_gone_on_with_says_why(tmp_path: Path) -> None:
     with watched(folder) as watcher:
         assert watcher.doing() == "stopped"
         watcher.ask("go on")
-        until(lambda: "no-such-method" in watcher.news()["state"])
+        wait_until(lambda: "no-such-method" in watcher.news()["state"])
         assert watcher.doing() == "stopped"
 
 

@@ -7,10 +7,10 @@ from envs import MissingRequirement
 from planbook.config import Config
 from planbook.episodes.divergence import Comparison, Sameness
 from planbook.episodes.lanes import Executor, Hosting, hand_out
-from planbook.episodes.player import Orders
 from planbook.episodes.processes import on_this_machine
 from planbook.episodes.runner import entries_left, give_up, recorded_endings
 from planbook.episodes.steering import Steering
+from planbook.episodes.worker_player import Orders
 from planbook.episodes.workers import Crew, OpenPlaces, Places, Result, Work
 from planbook.errors import BadArgument
 from planbook.run import Entry, Run, RunFile
