@@ -83,7 +83,7 @@ def test_bars_take_room_only_where_a_run_has_tasks_of_a_type() -> None:
     every = [at for each in heights for at in each.values()]
     assert every == sorted(every)
     assert every == pytest.approx([0, 1, 1.6, 2.6, 3.2, 3.8])
-    assert (middles, end) == (pytest.approx([0, 1.3, 3.2]), pytest.approx(4.8))
+    assert [*middles, end] == pytest.approx([0, 1.3, 3.2, 4.8])
     assert min(later - former for former, later in pairwise(every)) > BAR_WIDTH, "no bar lies on another"
     alone, _, _ = stacked([[0]] * 4)
     assert [each[0] for each in alone] == [0, 1, 2, 3]
