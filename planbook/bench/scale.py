@@ -16,10 +16,10 @@ from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.bench.replay import games
 from planbook.config import Config
-from planbook.episodes.elsewhere import play_elsewhere
+from planbook.episodes.distributed import play_elsewhere
 from planbook.episodes.lanes import Executor, Hosting
+from planbook.episodes.role_models import check_voices
 from planbook.episodes.runner import run_tasks
-from planbook.episodes.voices import check_voices
 from planbook.learning.knowing import memory_of
 from planbook.run import Run
 

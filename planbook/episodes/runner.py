@@ -6,7 +6,7 @@ from typing import Any
 from envs import Environment, EnvsError, MissingRequirement
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
-from planbook.episodes.voices import voices
+from planbook.episodes.role_models import voices
 from planbook.run import Entry, Run, index_of
 from planbook.store import Watch
 from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play

@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from planbook.episodes.lanes import Hand
-from planbook.episodes.player import Orders, Raised, Steer
 from planbook.episodes.steering import Steering
+from planbook.episodes.worker_player import Orders, Raised, Steer
+from planbook.errors import ClusterLost
 from planbook.run import Entry, Run
 from planbook.spending import prices_from, spent_so_far
 from planner import EpisodeStopped, News
@@ -190,7 +191,7 @@ class Crew:
                 elsewhere = sum(news.calls_under_way for other, news in self._news.items() if other != place)
                 try:
                     news: News = worker.ask("tick", self._run.meter.spent, elsewhere, steer)
-                except WorkerLost:
+                except (WorkerLost, ClusterLost):
                     continue  # whoever plays there will find out
                 self._news[place] = news
                 self._run.meter.take(news.spent)
@@ -199,7 +200,7 @@ class Crew:
         for worker in self._workers.values():
             try:
                 worker.ask("end")
-            except WorkerLost:
+            except (WorkerLost, ClusterLost):
                 self.lost += 1
             worker.dismiss()
         if self.lost:

@@ -123,6 +123,10 @@ class Store:
         """
         self._database.claim()
 
+    def is_claimed(self) -> bool:
+        """Whether a process, on whatever machine, plays a run whose events are in a database. Raises BadRun."""
+        return self._database.is_claimed()
+
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
         """The journal of one episode: its events so far, and the way to add more, each told to ``watch``."""
         return EpisodeJournal(self, path, watch)

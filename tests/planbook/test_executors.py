@@ -8,24 +8,15 @@ from typing import Any
 
 import pytest
 
-from planbook.episodes.elsewhere import check_reachable
+from planbook.episodes.distributed import check_reachable
 from planbook.episodes.processes import on_this_machine
 from planbook.errors import BadArgument
 from planbook.run import Run
 from planner import Body
-from tests.executing import alive, children, command, kill, processes, start, told, wait_until
+from tests.executing import TASKS, alive, children, command, kill, processes, start, told, wait_until
 from tests.flows import Finished, asks, events, here, history, scripted, table
 
 PROCESSES = ("--executor", "processes")
-TASKS = ("--seeds", "0-5")
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
-    """What happens in threads of one process."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    assert here(*command(folder, *TASKS)).returncode == 0
-    return told(folder)
 
 
 def play(folder: Path, *more: object, **options: object) -> Finished:
