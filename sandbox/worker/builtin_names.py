@@ -1,5 +1,6 @@
 """The builtins of a plan: the harmless ones as they are, guards in place of the others."""
 
+import abc
 import builtins
 import dataclasses
 import typing
@@ -38,6 +39,8 @@ FIXED: dict[str, Any] = {
     HOOKS["ClassVar"]: typing.ClassVar,
     HOOKS["InitVar"]: dataclasses.InitVar,
     HOOKS["KW_ONLY"]: dataclasses.KW_ONLY,
+    HOOKS["ABCMeta"]: abc.ABC,
+    HOOKS["__getattr__"]: guards.missing_name,
 }
 """The same for every session."""
 

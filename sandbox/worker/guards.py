@@ -2,11 +2,13 @@
 
 import copyreg
 import types
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from sandbox.policy.rules import (
     attribute_hint,
     is_dunder,
+    is_hidden,
     is_plain,
     may_read,
     may_write,
@@ -71,7 +73,7 @@ def refuse(name: str, verb: str = "read") -> NoReturn:
 
 def write(target: Any) -> Any:
     """The object itself, if its attributes may be set: it is an instance, a class or a function of the plan's own."""
-    if type(target).__module__ is PLAN_NAME or is_own_class(target) or is_own_function(target):
+    if _is_own_instance(target) or is_own_class(target) or is_own_function(target):
         return target
     if isinstance(target, type):
         raise TypeError(f"cannot set attributes of the class '{target.__name__}': it is not the plan's own")
@@ -103,11 +105,37 @@ def object_setattr(target: object, name: str, value: object) -> None:
     object.__setattr__(write(target), name, value)
 
 
-def own_dict(target: object) -> dict[str, object]:
+def object_delattr(target: object, name: str) -> None:
+    """``object.__delattr__`` under the policy."""
+    if not may_write(name_of(name)):
+        refuse(name, "delete")
+    object.__delattr__(write(target), name)
+
+
+def own_dict(*target: object) -> dict[str, object]:
     """``vars(x)``, for instances of the plan's own classes."""
-    if type(target).__module__ is not PLAN_NAME or isinstance(target, type):
+    if len(target) != 1 or not _is_own_instance(target[0]):
         raise TypeError("vars() takes an object of one of the plan's own classes")
-    return vars(target)
+    return vars(target[0])
+
+
+def _is_own_instance(target: object) -> bool:
+    cls = type(target)
+    return cls is types.SimpleNamespace or (cls.__module__ is PLAN_NAME and not isinstance(target, type))
+
+
+def missing_name(found: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """A class's own ``__getattr__``, asked for ordinary names only.
+
+    Libraries ask objects for special ones, and trust what they get: typing evaluates the texts of ``__annotations__``.
+    """
+
+    def ask(self: Any, name: str) -> Any:
+        if is_hidden(name):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+        return found(self, name)
+
+    return ask
 
 
 def guarded_dir(target: object) -> list[str]:
@@ -147,18 +175,19 @@ def type_of(value: object) -> Any:
     if issubclass(cls, type):
         return PlanType
     if cls in _protected or issubclass(cls, _HIDDEN_TYPES):
-        raise TypeError(f"the type of {value!r} is not available in plans")
+        raise TypeError(f"the type of {value!r} is not available in plans; repr(x) and callable(x) tell what it is")
     return cls
 
 
 def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
     """What a class statement calls. Refuses bases that would make a metaclass or open a host object."""
-    if keywords:
-        raise TypeError("class statements take no keywords in plans")
+    for keyword in keywords:
+        if keyword == "metaclass" or keyword.startswith("_"):
+            raise TypeError(f"class statements take no {keyword}= in plans")
     for base in bases:
         if isinstance(base, type) and (base is PlanType or issubclass(base, type) or base in _protected):
             raise TypeError(f"{base!r} cannot be a base class in plans")
-    made: type = _BUILD_CLASS(body, name, *bases)
+    made: type = _BUILD_CLASS(body, name, *bases, **keywords)
     for slot, member in vars(made).items() if isinstance(made, type) else ():
         if type(member) is types.MemberDescriptorType and not may_write(slot):
             refuse(slot, "set")

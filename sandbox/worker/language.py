@@ -85,7 +85,7 @@ def namespace(random: Random, clock: Clock, write: Callable[[str], None]) -> dic
     """A fresh namespace for one session: guarded builtins, facades for modules; ``print`` goes to ``write``."""
     attributes = Attributes(clock)
     named = builtin_names.FIXED | {
-        "__import__": facades.importer(random, clock, attributes),
+        "__import__": facades.importer(random, clock, attributes, write),
         "getattr": attributes.getattr,
         "hasattr": attributes.hasattr,
         "print": builtin_names.printer(write),
@@ -96,7 +96,7 @@ def namespace(random: Random, clock: Clock, write: Callable[[str], None]) -> dic
 
 def unguarded_namespace(random: Random, clock: Clock, write: Callable[[str], None]) -> dict[str, object]:
     """A namespace with the language layer off: Python's own builtins and modules, but for print, random and time."""
-    ours = facades.importer(random, clock, Attributes(clock))
+    ours = facades.importer(random, clock, Attributes(clock), write)
 
     def load(name: str, *args: object, **kwargs: object) -> object:
         return (ours if name in ("random", "time") else importlib.__import__)(name, *args, **kwargs)  # type: ignore[arg-type]

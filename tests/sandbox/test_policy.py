@@ -9,8 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sandbox.policy import PolicyRefused, check, compile_cell
+from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import is_hidden
-from sandbox.policy.tables import MAX_SOURCE, MODULES, NAME_HINTS
+from sandbox.policy.tables import MAX_SOURCE, MODULES
 
 REFUSED = {
     "attribute": ("x.__globals__", "forbidden-attribute", "`__globals__`", "ordinary attributes"),
