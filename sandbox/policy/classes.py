@@ -6,6 +6,7 @@ from sandbox.policy.base import BasePolicy
 from sandbox.policy.rules import NAME, STATEMENT, is_plain, last_name, may_write
 from sandbox.policy.tables import HOOKS, LITERAL_NAMES
 
+JUDGED_NAMES = LITERAL_NAMES | {"__getattr__"}
 _WRITTEN_OUT = "write the names out, as a tuple of texts"
 
 
@@ -28,29 +29,30 @@ class ClassPolicy(BasePolicy):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802
-        """Unpacking iterates, and iteration needs no guard; some special names take no value but texts."""
-        names = {target.id for target in node.targets if isinstance(target, ast.Name)}
-        if special := sorted(names & LITERAL_NAMES):
+        """Unpacking iterates, and iteration needs no guard; the value of some special names is judged or wrapped."""
+        special = [each.id for each in node.targets if isinstance(each, ast.Name) and each.id in JUDGED_NAMES]
+        if not special:
+            return self.node_contents_visit(node)
+        if len(node.targets) > 1:
+            self.refuse(node, NAME, f"`{special[0]}` must be assigned by itself", "write one assignment for each name")
+        elif special[0] == "__getattr__":
+            node.value = self.hook("__getattr__", node.value, self.visit(node.value))
+        else:
             self._check_texts(node, special[0])
-            return node
-        node = self.node_contents_visit(node)
-        if "__getattr__" in names:
-            node.value = self.hook("__getattr__", node.value, node.value)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
         """Check the name, drop the annotation; keep special names from a ``__getattr__``: libraries ask for them."""
-        self.check_name(node, node.name, allow_magic_methods=True)
         node.returns = None
+        if node.name != "__getattr__":
+            self.check_name(node, node.name, allow_magic_methods=True)
+            return self.node_contents_visit(node)
         node = self.node_contents_visit(node)
-        if node.name == "__getattr__":
-            node.decorator_list.insert(0, ast.copy_location(ast.Name(HOOKS["__getattr__"], ast.Load()), node))
+        node.decorator_list.insert(0, ast.copy_location(ast.Name(HOOKS["__getattr__"], ast.Load()), node))
         return node
 
     def _check_texts(self, node: ast.Assign, name: str) -> None:
         """The value of ``__slots__`` or ``__match_args__``: nothing but names that plans may use."""
-        if len(node.targets) > 1:
-            self.refuse(node, NAME, f"`{name}` must be assigned by itself", _WRITTEN_OUT)
         match node.value:
             case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts) | ast.Dict(keys=parts):
                 pass

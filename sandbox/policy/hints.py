@@ -179,6 +179,7 @@ MEMBER_HINTS = {
     "random.SystemRandom": "use random.Random",
     "calendar.Calendar": "use calendar.monthcalendar",
     "calendar.TextCalendar": "use calendar.month",
+    "textwrap.TextWrapper": "use textwrap.wrap or textwrap.fill, which take the same options",
     "pprint.PrettyPrinter": "use pformat",
 }
 """Names of the modules that plans have, dotted; the others are told what the module has."""

@@ -32,9 +32,9 @@ MODULES: dict[str, frozenset[str]] = {
         "dataclasses": """FrozenInstanceError InitVar KW_ONLY MISSING asdict astuple dataclass field fields is_dataclass
             replace""",
         "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo",
-        "decimal": """Context Decimal DivisionByZero Inexact InvalidOperation Overflow ROUND_05UP ROUND_CEILING ROUND_DOWN
-            ROUND_FLOOR ROUND_HALF_DOWN ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP Rounded Underflow getcontext localcontext
-            setcontext""",
+        "decimal": """Context Decimal DivisionByZero Inexact InvalidOperation Overflow ROUND_05UP ROUND_CEILING
+            ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP Rounded Underflow
+            getcontext localcontext setcontext""",
         "difflib": "SequenceMatcher get_close_matches ndiff unified_diff",
         "enum": "Enum Flag IntEnum IntFlag StrEnum auto unique",
         "fractions": "Fraction",
@@ -50,8 +50,8 @@ MODULES: dict[str, frozenset[str]] = {
         "numbers": "Complex Integral Number Rational Real",
         "operator": """abs add and_ attrgetter call concat contains countOf delitem eq floordiv ge getitem gt iadd iand
             iconcat ifloordiv ilshift imatmul imod imul index indexOf inv invert ior ipow irshift is_ is_not isub
-            itemgetter itruediv ixor le length_hint lshift lt matmul methodcaller mod mul ne neg not_ or_ pos pow rshift setitem sub
-            truediv truth xor""",
+            itemgetter itruediv ixor le length_hint lshift lt matmul methodcaller mod mul ne neg not_ or_ pos pow rshift
+            setitem sub truediv truth xor""",
         "pprint": "pformat pp pprint",
         "queue": "Empty Full LifoQueue PriorityQueue Queue SimpleQueue",
         "random": """Random betavariate choice choices expovariate gauss getrandbits getstate lognormvariate
@@ -68,7 +68,7 @@ MODULES: dict[str, frozenset[str]] = {
             printable
             punctuation whitespace""",
         "sys": "byteorder float_info hexversion maxsize maxunicode version_info",
-        "textwrap": "TextWrapper dedent fill indent shorten wrap",
+        "textwrap": "dedent fill indent shorten wrap",
         "time": """asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns
             process_time
             sleep strftime strptime struct_time time time_ns""",
@@ -78,8 +78,8 @@ MODULES: dict[str, frozenset[str]] = {
             Hashable ItemsView Iterable Iterator KeysView List Literal LiteralString Mapping MappingView Match
             MutableMapping MutableSequence MutableSet NamedTuple Never NewType NoReturn NotRequired Optional OrderedDict
             ParamSpec Pattern Protocol Required Reversible Self Sequence Set Sized SupportsAbs SupportsFloat
-            SupportsIndex SupportsInt SupportsRound Text Tuple Type TypeAlias TypeGuard TypeVar TypeVarTuple TypedDict Union Unpack
-            ValuesView assert_never cast final overload runtime_checkable TYPE_CHECKING""",
+            SupportsIndex SupportsInt SupportsRound Text Tuple Type TypeAlias TypeGuard TypeVar TypeVarTuple TypedDict
+            Union Unpack ValuesView assert_never cast final overload runtime_checkable TYPE_CHECKING""",
         "unicodedata": """bidirectional category combining decimal decomposition digit east_asian_width is_normalized
             lookup mirrored name normalize numeric""",
     }.items()
@@ -100,8 +100,10 @@ INHERITED = frozenset("__getattr__ __setattr__ __delattr__ __init_subclass__ __s
 """Special methods that a class may define too, but read only from ``super()``, to go on to the inherited."""
 ABOUT_THE_PLAN = frozenset(f"__{n}__" for n in "all author copyright credits date email license status version".split())
 """Names with which modules describe themselves: Python gives them no meaning."""
-CLASS_NAMES = DEFINABLE | INHERITED | ABOUT_THE_PLAN | {"__delete__", "__class_getitem__", "__doc__"}
-"""Special names that plans may bind."""
+CLASS_NAMES = (DEFINABLE | INHERITED | ABOUT_THE_PLAN | {"__delete__", "__class_getitem__", "__doc__"}) - {
+    "__getattr__"
+}
+"""Special names that plans may bind in every way; ``__getattr__`` only by ``def`` and by a plain assignment."""
 LITERAL_NAMES = frozenset({"__slots__", "__match_args__"})
 """Special names whose value must be texts written out, so that each can be judged: they name attributes."""
 READABLE_NAMES = DEFINABLE | ABOUT_THE_PLAN | {"__name__", "__doc__", "__debug__", "__class__"}

@@ -29,7 +29,8 @@ __all__ = [
 ]
 
 _LAZY = """_strptime calendar collections.abc copyreg decimal encodings.cp1252 encodings.idna encodings.latin_1
-encodings.punycode encodings.unicode_escape encodings.utf_16 encodings.utf_32 fractions heapq json.decoder json.encoder
+encodings.punycode encodings.unicode_escape encodings.utf_16 encodings.utf_16_be encodings.utf_16_le encodings.utf_32
+encodings.utf_32_be encodings.utf_32_le encodings.utf_8_sig fractions heapq json.decoder json.encoder
 keyword numbers reprlib stringprep weakref""".split()
 """Modules that the library imports only when they are needed: a locked worker could not."""
 _WARM_UP = """

@@ -4,31 +4,44 @@ Attributes called ``_x_`` are hidden from plans by the language layer.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NoReturn
+from typing import NoReturn, Self
 
 Call = Callable[[tuple[object, ...], dict[str, object]], object]
 
 
 class HostFunction:
-    """A function that the host carries out; a value like any other, so it can be mapped, wrapped and passed on."""
+    """A function that the host carries out; a value like any other, so it can be mapped, wrapped and passed on.
 
-    __slots__ = ("__name__", "_call_")
+    ``name`` may be dotted: as of a method, ``__name__`` is its last part and ``__qualname__`` the whole.
+    """
+
+    __slots__ = ("__doc__", "__name__", "__qualname__", "_call_")
     __name__: str
+    __qualname__: str
     _call_: Call
 
     def __init__(self, name: str, call: Call) -> None:
-        object.__setattr__(self, "__name__", name)
+        object.__setattr__(self, "__doc__", None)
+        object.__setattr__(self, "__name__", name.rpartition(".")[2])
+        object.__setattr__(self, "__qualname__", name)
         object.__setattr__(self, "_call_", call)
+
+    def __copy__(self) -> Self:
+        """Itself, as copies of Python's functions are."""
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Ask the host."""
         return self._call_(args, kwargs)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{self.__name__} is read-only")
+        raise AttributeError(f"{self.__qualname__} is read-only")
 
     def __repr__(self) -> str:
-        return f"<function {self.__name__}>"
+        return f"<function {self.__qualname__}>"
 
 
 class ReadOnly:

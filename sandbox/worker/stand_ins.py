@@ -4,7 +4,6 @@ import abc
 import calendar
 import collections
 import contextlib
-import copy
 import dataclasses
 import enum
 import functools
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sandbox.policy.rules import may_write
-from sandbox.worker import queues, typing_names
+from sandbox.worker import copying, queues, typing_names
 from sandbox.worker.guards import PLAN_NAME, is_own_class, is_own_function, write
 
 _COPIED = ("__module__", "__name__", "__qualname__", "__doc__")
@@ -173,7 +172,7 @@ MODULES: dict[str, dict[str, Any]] = {
     "calendar": {name: tuple(getattr(calendar, name)) for name in ("day_abbr", "day_name", "month_abbr", "month_name")},
     "collections": {"namedtuple": namedtuple},
     "contextlib": {"contextmanager": contextmanager},
-    "copy": {"copy": copy.copy},
+    "copy": copying.NAMES,
     "dataclasses": {"dataclass": dataclass},
     "enum": {"Enum": Enum, "Flag": Flag, "IntEnum": IntEnum, "IntFlag": IntFlag, "StrEnum": StrEnum},
     "functools": {"singledispatch": singledispatch, "total_ordering": total_ordering, "wraps": wraps},
