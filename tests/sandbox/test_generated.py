@@ -1,0 +1,36 @@
+"""Generated programs do under the language layer what they do in plain Python.
+
+``PLANBOOK_PROGRAMS`` sets how many are tried.
+"""
+
+import os
+import re
+
+from hypothesis import HealthCheck, assume, given, settings
+
+from sandbox.policy import check
+from tests.sandbox.plans import Ran, run_guarded, run_plain
+from tests.sandbox.programs import programs
+
+COUNT = int(os.environ.get("PLANBOOK_PROGRAMS", "150"))
+
+
+def told(ran: Ran) -> tuple[object, ...]:
+    """Output, exception type and message, and line; addresses left out."""
+    return *(re.sub(r"0x[0-9a-f]+", "0x", text) for text in ran.told), ran.line
+
+
+@settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_generated_programs_run_as_in_plain_python(source: str) -> None:
+    assume(_is_python(source))
+    assert check(source) == []
+    assert told(run_guarded(source)) == told(run_plain(source))
+
+
+def _is_python(source: str) -> bool:
+    try:
+        compile(source, "<plan>", "exec")
+    except SyntaxError:
+        return False
+    return True
