@@ -1,16 +1,30 @@
-"""Plan-like programs made from a grammar."""
+"""Plan-like programs made from a grammar.
+
+The tables in ``grammar/`` list for each symbol what it may become, where ``<x>`` stands for the symbol x; the first
+production of each holds no other symbol, but of ``block`` and the like. Programs end: loops and recursion ask
+``more()``, iteration goes through ``take()``, and what is kept goes through ``small()``.
+"""
 
 import re
+from pathlib import Path
 from random import Random
 
 from hypothesis import strategies as st
 
-from tests.sandbox.grammar import EXPRESSIONS, PRELUDE, STATEMENTS
-
-GRAMMAR = EXPRESSIONS | STATEMENTS
+HERE = Path(__file__).parent / "grammar"
+PRELUDE = (HERE / "prelude.txt").read_text(encoding="utf-8")
 MAX_DEPTH = 5
 """Levels of symbols within symbols; below, each becomes its first production."""
 SYMBOL = re.compile(r"<(\w+)>")
+
+
+def _table(file: str, between: str) -> dict[str, list[str]]:
+    sections = (HERE / file).read_text(encoding="utf-8").split("### ")[1:]
+    split = (section.partition("\n") for section in sections)
+    return {name: body.strip("\n").split(between) for name, _, body in split}
+
+
+GRAMMAR = _table("expressions.txt", "\n") | _table("statements.txt", "\n\n") | {"nothing": [""]}
 
 
 def _expanded(symbol: str, random: Random, depth: int) -> str:
@@ -24,8 +38,7 @@ def _line(line: str, random: Random, depth: int) -> str:
     indent = line[: len(line) - len(line.lstrip())]
 
     def become(found: re.Match[str]) -> str:
-        name = found[1]
-        return _expanded(name, random, depth + 1).replace("\n", "\n" + indent) if name in GRAMMAR else found[0]
+        return _expanded(found[1], random, depth + 1).replace("\n", "\n" + indent)
 
     return SYMBOL.sub(become, line)
 
@@ -36,10 +49,12 @@ def _guarded(statement: str) -> str:
     return f"try:\n    {inner}\nexcept Exception as problem:\n    print('!', type(problem).__name__, problem)"
 
 
-@st.composite
-def programs(draw: st.DrawFn) -> str:
+def program(random: Random) -> str:
     """Several statements, of which most go on whatever happens; the last may raise."""
-    random = draw(st.randoms(use_true_random=False))
     statements = [_expanded("stmt", random, 0) for _ in range(random.randint(3, 9))]
     shown = "print(a, b, c, s, t, xs, ys, d, e, o, p, sep=' ; ')"
     return "\n".join([PRELUDE.strip(), *map(_guarded, statements), shown, _expanded("stmt", random, 0)]) + "\n"
+
+
+programs = st.randoms(use_true_random=False).map(program)
+"""Hypothesis's own way to make them, which makes a failing one smaller."""
