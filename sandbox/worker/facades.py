@@ -28,10 +28,10 @@ class Facade(types.ModuleType):
         vars(self).update(members)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"module {self.__name__!r} is read-only")
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"module {self.__name__!r} is read-only")
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
 
 
 def _fixed(name: str) -> Facade:

@@ -38,7 +38,7 @@ class HostFunction:
         return self._call_(args, kwargs)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{self.__qualname__} is read-only")
+        raise AttributeError(f"{self.__qualname__} is read-only; keep the value in a variable of your own")
 
     def __repr__(self) -> str:
         return f"<function {self.__qualname__}>"

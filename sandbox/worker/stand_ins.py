@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from sandbox.policy.hints import NAME_HINT
 from sandbox.policy.rules import may_write
 from sandbox.worker import copying, queues, typing_names
 from sandbox.worker.guards import PLAN_NAME, is_own_class, is_own_function, write
@@ -22,7 +23,7 @@ def _identifier(name: object) -> str:
     if type(name) is not str:
         raise TypeError("names must be strings")
     if not may_write(name):
-        raise ValueError(f"the name {name!r} is not available in plans")
+        raise ValueError(f"the name {name!r} is not available in plans; {NAME_HINT}")
     return name
 
 
@@ -53,7 +54,7 @@ def total_ordering(cls: type) -> type:
 
 def _own_class(cls: object) -> Any:
     if not is_own_class(cls):
-        raise TypeError(f"{cls!r} is not a class of the plan's own")
+        raise TypeError(f"{cls!r} is not a class of the plan's own; derive one from it")
     return cls
 
 
@@ -130,7 +131,7 @@ class PlanEnumMeta(enum.EnumMeta):
         if names is None:
             return super().__call__(value, *rest, **options)
         if rest or options.keys() - {"start"}:
-            raise TypeError("Enum(name, members) takes no more than start= in plans")
+            raise TypeError("Enum(name, members) takes no more than start= in plans; write a class statement")
         members = list(names.items()) if isinstance(names, Mapping) else names
         members = members.replace(",", " ").split() if isinstance(members, str) else list(members)
         for member in members:
