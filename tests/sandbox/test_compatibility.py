@@ -3,13 +3,20 @@
 What can't be the same is listed in ``sandbox/DIFFERENCES.md``.
 """
 
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from sandbox import Sandbox
 from sandbox.policy import check
+from sandbox.policy.rules import SYNTAX
 from tests.sandbox.plans import Ran, run_guarded, run_plain, snippets
 
 PROGRAMS = list(snippets("compatibility"))
+RECORDINGS = Path(__file__).parents[2] / "manuals" / "recordings"
 
 
 def told(ran: Ran) -> tuple[str, str, str, int | None]:
@@ -40,3 +47,24 @@ def test_same_through_a_real_worker(sandbox: Sandbox) -> None:
 
 def test_there_are_enough_programs() -> None:
     assert len(PROGRAMS) >= 300
+
+
+def test_no_plan_that_a_model_wrote_is_refused() -> None:
+    """The code blocks of the recorded replies, as far as they are Python."""
+    plans = {code for file in sorted(RECORDINGS.glob("*.jsonl")) for code in _code_blocks(file)}
+    assert len(plans) > 200
+    assert [(code, problem) for code in plans for problem in check(code) if problem.name != SYNTAX] == []
+
+
+def _code_blocks(file: Path) -> Iterator[str]:
+    for line in file.read_text(encoding="utf-8").splitlines():
+        for text in _texts(json.loads(line)):
+            yield from re.findall(r"```(?:python)?\n(.*?)```", text, re.DOTALL)
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
