@@ -74,7 +74,8 @@ def refuse(name: str, verb: str = "read") -> NoReturn:
 
 def write(target: Any) -> Any:
     """The object itself, if its attributes may be set: it is an instance, a class or a function of the plan's own."""
-    if _is_own_instance(target) or is_own_class(target) or is_own_function(target):
+    cls = type(target)
+    if cls.__module__ is PLAN_NAME or cls is types.SimpleNamespace or is_own_class(target) or is_own_function(target):
         return target
     if isinstance(target, type):
         what = f"cannot set attributes of the class '{target.__name__}': it is not the plan's own"
