@@ -7,8 +7,9 @@ from typing import TypeVar
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
+from sandbox.policy.hints import ATTRIBUTE_HINTS, NAME_HINT, NAME_HINTS, STATEMENT_HINTS
 from sandbox.policy.rules import ATTRIBUTE, NAME, STATEMENT, Problem, attribute_hint, is_hidden
-from sandbox.policy.tables import ATTRIBUTE_HINTS, CLASS_NAMES, HOOKS, NAME_HINTS, READABLE_NAMES, STATEMENT_HINTS
+from sandbox.policy.tables import CLASS_NAMES, HOOKS, READABLE_NAMES
 
 N = TypeVar("N", bound=ast.AST)
 E = TypeVar("E", bound=ast.expr)
@@ -94,7 +95,7 @@ class BasePolicy(RestrictingNodeTransformer):
         """Refuse a name with a meaning of its own, but for the exceptions."""
         name = unicodedata.normalize("NFKC", name)
         if name.startswith("_") and is_hidden(name) and name not in exceptions:
-            hint = ATTRIBUTE_HINTS.get(name, "choose a name without underscores at its end")
+            hint = ATTRIBUTE_HINTS.get(name, NAME_HINT)
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", hint)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802

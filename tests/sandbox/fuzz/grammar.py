@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sandbox.policy import tables
+from sandbox.policy import hints, tables
 
 NAMES = """x y z f g C D self cls agent host_act json re math collections dataclasses functools enum operator string
 copy contextlib typing datetime random time abc itertools loot e _x __x T""".split()
@@ -10,7 +10,7 @@ BUILTINS = """len list dict set str int tuple sorted type getattr setattr delatt
 super object print map filter zip enumerate range min max callable repr format property staticmethod classmethod slice
 hash id reversed next bytes bytearray Exception ValueError BaseException ExceptionGroup NotImplemented""".split()
 HOSTILE_NAMES = [
-    *tables.NAME_HINTS,
+    *hints.NAME_HINTS,
     *tables.HOOKS.values(),
     *"""__builtins__ __import__ __build_class__ __name__ __class__ __debug__ __loader__ __spec__ __annotations__ __doc__
     __file__ __x__ _call_ _title_ _link_ ｅval ｏpen __ｃlass__ __ﬁle__ ªb µ ℘ _ __ ___""".split(),
@@ -20,7 +20,7 @@ register __name__ __qualname__ __doc__ __init__ __new__ __call__ __setattr__ __m
 partial keywords maketrans mro_ index""".split()
 HOSTILE_ATTRIBUTES = sorted(
     tables.HIDDEN_ATTRIBUTES
-    | tables.ATTRIBUTE_HINTS.keys()
+    | hints.ATTRIBUTE_HINTS.keys()
     | set("__closure__ __code__ __func__ __defaults__ __kwdefaults__ __builtins__ __slots__ __subclasshook__".split())
     | set(
         "_call_ _link_ _title_ _attr_ __weakref__ _fields_ __ｇlobals__ ｇi_frame __class_getitem__ __prepare__".split()
