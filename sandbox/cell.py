@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 from sandbox import messages
-from sandbox.addresses import shown_without, without_addresses
+from sandbox.addresses import MARK, shown_without, without_addresses
 from sandbox.answers import Seen
 from sandbox.limits import LimitReached
 from sandbox.process import SLICE_SECONDS, Worker
@@ -106,11 +106,10 @@ class Conversation:
                     self._count(message)
                     self._reply(payload, message)
                 case "print":
-                    self._print(message[1])
+                    self._print(without_addresses(message[1]) if MARK in payload else message[1])
                 case "end":
-                    return End(
-                        self._newly_printed(), shown_without(message[1]), [shown_without(fault) for fault in message[2]]
-                    )
+                    value, faults = shown_without(message[1:]) if MARK in payload else message[1:]
+                    return End(self._newly_printed(), value, faults)
                 case other:
                     raise messages.HostileFrame(f"{other!r} out of turn")
 
@@ -125,7 +124,6 @@ class Conversation:
             raise LimitReached("cpu")  # not of a worker that is gone, which the channel will tell
 
     def _print(self, text: str) -> None:
-        text = without_addresses(text)
         self._printed.append(text)
         self._chars += len(text)
         if self._chars > self._limits.output_chars:

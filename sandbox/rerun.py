@@ -55,7 +55,8 @@ class Said:
 
     def _compare(self, what: str, was: str, now: str) -> None:
         if was != now:
-            at = next((at for at, pair in enumerate(zip(was, now, strict=False)) if len(set(pair)) > 1), 0)
+            pairs = enumerate(zip(was, now, strict=False))
+            at = next((at for at, (one, other) in pairs if one != other), min(len(was), len(now)))
             raise RebuildDiverged(f"{self._title}: {what} {_around(was, at)}, run again {_around(now, at)}")
 
 
