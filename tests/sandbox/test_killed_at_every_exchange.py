@@ -239,6 +239,26 @@ def test_workers_killed_while_they_are_rebuilt_are_replaced(sandbox: Sandbox) ->
         hunter.join()
 
 
+def test_a_worker_killed_while_a_cell_is_repeated_costs_no_call(sandbox: Sandbox) -> None:
+    """The second worker dies between the calls that the first one had made already."""
+    world, hunters = World(), list[Hunter]()
+
+    def add(n: int) -> int:
+        """Add, and have this worker killed at the second call, and then the next one."""
+        if n == 2:
+            hunters.append(Hunter(session, 2))
+            kill_worker(session)
+            hunters[0].start()
+        return world.add(n)
+
+    with sandbox.session({"add": add}) as session:
+        code = "got = [add(1)]\nfor k in range(2_000_000):\n    pass\ngot += [add(2), add(10)]\ngot"
+        assert session.run(code).value == [1, 3, 13]
+    assert world.number == 13
+    assert hunters[0].killed[1:]
+    hunters[0].join()
+
+
 def strikes(session_of: list[Session], places: list[int], often: int) -> Callable[[], None]:
     """A host's look at a running plan that kills its worker, so many times in all."""
 
