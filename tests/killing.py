@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import count
@@ -25,10 +26,11 @@ def worker_of(session: Session) -> int:
     return session._worker._pid if session._worker is not None else 0
 
 
-def kill_worker(session: Session) -> None:
-    """As the kernel does it when memory is short."""
+def kill_worker(session: Session, how: signal.Signals = signal.SIGKILL) -> None:
+    """As the kernel does it when memory is short; the worker may be dead already."""
     if pid := worker_of(session):
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(pid, how)
 
 
 @dataclass
@@ -100,7 +102,7 @@ class _Doomed:
                 self._how = how  # a nested plan may have called in between
                 self._die("answered")
                 if how == "sent":
-                    os.kill(worker_of(self._session), signal.SIGSTOP)
+                    kill_worker(self._session, signal.SIGSTOP)
 
         return call
 
@@ -123,13 +125,13 @@ class DeadlySandbox(Sandbox):
     """A sandbox whose sessions a reaper opens."""
 
     def __init__(self, reaper: Reaper, **settings: Any) -> None:
-        self._reaper = Reaper()  # that of the self-test
+        self.reaper = Reaper()  # that of the self-test
         super().__init__(**settings)
-        self._reaper = reaper
+        self.reaper = reaper
 
     def session(self, functions: Mapping[str, Callable[..., object]], **settings: Any) -> Session:
         """Open a session."""
-        return self._reaper.open(super().session, functions, **settings)
+        return self.reaper.open(super().session, functions, **settings)
 
 
 def look(names: Iterable[str]) -> str:

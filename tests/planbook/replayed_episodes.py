@@ -20,8 +20,24 @@ from planner.journal import Body, EventKind, MemoryJournal
 from planner.models import Message, Model, OnText, Reply, Sampling
 from sandbox import Sandbox
 from tests.flows import here
+from tests.planbook.recorded_episodes import EPISODES
 
 Event = tuple[str, EventKind, int, Body]
+
+
+LONG = ("agentkit-crafter", "chain-of-thought-graph-crafter")
+"""Seconds of playing, hundreds of events."""
+LIKE_ANOTHER = (
+    "adapt-alfworld",
+    "adapt-shopping",
+    "adapt-textcraft",
+    "deps-minecraft",
+    "react-textcraft",
+    "zero-shot-minecraft",
+)
+"""The same method in the same world as another recording, in which more happens."""
+USUAL = [name for name in EPISODES if name not in (*LONG, *LIKE_ANOTHER)]
+"""What is played by tests that do not play all."""
 
 
 class HostDied(BaseException):
