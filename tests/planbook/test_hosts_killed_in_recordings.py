@@ -3,8 +3,8 @@
 What is promised: a reply that is in the journal is never asked for again. A reply that was on its way, or had come and
 was not written yet, is lost with the host, and asked for once more.
 
-By default the hosts of most recordings' first episodes die a few times; with PLANBOOK_KILLED_HOSTS=all every episode of every
-recording loses its host at every event; but for the longest, which lose it a few times.
+By default the hosts of most recordings' first episodes die a few times; with PLANBOOK_KILLED_HOSTS=all every episode of
+every recording loses its host at every event; but for the longest, which lose it a few times.
 """
 
 import os
