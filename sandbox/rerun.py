@@ -1,7 +1,9 @@
 """Running a cell again in another worker: what was answered once is answered likewise, and nothing is done twice.
 
-What the cell asks, prints and comes to is held against the first time, so that a session is never rebuilt into another
-one without a word.
+What the cell asks, prints and comes to is held against the first time, so that no other session takes the place of one
+that was lost without a word. Nearly all that a plan can see is the same in every worker: random numbers, time, the
+order of sets of strings. What hangs on where an object lies in memory need not be: ``id``, and the order of a set of
+objects that have no hash of their own.
 """
 
 from collections.abc import Callable, Sequence

@@ -19,14 +19,8 @@ from tests.flows import here, history
 from tests.openai_server import Completion, Messages, Server, serving
 from tests.planbook.test_build_killed_anywhere import KILLED, lives
 
-NAMES = [
-    "reflexion-textcraft",
-    "adapt-alfworld-stepwise",
-    *(
-        pytest.param(name, marks=pytest.mark.slow)
-        for name in ("devils-advocate-minecraft-chances", "agentkit-shopping")
-    ),
-]
+SLOW = ("adapt-alfworld-stepwise", "agentkit-shopping", "devils-advocate-minecraft-chances", "reflexion-textcraft")
+NAMES = ["adapt-shopping-stepwise", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 
 
 def replies(name: str) -> dict[str, str]:
