@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkersKilled
+from sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkerFailed, WorkersKilled
 from sandbox.ending import KILLS
 from tests.killing import HOWS, How, Reaper, kernel_tells, kill_worker, look, worker_of
 
@@ -288,6 +288,21 @@ def test_a_plan_that_ends_its_workers_is_told_so_whatever_else_kills_them(unguar
         fault = session.run("import os\nprint('so far')\nadd(1)\nos._exit(0)").fault
         assert fault is not None
         assert (fault.type, session.output, world.number) == ("crashed", "so far\n", 1)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_the_end_of_all_workers_is_no_fault_of_the_plan_nor_taken_for_a_kill(late: bool) -> None:
+    """A sandbox whose zygote is killed is of no use any more; that is said at once, whether it is known yet or not."""
+    with Sandbox() as own:
+
+        def strike() -> None:
+            """Kill the process that workers come from, and wait or not until it is gone."""
+            own._zygote._process.kill()
+            if late:
+                own._zygote._process.wait()
+
+        with own.session({"strike": strike}) as session, pytest.raises(WorkerFailed, match="open a new sandbox"):
+            session.run("strike()\nwhile True:\n    pass")
 
 
 OTHERWISE = [
