@@ -144,10 +144,12 @@ class Session:
         try:
             end = talk.hold(start)
             faults = messages.faults(end.faults)
+            if talk.has_begun and any(fault.kind is FaultKind.CHECK for fault in faults):
+                raise HostileFrame("it refused the code after it had run")  # noqa: TRY301
         except LimitReached as reached:
             faults = (limit_fault(reached.name, self._limits, reached.detail),)
         except (HostileFrame, FrameTooLong) as error:
-            faults = (limit_fault("protocol", self._limits, str(error)),)
+            end, faults = NO_END, (limit_fault("protocol", self._limits, str(error)),)
         else:
             said.check_end(end, None)
         return self._finish(name, start, talk, end, faults)
