@@ -9,6 +9,7 @@ from sandbox.errors import (
     SandboxError,
     SessionBusy,
     WorkerFailed,
+    WorkersKilled,
 )
 from sandbox.functions import FunctionSpec
 from sandbox.host import Sandbox
@@ -33,4 +34,5 @@ __all__ = [
     "Session",
     "SessionBusy",
     "WorkerFailed",
+    "WorkersKilled",
 ]

@@ -6,7 +6,10 @@ from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
 
+from pydantic import JsonValue
+
 from sandbox import messages
+from sandbox.addresses import MARK, shown_without, without_addresses
 from sandbox.answers import Seen
 from sandbox.limits import LimitReached
 from sandbox.process import SLICE_SECONDS, Worker
@@ -14,15 +17,38 @@ from sandbox.types import Limits
 
 MAX_ASKED = 16 << 20
 """Bytes of all the requests of one cell, which the host keeps, parses and checks on its own time."""
-Answer = Callable[[bytes, list[Any]], bytes]
-"""From a request, as bytes and parsed, to the message that answers it."""
+
+
+class Request(NamedTuple):
+    """What a worker asks: as it came over the channel, parsed, and what the cell printed since it last asked."""
+
+    payload: bytes
+    message: list[Any]
+    printed: str
+
+
+Answer = Callable[[Request], bytes]
+"""From a request to the message that answers it."""
 
 
 class Exchange(NamedTuple):
-    """One request of a worker and the answer it got, as they went over the channel."""
+    """One request of a worker and the answer it got, as they went over the channel; ``printed`` as in Request."""
 
     request: bytes
     answer: bytes
+    printed: str
+
+
+class End(NamedTuple):
+    """How a cell ended: what it printed since it last asked, its value, and what was wrong, as the worker told."""
+
+    printed: str
+    value: JsonValue
+    faults: list[Any]
+
+
+NO_END = End("", None, [])
+"""Of a cell that was ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +58,7 @@ class FinishedCell:
     name: str
     start: bytes
     exchanges: tuple[Exchange, ...]
+    end: End
     seen: Seen
 
 
@@ -51,7 +78,7 @@ class Conversation:
         self.line: int | None = None
         """The plan line of the call that is being carried out."""
         self._printed: list[str] = []
-        self._chars = 0
+        self._chars = self._told = 0
         self._slept, self._sleeps, self._asked = 0.0, 0, 0
         self._started = self._looked = monotonic()
         self._paused = 0.0
@@ -72,8 +99,8 @@ class Conversation:
         """Wall clock of the plan itself, without the host's work."""
         return monotonic() - self._started - self._paused
 
-    def hold(self, start: bytes) -> list[Any]:
-        """Send the "run" message and see to everything until the "end" message, which is returned."""
+    def hold(self, start: bytes) -> End:
+        """Send the "run" message and see to everything until the "end" message."""
         if not self._worker.quiet():
             raise messages.HostileFrame("it spoke before it was asked")
         self._worker.send(start, self._look)
@@ -87,9 +114,10 @@ class Conversation:
                     self._count(message, len(payload))
                     self._reply(payload, message)
                 case "print":
-                    self._print(message[1])
+                    self._print(without_addresses(message[1]) if MARK in payload else message[1])
                 case "end":
-                    return message
+                    value, faults = shown_without(message[1:]) if MARK in payload else message[1:]
+                    return End(self._newly_printed(), value, faults)
                 case other:
                     raise messages.HostileFrame(f"{other!r} out of turn")
 
@@ -110,6 +138,11 @@ class Conversation:
         if self._chars > self._limits.output_chars:
             raise LimitReached("output")
 
+    def _newly_printed(self) -> str:
+        new = "".join(self._printed[self._told :])
+        self._told = len(self._printed)
+        return new
+
     def _count(self, message: list[Any], size: int) -> None:
         if self.calls + self._sleeps >= self._limits.host_calls:
             raise LimitReached("host_calls")
@@ -128,10 +161,10 @@ class Conversation:
         self._slept += message[1]
 
     def _reply(self, payload: bytes, message: list[Any]) -> None:
-        before = monotonic()
+        before, printed = monotonic(), self._newly_printed()
         try:
-            answer = self._answer(payload, message)
+            answer = self._answer(Request(payload, message, printed))
         finally:
             self._paused += monotonic() - before
-        self.exchanges.append(Exchange(payload, answer))
+        self.exchanges.append(Exchange(payload, answer, printed))
         self._worker.send(answer, self._look)

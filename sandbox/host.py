@@ -16,7 +16,7 @@ from sandbox.protocol import ChannelClosed, FrameTooLong
 from sandbox.selftest import self_test
 from sandbox.session import Session
 from sandbox.types import Limits
-from sandbox.zygote import Zygote
+from sandbox.zygote import READY, Zygote
 
 OPEN_SECONDS = 30.0
 NO_VALUES: Mapping[str, JsonValue] = {}
@@ -92,11 +92,12 @@ class Sandbox:
         self.close()
 
     def _open(self, settings: bytes) -> Worker:
-        """A worker with a session; one of those that stand ready may have been killed. Raises WorkerFailed."""
-        try:
-            return self._opened(settings)
-        except ChannelClosed:
-            self._zygote.check()
+        """A worker with a session; all of those that stand ready may have been killed. Raises WorkerFailed."""
+        for _ in range(READY):
+            try:
+                return self._opened(settings)
+            except ChannelClosed:
+                self._zygote.check()
         try:
             return self._opened(settings)
         except ChannelClosed as error:

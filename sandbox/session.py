@@ -1,16 +1,15 @@
 """A session: one namespace that lives across cells, in a worker of its own."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from pydantic import JsonValue
-
 from sandbox import messages
 from sandbox.answers import Answers, Seen
-from sandbox.cell import Conversation, Exchange, FinishedCell
-from sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy
+from sandbox.cell import NO_END, Conversation, End, Exchange, FinishedCell
+from sandbox.ending import KILLS, OWN_ENDS, Losses
+from sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
 from sandbox.limits import LimitReached, limit_fault
 from sandbox.messages import HostileFrame
 from sandbox.process import Worker
@@ -64,12 +63,7 @@ class Session:
             if refused := self._refused(code):
                 return CellResult(faults=(refused,))
             worker = self._worker or self._rebuild()
-            start = self._answers.run(code, name)
-            try:
-                return self._converse(worker, name, start, ())
-            except ChannelClosed:
-                self._check_zygote()
-            return self._go_on(name, start)
+            return self._run(worker, name, self._answers.run(code, name))
 
     def mark(self) -> int:
         """The number of finished cells; ``rewind`` comes back to it."""
@@ -125,69 +119,84 @@ class Session:
             return Fault(FaultKind.CHECK, "SyntaxError", "the code has a lone surrogate, which is no character", line)
         return None
 
-    def _converse(self, worker: Worker, name: str, start: bytes, before: Sequence[Exchange]) -> CellResult:
-        """Hold the conversation of a cell, ``before`` of it having been said already. Raises ChannelClosed."""
-        said = Said(before, f"cell {len(self._cells) + 1} ({name})", self._answers.answer)
-        talk = self._current = Conversation(worker, self._limits, said.answer, self._meanwhile)
+    def _run(self, worker: Worker, name: str, start: bytes) -> CellResult:
+        """Run a cell. If its worker ends under it, it is run again in a new one, from what it had been answered on.
+
+        Somebody may have killed the worker. What ends a second one at the same place is the plan's own doing.
+        """
+        before, losses = list[Exchange](), Losses()
+        while True:
+            said = Said(before, self._title(len(self._cells), name), self._answers.answer)
+            talk = self._current = Conversation(worker, self._limits, said.answer, self._meanwhile)
+            try:
+                return self._converse(talk, said, name, start)
+            except ChannelClosed:
+                self._lose(worker, losses, len(talk.exchanges))
+            if losses.ends == OWN_ENDS:
+                return self._finish(name, start, talk, NO_END, (limit_fault("crashed", self._limits),))
+            before, seen = max(before, talk.exchanges, key=len), self._answers.seen
+            worker = self._rebuild()
+            self._answers.return_to(seen)
+
+    def _converse(self, talk: Conversation, said: Said, name: str, start: bytes) -> CellResult:
+        """Hold the conversation of a cell. Raises ChannelClosed, and RebuildDiverged of one that was run again."""
+        end = NO_END
         try:
-            _, value, reports = talk.hold(start)
-            faults = messages.faults(reports)
+            end = talk.hold(start)
+            faults = messages.faults(end.faults)
             if talk.has_begun and any(fault.kind is FaultKind.CHECK for fault in faults):
                 raise HostileFrame("it refused the code after it had run")  # noqa: TRY301
         except LimitReached as reached:
-            value, faults = None, (limit_fault(reached.name, self._limits, reached.detail),)
+            faults = (limit_fault(reached.name, self._limits, reached.detail),)
         except (HostileFrame, FrameTooLong) as error:
-            value, faults = None, (limit_fault("protocol", self._limits, str(error)),)
-        return self._finish(name, start, talk, value, faults)
+            end, faults = NO_END, (limit_fault("protocol", self._limits, str(error)),)
+        else:
+            said.check_end(end, None)
+        return self._finish(name, start, talk, end, faults)
 
-    def _go_on(self, name: str, start: bytes) -> CellResult:
-        """Run a cell whose worker ended under it once more, in a new one, from what it had been answered on.
-
-        Somebody may have killed the worker. What ends a second one is the plan's own doing.
-        """
-        assert self._current is not None
-        ended, seen = self._current, self._answers.seen
-        self._kill()
-        worker = self._rebuild()
-        self._answers.return_to(seen)
-        try:
-            return self._converse(worker, name, start, ended.exchanges)
-        except ChannelClosed:
-            self._check_zygote()
-            return self._finish(name, start, self._current, None, (limit_fault("crashed", self._limits),))
-
-    def _finish(
-        self, name: str, start: bytes, talk: Conversation, value: JsonValue, faults: tuple[Fault, ...]
-    ) -> CellResult:
+    def _finish(self, name: str, start: bytes, talk: Conversation, end: End, faults: tuple[Fault, ...]) -> CellResult:
         seconds, kinds = talk.seconds, {fault.kind for fault in faults}
         if FaultKind.LIMIT in kinds:
             self._kill()
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
         elif FaultKind.CHECK not in kinds:
-            self._cells.append(FinishedCell(name, start, tuple(talk.exchanges), self._answers.seen))
-        return CellResult(talk.output, value, faults, talk.calls, seconds)
+            self._cells.append(FinishedCell(name, start, tuple(talk.exchanges), end, self._answers.seen))
+        return CellResult(talk.output, end.value, faults, talk.calls, seconds)
 
     def _kill(self) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
 
-    def _rebuild(self) -> Worker:
-        """A new worker, in which every finished cell has run again. Raises RebuildDiverged."""
-        try:
-            return self._rebuilt()
-        except ChannelClosed:
-            self._check_zygote()
+    def _lose(self, worker: Worker, losses: Losses, place: int) -> None:
+        """A worker ended that nobody here has ended. Raises WorkerFailed, WorkersKilled."""
+        self._check_zygote()
+        losses.count(place, killed=worker.was_killed())
         self._kill()
-        try:
-            return self._rebuilt()
-        except ChannelClosed as error:
-            raise RebuildDiverged(str(error)) from error
+        if losses.kills == KILLS:
+            where = f"at the same place of cell {len(self._cells) + 1}"
+            raise WorkersKilled(f"{KILLS} workers in a row were killed from outside {where}; is there enough memory?")
 
-    def _rebuilt(self) -> Worker:
-        self._answers.return_to(self._opened)
-        self._worker = worker = self._open_worker()
-        for number, cell in enumerate(self._cells, start=1):
-            run_again(cell, f"cell {number} ({cell.name})", worker, self._limits)
+    def _rebuild(self) -> Worker:
+        """A new worker, in which every finished cell has run again. Raises RebuildDiverged, WorkersKilled."""
+        losses = Losses()
+        while True:
+            self._answers.return_to(self._opened)
+            self._worker = worker = self._open_worker()
+            try:
+                self._run_again(worker)
+            except ChannelClosed as error:
+                self._lose(worker, losses, 0)
+                if losses.ends == OWN_ENDS:
+                    raise RebuildDiverged(str(error)) from error
+            else:
+                return worker
+
+    def _run_again(self, worker: Worker) -> None:
+        for number, cell in enumerate(self._cells):
+            run_again(cell, self._title(number, cell.name), worker, self._limits)
             self._answers.return_to(cell.seen)
-        return worker
+
+    @staticmethod
+    def _title(number: int, name: str) -> str:
+        return f"cell {number + 1} ({name})"

@@ -81,6 +81,15 @@ def test_an_episode_that_kills_three_processes_is_broken_and_the_others_are_not(
     assert again.result["failures"] == {"broken": 1}
 
 
+def test_an_episode_that_gets_further_with_each_process_is_not_given_up(
+    tmp_path: Path, undisturbed: list[tuple[Any, ...]]
+) -> None:
+    finished = play(tmp_path, "--json", deadly="fetch_two/3", deaths=4, later=True)
+    assert finished.returncode == 0, finished.told
+    assert told(tmp_path) == undisturbed
+    assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 5
+
+
 SLOW = {"pause": 0.05}
 
 

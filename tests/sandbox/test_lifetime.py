@@ -172,6 +172,22 @@ def test_a_dead_zygote_is_reported() -> None:
             own.session({}).run("1")
 
 
+def test_a_copy_of_the_host_cannot_use_its_workers_and_harms_none(sandbox: Sandbox) -> None:
+    """What a host forks has the same sockets: it is refused, and the session goes on in the host."""
+    with sandbox.session({}) as session:
+        session.run("kept = 1")
+        child = os.fork()
+        if child == 0:
+            try:
+                sandbox.session({})
+            except WorkerFailed as error:
+                os._exit(7 if "belongs to another process" in str(error) else 1)
+            os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert session.run("kept").value == 1
+        assert sandbox.session({}).run("2").value == 2
+
+
 HOST = """
 import sys, time
 from sandbox import Sandbox
