@@ -11,7 +11,7 @@ from planbook.commands import playing
 from planbook.config import RECORDINGS, Config
 from planbook.episodes.lanes import Lane
 from planbook.episodes.runner import play_entry
-from planbook.episodes.voices import opened
+from planbook.episodes.role_models import opened
 from planbook.learning.knowing import memory_of
 from planbook.learning.stages import tasks_of
 from planbook.run import Entry
