@@ -6,11 +6,13 @@ worker's channel and a pidfd. It ends when the control socket closes or the host
 since the kernel's parent-death signal comes already when the thread that started it ends.
 """
 
+import _socket
 import json
 import os
 import select
 import signal
 import socket
+import struct
 import sys
 import traceback
 import warnings
@@ -20,6 +22,7 @@ from sandbox.worker import lockdown, seccomp, serve
 
 CHANNEL, CONTROL = 3, 4
 """The channel's descriptor, in a worker the only one beside 0, 1 and 2; the control socket's."""
+DESCRIPTORS = struct.Struct("ii")
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
@@ -98,30 +101,35 @@ def _fork_on_request(control: socket.socket, host: int, nature: serve.Nature) ->
     poll = select.poll()
     poll.register(control, select.POLLIN)
     poll.register(host, select.POLLIN)
+    zygote = os.getpid()
     while True:
-        ready = dict(poll.poll())
-        if host in ready or not control.recv(1):
-            return
+        for ready, _ in poll.poll():
+            if ready == host or not control.recv(1):
+                return
         try:
-            _fork(control, nature)
+            _fork(control, zygote, nature)
         except OSError as error:
             control.send(json.dumps({"failed": f"fork: {error}"}).encode())
 
 
-def _fork(control: socket.socket, nature: serve.Nature) -> None:
-    ours, theirs = socket.socketpair()
-    zygote = os.getpid()
+def _fork(control: socket.socket, zygote: int, nature: serve.Nature) -> None:
+    """Fork a worker, and tell the host.
+
+    By the C library's own sockets: after a fork this process copies each page that it writes to, too.
+    """
+    ours, theirs = _socket.socketpair()
     worker = os.fork()
     if worker == 0:
         _become_worker(theirs, zygote, nature)
     theirs.close()
-    with ours:
-        pidfd = os.pidfd_open(worker)
-        socket.send_fds(control, [json.dumps({"pid": worker}).encode()], [ours.fileno(), pidfd])
-        os.close(pidfd)
+    pidfd = os.pidfd_open(worker)
+    handed = DESCRIPTORS.pack(ours.fileno(), pidfd)
+    control.sendmsg([b'{"pid":%d}' % worker], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
+    os.close(pidfd)
+    ours.close()
 
 
-def _become_worker(sock: socket.socket, zygote: int, nature: serve.Nature) -> NoReturn:
+def _become_worker(sock: _socket.socket, zygote: int, nature: serve.Nature) -> NoReturn:
     """In the forked process: keep one socket of all that was open, serve, and end without a way back."""
     try:
         lockdown.die_with_parent(zygote)
