@@ -2,19 +2,19 @@
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
-from unittest.mock import patch
 
-from planbook.commands import playing
 from planbook.config import RECORDINGS, Config
 from planbook.episodes.lanes import Lane
-from planbook.episodes.runner import play_entry
 from planbook.episodes.role_models import opened
+from planbook.episodes.runner import play_entry
 from planbook.learning.knowing import memory_of
 from planbook.learning.stages import tasks_of
-from planbook.run import Entry
+from planbook.run import Entry, Run
 from planner import Ending, Memory, Roles
 from planner.journal import Body, EventKind, MemoryJournal
 from planner.models import Message, Model, OnText, Reply, Sampling
@@ -44,27 +44,13 @@ class HostDied(BaseException):
     """As the end of a process: nothing of what the host had in mind is left."""
 
 
-class Begun(BaseException):
-    """Raised where a command would begin to play."""
-
-    def __init__(self, config: Config) -> None:
-        self.config = config
-        super().__init__()
-
-
 def config_of(name: str) -> Config:
-    """What the command of a recording asks for, as the command line reads it."""
+    """What the command of a recording asks for: a run of it that may ask nothing."""
     words = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"].split()
-
-    def begin(config: Config, *more: object, **others: object) -> None:
-        raise Begun(config)
-
-    with patch.object(playing, "play", begin):
-        try:
-            here(*words, "--model", f"recorded:{name}")
-        except Begun as begun:
-            return begun.config
-    raise AssertionError(f"{name} plays nothing")
+    with TemporaryDirectory() as folder:
+        here(*words, "--model", f"recorded:{name}", "--budget", "calls=0", "--out", Path(folder) / "run")
+        with closing(Run.open(Path(folder) / "run")) as run:
+            return run.config
 
 
 class MortalJournal(MemoryJournal):
