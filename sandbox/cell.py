@@ -1,7 +1,7 @@
 """Running one cell from the host: the conversation with the worker, under every limit."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
@@ -28,13 +28,24 @@ class FinishedCell:
     """What it takes to run a cell again in another worker: what the host sent, and what it had shown by the end."""
 
     name: str
-    start: bytes
+    starts: tuple[bytes, ...]
+    """One, or several of a cell that came in parts."""
     exchanges: tuple[Exchange, ...]
     seen: Seen
 
 
+@dataclass
+class UnderWay:
+    """A cell that is being run: its name, its file, what was sent for it, and the names that its parts have bound."""
+
+    name: str
+    file: str
+    starts: list[bytes] = field(default_factory=list)
+    bound: set[str] = field(default_factory=set)
+
+
 class Conversation:
-    """One cell's messages, from "run" to "end".
+    """One cell's messages, from "run" to "end"; of a cell that comes in parts, from the first "part" on.
 
     Keeps what has been printed and asked so far, whatever becomes of the cell. Raises LimitReached, HostileFrame,
     ChannelClosed, FrameTooLong, and what ``answer`` raises.
@@ -53,6 +64,8 @@ class Conversation:
         self._slept, self._sleeps = 0.0, 0
         self._started = self._looked = monotonic()
         self._paused = 0.0
+        self._ended: float | None = None
+        """When the last part ended, while none runs: the plan's clock stands still."""
         self._cpu_before = worker.cpu_seconds()
 
     @property
@@ -63,12 +76,15 @@ class Conversation:
     @property
     def seconds(self) -> float:
         """Wall clock of the plan itself, without the host's work."""
-        return monotonic() - self._started - self._paused
+        return (self._ended or monotonic()) - self._started - self._paused
 
     def hold(self, start: bytes) -> list[Any]:
-        """Send the "run" message and see to everything until the "end" message, which is returned."""
+        """Send a "run" or "part" message and see to everything until the "end" message, which is returned."""
         if not self._worker.quiet():
             raise messages.HostileFrame("it spoke before it was asked")
+        if self._ended is not None:
+            self._looked = monotonic()
+            self._paused, self._ended = self._paused + self._looked - self._ended, None
         self._worker.send(start, self._look)
         while True:
             payload = self._worker.receive(self._look)
@@ -82,6 +98,7 @@ class Conversation:
                 case "print":
                     self._print(message[1])
                 case "end":
+                    self._ended = monotonic()
                     return message
                 case other:
                     raise messages.HostileFrame(f"{other!r} out of turn")

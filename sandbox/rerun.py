@@ -52,7 +52,9 @@ def run_again(cell: FinishedCell, title: str, worker: Worker, limits: Limits) ->
     )
     said = Said(cell.exchanges, title, None)
     try:
-        Conversation(worker, patient, said.answer).hold(cell.start)
+        talk = Conversation(worker, patient, said.answer)
+        for start in cell.starts:
+            talk.hold(start)
     except LimitReached as reached:
         fault = limit_fault(reached.name, patient)
         raise RebuildDiverged(f"{title}: run again, it did not finish: {fault.message}") from reached

@@ -8,15 +8,19 @@ from typing import Self
 from pydantic import JsonValue
 
 from sandbox import messages
-from sandbox.answers import Answers, Seen
-from sandbox.cell import Conversation, Exchange, FinishedCell
+from sandbox.answers import Answers, Kind, Seen
+from sandbox.cell import Conversation, Exchange, FinishedCell, UnderWay
 from sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy
 from sandbox.limits import LimitReached, limit_fault
 from sandbox.messages import HostileFrame
 from sandbox.process import Worker
 from sandbox.protocol import ChannelClosed, FrameTooLong
+from sandbox.reading.definitions import bound_names
 from sandbox.rerun import Said, run_again
 from sandbox.types import CellResult, Fault, FaultKind, Limits
+
+Ended = tuple[JsonValue, tuple[Fault, ...]]
+"""The value of a cell's end, and its faults."""
 
 
 class Session:
@@ -40,6 +44,7 @@ class Session:
         self._cells: list[FinishedCell] = []
         self._busy = self._closed = False
         self._current: Conversation | None = None
+        self._growing: GrowingCell | None = None
         self._opened: Seen = answers.seen
         self._worker: Worker | None = open_worker()
 
@@ -61,15 +66,17 @@ class Session:
         """
         with self._alone():
             self._current = None
-            if refused := self._refused(code):
+            if refused := self._refused(code, 0):
                 return CellResult(faults=(refused,))
-            worker = self._worker or self._rebuild()
-            start = self._answers.run(code, name)
-            try:
-                return self._converse(worker, name, start, ())
-            except ChannelClosed:
-                self._check_zygote()
-            return self._go_on(name, start)
+            cell = UnderWay(name, self._answers.new_file(name))
+            return self._finish(cell, *self._say(cell, code, "run"))
+
+    def grow(self, name: str = "cell") -> "GrowingCell":
+        """Begin a cell that is run part by part; until it is finished the session is there for it alone."""
+        with self._alone():
+            self._current = None
+            self._growing = GrowingCell(self, UnderWay(name, self._answers.new_file(name)))
+            return self._growing
 
     def mark(self) -> int:
         """The number of finished cells; ``rewind`` comes back to it."""
@@ -100,23 +107,24 @@ class Session:
         self.close()
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
         """Guard against use from within a cell; whatever escapes ends the worker."""
         if self._closed:
             raise SandboxClosed("the session is closed")
-        if self._busy:
+        if self._busy or self._growing is not growing:
             raise SessionBusy("a cell of this session is running; a nested plan needs a session of its own")
         self._busy = True
         try:
             yield
         except BaseException:
+            self._growing = None
             self._kill()
             raise
         finally:
             self._busy = False
 
-    def _refused(self, code: str) -> Fault | None:
-        if len(code) > self._limits.source_chars:
+    def _refused(self, code: str, chars_before: int) -> Fault | None:
+        if chars_before + len(code) > self._limits.source_chars:
             return limit_fault("source", self._limits)
         try:
             code.encode()
@@ -125,44 +133,57 @@ class Session:
             return Fault(FaultKind.CHECK, "SyntaxError", "the code has a lone surrogate, which is no character", line)
         return None
 
-    def _converse(self, worker: Worker, name: str, start: bytes, before: Sequence[Exchange]) -> CellResult:
-        """Hold the conversation of a cell, ``before`` of it having been said already. Raises ChannelClosed."""
-        said = Said(before, f"cell {len(self._cells) + 1} ({name})", self._answers.answer)
-        talk = self._current = Conversation(worker, self._limits, said.answer, self._meanwhile)
-        try:
-            _, value, reports = talk.hold(start)
-            faults = messages.faults(reports)
-        except LimitReached as reached:
-            value, faults = None, (limit_fault(reached.name, self._limits, reached.detail),)
-        except (HostileFrame, FrameTooLong) as error:
-            value, faults = None, (limit_fault("protocol", self._limits, str(error)),)
-        return self._finish(name, start, talk, value, faults)
+    def _say(self, cell: UnderWay, source: str, kind: Kind) -> Ended:
+        """Run a cell, or its next part; the value and the faults that it ended with.
 
-    def _go_on(self, name: str, start: bytes) -> CellResult:
-        """Run a cell whose worker ended under it once more, in a new one, from what it had been answered on.
-
-        Somebody may have killed the worker. What ends a second one is the plan's own doing.
+        If its worker ends under it, all of the cell so far is run once more, in a new one, from what it had been
+        answered on: somebody may have killed the worker. What ends a second one is the plan's own doing.
         """
-        assert self._current is not None
-        ended, seen = self._current, self._answers.seen
+        worker = self._worker or self._rebuild()
+        cell.starts.append(self._answers.run(source, cell.name, cell.file, kind, frozenset(cell.bound)))
+        talk = self._current = self._current or self._conversation(worker, cell, ())
+        try:
+            return self._hold(talk, cell.starts[-1:])
+        except ChannelClosed:
+            self._check_zygote()
+        seen = self._answers.seen
         self._kill()
         worker = self._rebuild()
         self._answers.return_to(seen)
+        talk = self._current = self._conversation(worker, cell, talk.exchanges)
         try:
-            return self._converse(worker, name, start, ended.exchanges)
+            return self._hold(talk, cell.starts)
         except ChannelClosed:
             self._check_zygote()
-            return self._finish(name, start, self._current, None, (limit_fault("crashed", self._limits),))
+            return None, (limit_fault("crashed", self._limits),)
 
-    def _finish(
-        self, name: str, start: bytes, talk: Conversation, value: JsonValue, faults: tuple[Fault, ...]
-    ) -> CellResult:
+    def _conversation(self, worker: Worker, cell: UnderWay, before: Sequence[Exchange]) -> Conversation:
+        """That of a cell, ``before`` of which has been said already."""
+        said = Said(before, f"cell {len(self._cells) + 1} ({cell.name})", self._answers.answer)
+        return Conversation(worker, self._limits, said.answer, self._meanwhile)
+
+    def _hold(self, talk: Conversation, starts: Sequence[bytes]) -> Ended:
+        """Hold a conversation; the value and the faults that the last of it ended with. Raises ChannelClosed."""
+        try:
+            for start in starts:
+                _, value, reports = talk.hold(start)
+            return value, messages.faults(reports)
+        except LimitReached as reached:
+            return None, (limit_fault(reached.name, self._limits, reached.detail),)
+        except (HostileFrame, FrameTooLong) as error:
+            return None, (limit_fault("protocol", self._limits, str(error)),)
+
+    def _finish(self, cell: UnderWay, value: JsonValue, faults: tuple[Fault, ...]) -> CellResult:
+        talk = self._current
+        if talk is None:
+            return CellResult(faults=faults)
         seconds, kinds = talk.seconds, {fault.kind for fault in faults}
         if FaultKind.LIMIT in kinds:
             self._kill()
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
-        elif FaultKind.CHECK not in kinds:
-            self._cells.append(FinishedCell(name, start, tuple(talk.exchanges), self._answers.seen))
+        elif FaultKind.CHECK not in kinds or len(cell.starts) > 1:
+            finished = FinishedCell(cell.name, tuple(cell.starts), tuple(talk.exchanges), self._answers.seen)
+            self._cells.append(finished)
         return CellResult(talk.output, value, faults, talk.calls, seconds)
 
     def _kill(self) -> None:
@@ -189,3 +210,41 @@ class Session:
             run_again(cell, f"cell {number} ({cell.name})", worker, self._limits)
             self._answers.return_to(cell.seen)
         return worker
+
+
+class GrowingCell:
+    """A cell that is run part by part, while its code is still being written. Made by ``Session.grow``.
+
+    Its parts are one cell: they have one file, one output and one set of limits, and what has run is run again as one.
+    Only while a part runs does the plan's clock go on.
+    """
+
+    def __init__(self, session: Session, cell: UnderWay) -> None:
+        self._session, self._cell = session, cell
+        self._chars = 0
+        self._faults: tuple[Fault, ...] = ()
+
+    def run(self, source: str) -> Fault | None:
+        """Run the next part: whole statements, behind as many empty lines as stand before them in the whole.
+
+        After a fault there is no further part. Raises as ``Session.run`` does; then the cell is over.
+        """
+        session = self._session
+        with session._alone(self):
+            before, self._chars = self._chars, self._chars + len(source.lstrip("\n"))
+            if refused := session._refused(source, before - (len(source) - len(source.lstrip("\n")))):
+                self._faults = (refused,)
+            else:
+                _, self._faults = session._say(self._cell, source, "part")
+                self._cell.bound |= bound_names(source)
+        return self._faults[0] if self._faults else None
+
+    def finish(self) -> CellResult:
+        """End the cell; the value is that of a final expression."""
+        session = self._session
+        with session._alone(self):
+            ended: Ended = (None, self._faults)
+            if self._cell.starts and not self._faults:
+                ended = session._say(self._cell, "", "run")
+            session._growing = None
+            return session._finish(self._cell, *ended)

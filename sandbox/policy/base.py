@@ -24,11 +24,13 @@ LEAVES = frozenset(
 class BasePolicy(RestrictingNodeTransformer):
     """RestrictedPython's transformer, which refuses every kind of node it does not know, with our names and faults."""
 
-    def __init__(self) -> None:
+    def __init__(self, bound: Iterable[str] = ()) -> None:
         super().__init__()
         self.problems: list[Problem] = []
         self.bound: set[str] = set()
         """Names that the source binds, but by ``import``."""
+        self.bound_before = frozenset(bound)
+        """Names that are bound already: by the parts before this one, of a cell that comes in parts."""
         self.missing: list[ast.Name] = []
         """Uses of builtins that plans do not have."""
 

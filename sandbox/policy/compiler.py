@@ -27,18 +27,21 @@ class PolicyRefused(Exception):
         super().__init__("; ".join(f"line {p.line}: {p.message}" for p in self.problems))
 
 
-def check(source: str) -> list[Problem]:
-    """Every fault of the source, in the order of its lines. Never raises."""
+def check(source: str, bound: Iterable[str] = ()) -> list[Problem]:
+    """Every fault of the source, in the order of its lines. Never raises.
+
+    ``bound`` are the names that the parts before this one define, where the source is a part of a cell.
+    """
     try:
-        _compile(source, "plan", all_faults=True)
+        _compile(source, "plan", bound, all_faults=True)
     except PolicyRefused as refused:
         return sorted(refused.problems, key=lambda problem: (problem.line, problem.column))
     return []
 
 
-def compile_cell(source: str, name: str) -> CompiledCell:
-    """Compile under the policy. ``name`` is what tracebacks call the file. Raises PolicyRefused."""
-    return _compile(source, name, all_faults=False)
+def compile_cell(source: str, name: str, bound: Iterable[str] = ()) -> CompiledCell:
+    """Compile under the policy. ``name`` is what tracebacks call the file, ``bound`` as above. Raises PolicyRefused."""
+    return _compile(source, name, bound, all_faults=False)
 
 
 def compile_plain(source: str, name: str) -> CompiledCell:
@@ -46,11 +49,11 @@ def compile_plain(source: str, name: str) -> CompiledCell:
     return _split(parse_source(source, name), name)
 
 
-def _compile(source: str, name: str, *, all_faults: bool) -> CompiledCell:
+def _compile(source: str, name: str, bound: Iterable[str], *, all_faults: bool) -> CompiledCell:
     if len(source) > MAX_SOURCE:
         raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
     try:
-        return _transformed(source, name, all_faults)
+        return _transformed(source, name, bound, all_faults)
     except SyntaxError as error:
         column = max((error.offset or 1) - 1, 0)
         raise PolicyRefused([Problem(error.lineno or 1, column, SYNTAX, error.msg or "invalid syntax")]) from None
@@ -71,11 +74,11 @@ def _unreadable(message: str) -> Problem:
     return Problem(1, 0, SYNTAX, message, "use ordinary characters, or escapes such as \\u00e9 in strings")
 
 
-def _transformed(source: str, name: str, all_faults: bool) -> CompiledCell:
+def _transformed(source: str, name: str, bound: Iterable[str], all_faults: bool) -> CompiledCell:
     tree = parse_source(source, name)
     _measure(tree)
     problems = list(_misplaced(tree, name)) if all_faults else []
-    policy = PlanPolicy()
+    policy = PlanPolicy(bound)
     policy.visit(tree)
     problems += policy.problems
     if problems:

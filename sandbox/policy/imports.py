@@ -1,6 +1,7 @@
 """The policy of imports: listed names of listed modules."""
 
 import ast
+from collections.abc import Iterable
 
 from sandbox.policy.base import BasePolicy
 from sandbox.policy.rules import IMPORT, closest
@@ -10,8 +11,8 @@ from sandbox.policy.tables import FUTURES, MODULE_HINTS, MODULES, READABLE_ATTRI
 class ImportPolicy(BasePolicy):
     """Checks import statements, and what is then read from the imported modules."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, bound: Iterable[str] = ()) -> None:
+        super().__init__(bound)
         self.modules: dict[str, str] = {}
         """Variable to the module that it was imported as."""
         self.members: list[ast.Attribute] = []

@@ -20,18 +20,34 @@ MAX_TEXT = 300
 MAX_FAULTS = 50
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cell:
-    """A compiled cell and where its code comes from."""
+    """A compiled cell and where its code comes from; one that comes in parts grows.
+
+    Each part's source begins with as many empty lines as stand before it in the whole.
+    """
 
     name: str
     source: str
-    compiled: "language.CompiledCell"
+    compiled: "list[language.CompiledCell]"
+
+    def goes_on_in(self, code: "language.CompiledCell") -> bool:
+        """Whether the code is a further part of this cell: no other cell has its file name."""
+        return code.code.co_filename == self.compiled[0].code.co_filename
+
+    def add(self, source: str, code: "language.CompiledCell") -> None:
+        """Take in a further part."""
+        after = source.lstrip("\n")
+        lines_before = len(source) - len(after)
+        if after:
+            self.source += "\n" * (lines_before - self.source.count("\n")) + after
+        self.compiled.append(code)
+        self.__dict__.pop("codes", None)
 
     @cached_property
     def codes(self) -> frozenset[int]:
         """The id of every code object made from this cell's source; equal code of two cells is told apart."""
-        roots = (self.compiled.code, self.compiled.tail)
+        roots = (root for each in self.compiled for root in (each.code, each.tail))
         return frozenset(id(code) for root in roots if root is not None for code in _nested(root))
 
     def line(self, number: int) -> str:

@@ -18,8 +18,11 @@ WARM_UP = "def f(x):\n    return x\nf([host.now, {'a': 'b'}])"
 WARM_UP_SETTINGS = (
     '{"seed": 0, "functions": {"host.call": ["x"]}, "attributes": {"host.now": 0}, "values": {"record": {"a": 1}}}'
 )
+PART = "part"
+"""The kind of message that brings a part of a cell, with more to come."""
 OUT_OF_MEMORY = to_bytes(["end", None, [faults.MEMORY]])
 """Made beforehand: when it is needed, there may be no memory to make it."""
+PART_OVER = to_bytes(["end", None, []])
 MAX_VALUE = MAX_FROM_WORKER // 4
 """Bytes of JSON of a cell's value."""
 
@@ -43,9 +46,9 @@ def serve(sock: socket.socket, nature: Nature) -> None:
         link.send(to_bytes(["opened", _lock(nature, settings["memory_mb"])]))
         cells = Cells(link, nature.guarded, settings)
         while True:
-            _, source, name, file, compiled, changed, clock = link.receive()
+            kind, source, name, file, compiled, changed, clock = link.receive()
             try:
-                end = cells.run(source, name, file, compiled, changed, clock)
+                end = cells.run(source, name, file, compiled, changed, clock, is_part=kind == PART)
             except MemoryError:
                 end = OUT_OF_MEMORY
             link.send(end)
@@ -77,6 +80,8 @@ class Cells:
 
     def __init__(self, link: Link, guarded: bool, settings: Mapping[str, Any]) -> None:
         self._link, self._earlier = link, list[faults.Cell]()
+        self._value: object = None
+        """Of the part that ran last, of a cell that goes on."""
         self._compile = language.compile_cell if guarded else language.compile_plain
         make = language.namespace if guarded else language.unguarded_namespace
         self._names = make(random.Random(settings["seed"]), link.clock, link.write)
@@ -94,30 +99,45 @@ class Cells:
         compiled: str | None,
         changed: Mapping[str, object] | None,
         clock: int,
+        *,
+        is_part: bool = False,
     ) -> bytes:
-        """Run one cell; the "end" message. Nothing of the cell lives on in this frame when it is sent."""
+        """Run one cell, or the next part of one; the "end" message.
+
+        Nothing of the cell lives on in this frame when it is sent.
+        """
         self._link.clock.set_to = clock
         if changed:
             refresh(self._link.objects, changed)
         try:
-            cell = faults.Cell(name, source, language.load_cell(compiled) if compiled else self._compile(source, file))
+            code = language.load_cell(compiled) if compiled else self._compile(source, file)
         except Exception as error:  # whatever the compiler stumbles over, the code is to blame, and was not run
             return to_bytes(["end", None, faults.refused(error, source)])
-        self._link.running(cell.compiled.code.co_filename)
+        goes_on = bool(self._earlier) and self._earlier[-1].goes_on_in(code)
+        if goes_on:
+            self._earlier[-1].add(source, code)
+        else:
+            self._earlier.append(faults.Cell(name, source, [code]))
+        if source or not goes_on:
+            self._value = None
+        self._link.running(code.code.co_filename)
         try:
-            return self._execute(cell)
+            return self._execute(self._earlier[-1], is_part)
         finally:
             self._link.running(None)
-            self._earlier.append(cell)
 
-    def _execute(self, cell: faults.Cell) -> bytes:
-        compiled, names = cell.compiled, self._names
+    def _execute(self, cell: faults.Cell, is_part: bool) -> bytes:
+        compiled, names = cell.compiled[-1], self._names
+        value, self._value = self._value, None
         try:
             exec(compiled.code, names)
-            value = None if compiled.tail is None else eval(compiled.tail, names)
-            return to_bytes(["end", shown(value, MAX_VALUE), []])
+            if compiled.tail is not None:
+                value = eval(compiled.tail, names)
+            end = PART_OVER if is_part else to_bytes(["end", shown(value, MAX_VALUE), []])
         except BaseException as error:
             return to_bytes(["end", None, [faults.raised(error, cell, self._earlier, names)]])
+        self._value = value if is_part else None
+        return end
 
 
 def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping[str, object]) -> dict[str, object]:
