@@ -24,6 +24,12 @@ class Arrival:
     chars: int
 
 
+def chars_to_line(text: str, number: int) -> int:
+    """How many characters there are up to the end of a line, counted from 1; all, if there are no more lines."""
+    ends = [end.start() for end in _LINE_END.finditer(text)]
+    return ends[number - 1] if number <= len(ends) else len(text)
+
+
 class GrowingReply:
     """Reads a reply line by line, in whatever pieces it comes."""
 

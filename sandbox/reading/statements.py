@@ -74,9 +74,12 @@ class Statements:
         new = "\n".join(self._lines[self._given + self._end.row :]).encode("utf-8", "replace") + b"\n"
         begun, self._text = len(self._text), self._text + new
         row = len(self._lines) - self._given
-        if self._tree is not None:
+        if self._tree is None:
+            self._tree = self._parser.parse(self._text)
+        else:
             self._tree.edit(begun, begun, len(self._text), self._end, self._end, Point(row, 0))
-        self._tree, self._end = self._parser.parse(self._text, self._tree), Point(row, 0)
+            self._tree = self._parser.parse(self._text, self._tree)
+        self._end = Point(row, 0)
         begins = [node.start_point for node in self._tree.root_node.children if node.type not in _NO_STATEMENTS]
         return len(begins) > 1 and Point(row - 1, 0) in begins
 
