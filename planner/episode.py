@@ -175,22 +175,19 @@ class Episode:
     ) -> Told:
         """Ask a model for a plan and run it: as ``ask`` and ``run``, and raises as they do.
 
-        Where the episode streams, every statement runs as soon as it has come; a fault stops the reply, of which the
-        conversation then keeps what came up to the end of that statement.
+        Of the reply the conversation keeps what came up to the end of the statement that failed, or that ended the
+        cell. Where the episode streams, every statement runs as soon as it has come, and then the reply stops there.
         """
-        if not self.terms.stream:
-            answer = self.ask(role, prompt, history=history, draw=draw, **variables)
-            code, thought = answer.value.code, answer.value.thought
-            return Told(self.run(code, source=role, thought=thought, actions=actions), answer.history)
         frame, begun = self._innermost(), len(self.steps)
         frame.actions = actions
         attributes = plan_attributes(type(self.world))
 
         def listen(note: Note) -> GrowingPlan:
-            return GrowingPlan(frame, attributes, role, note)
+            return GrowingPlan(frame, attributes, role, note, waits=not self.terms.stream)
 
+        streams = self.terms.stream
         try:
-            heard = frame.scope.listen(role, prompt, listen, history=history, draw=draw, **variables)
+            heard = frame.scope.listen(role, prompt, listen, streams=streams, history=history, draw=draw, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
         played = heard.value

@@ -86,17 +86,18 @@ class Scope:
         prompt: Question,
         listen: Callable[[Note], Listener[Read]],
         *,
+        streams: bool,
         history: Sequence[Message] = (),
         draw: Draw = FIRST,
         **variables: object,
     ) -> Answer[Read]:
-        """As ``ask``, but each reply is heard while it comes, by a listener of its own.
+        """As ``ask``, but each reply is read by a listener of its own, and heard while it comes if it ``streams``.
 
         What a listener notes is in the journal before it acts upon it. The conversation keeps of the reply what the
-        listener says. Raises also what ended the listening.
+        listener says.
         """
         question = Message(role="user", content=prompt.render(**variables))
-        return self._converse(role, prompt.name, (*history, question), listen, draw, streams=True)
+        return self._converse(role, prompt.name, (*history, question), listen, draw, streams=streams)
 
     def _converse(
         self,

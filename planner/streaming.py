@@ -55,11 +55,13 @@ class Played:
 class GrowingPlan:
     """Listens to one reply, and runs its plan in a frame as one cell.
 
-    Statements that only define something wait for one that acts: a reply that holds no other is no plan.
+    Statements that only define something wait for one that acts: a reply that holds no other is no plan. One that
+    ``waits`` runs nothing before the whole plan is there and has passed the check; it, too, knows where it ended.
     """
 
-    def __init__(self, frame: Frame, attributes: Sequence[str], source: str, note: Note) -> None:
+    def __init__(self, frame: Frame, attributes: Sequence[str], source: str, note: Note, *, waits: bool) -> None:
         self._frame, self._attributes, self._source, self._note = frame, attributes, source, note
+        self._waits = waits
         self._reply, self._text, self._noted = GrowingReply(), "", 0
         self._names = frame.names
         self._held: list[Statement] = []
@@ -83,6 +85,8 @@ class GrowingPlan:
 
     def hear(self, piece: str) -> bool:
         """Take in the next piece, and run what has become certain by it; False once the plan has ended."""
+        if self._waits:
+            return True
         self._text += piece
         for arrival in self._reply.add(piece) if self._stop is None else ():
             self._take(arrival.statements, arrival.chars)
@@ -101,7 +105,7 @@ class GrowingPlan:
             lines, before = self._whole.code.split("\n"), self._whole.before
         cut = self._whole is None and self._stop is None
         last = self._stop.last_line if self._stop else self._ran_to if cut else len(lines)
-        code = "\n".join(lines[:last])
+        code = "\n".join(lines if self._waits else lines[:last])
         return Played(
             code=code,
             thought=read_thought("\n".join(code_lines(before))),
