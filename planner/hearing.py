@@ -19,6 +19,10 @@ class Listener(Protocol[Read_co]):
         """Whether anything was done that cannot be taken back."""
 
     @property
+    def stopped_at(self) -> int | None:
+        """How many characters of the reply there are up to the line by which no more was wanted; None while more is."""
+
+    @property
     def failed(self) -> BaseException | None:
         """What ended the listening, where that was no end of the reply's own."""
 
@@ -35,7 +39,7 @@ class Listener(Protocol[Read_co]):
 class Silent(Generic[Read_co]):
     """Reads a reply when it is there, whole."""
 
-    ran, failed = False, None
+    ran, stopped_at, failed = False, None, None
 
     def __init__(self, read: Callable[[str], Read_co]) -> None:
         self._read = read
@@ -79,8 +83,18 @@ class Heard(Generic[Read_co]):
         self._pass_on()
 
     def settle(self, reply: Reply) -> Reply:
-        """The reply as it stands, all of it heard; the time that the listener took is not the model's."""
-        reply = reply.model_copy(update={"seconds": max(0.0, reply.seconds - self._seconds)})
+        """The reply as it stands, all of it heard; the time that the listener took is not the model's.
+
+        One that was stopped ends with the line that stopped it, in whatever pieces it came.
+        """
+        reply = self._agreed(reply.model_copy(update={"seconds": max(0.0, reply.seconds - self._seconds)}))
+        stopped_at = self.listener.stopped_at
+        if stopped_at is None:
+            return reply
+        return reply.model_copy(update={"text": reply.text[:stopped_at], "finish": "cut"})
+
+    def _agreed(self, reply: Reply) -> Reply:
+        """The reply, all of it heard; or as much as was heard, where it now says otherwise."""
         if reply.text.startswith(self._text[: self._told] or self._before):
             self._text = reply.text
             self._pass_on()

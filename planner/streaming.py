@@ -71,12 +71,18 @@ class GrowingPlan:
         """Where it ended, if before the end of the plan."""
         self._refused: Sequence[Fault] = ()
         self._error: BaseException | None = None
+        self._stopped_at: int | None = None
         self._whole: ReadReply | None = None
 
     @property
     def ran(self) -> bool:
         """Whether anything was run."""
         return self._cell is not None
+
+    @property
+    def stopped_at(self) -> int | None:
+        """Where in the reply it became certain that the plan had ended, before the reply had."""
+        return self._stopped_at
 
     @property
     def failed(self) -> BaseException | None:
@@ -91,8 +97,10 @@ class GrowingPlan:
         for arrival in self._reply.add(piece) if self._stop is None else ():
             self._take(arrival.statements, arrival.chars)
             if self._stop is not None:
+                if self._error is None or isinstance(self._error, FOR_GOOD):
+                    self._stopped_at = arrival.chars
                 break
-        return self._stop is None or not (self._error is None or isinstance(self._error, FOR_GOOD))
+        return self._stopped_at is None
 
     def read(self, reply: Reply) -> Played:
         """Run what is left. Raises ValueError if nothing has run, and the reply holds no plan that could be."""

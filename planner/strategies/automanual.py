@@ -89,5 +89,7 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
 
 
 METHODS: Mapping[str, Method] = {
-    "automanual": Method(automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,))
+    "automanual": Method(
+        automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,), streams=True
+    )
 }

@@ -64,6 +64,8 @@ class Method:
     stand_ins: tuple[str, ...] = ()
     named: Callable[[BaseModel, str], Collection[str]] = _nobody
     """The roles that the options name beside, for the world of that name."""
+    streams: bool = False
+    """Whether it asks for plans by ``Episode.stream``, so that they can run while they are written."""
 
     def asks(self, role: str, options: BaseModel, world: Environment) -> bool:
         """Whether the role is asked, under these options on this world; the world need not have begun."""
