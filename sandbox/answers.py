@@ -17,7 +17,6 @@ EPOCH = 946_684_800_000_000
 """2000-01-01T00:00:00Z in microseconds."""
 SECOND = 1_000_000
 MAX_MESSAGE = 20_000
-NOTHING = frozenset[str]()
 Kind = Literal["run", "part"]
 Attributes = Callable[[], Mapping[str, JsonValue]]
 
@@ -50,9 +49,9 @@ class Answers:
         self._runs += 1
         return f"{name}#{self._runs - 1}"
 
-    def run(self, source: str, name: str, file: str, kind: Kind = "run", bound: frozenset[str] = NOTHING) -> bytes:
-        """The message that starts a cell, or a part of one whose parts before have ``bound`` these names."""
-        compiled = precompile(source, file, bound) if self._guarded else None
+    def run(self, source: str, name: str, file: str, kind: Kind = "run") -> bytes:
+        """The message that starts a cell, or a part of one."""
+        compiled = precompile(source, file, is_part=kind == "part") if self._guarded else None
         return _message(kind, source, name, file, compiled, self.changed(), self._clock)
 
     def answer(self, message: list[Any]) -> bytes:

@@ -36,12 +36,11 @@ class FinishedCell:
 
 @dataclass
 class UnderWay:
-    """A cell that is being run: its name, its file, what was sent for it, and the names that its parts have bound."""
+    """A cell that is being run: its name, its file, and what was sent for it."""
 
     name: str
     file: str
     starts: list[bytes] = field(default_factory=list)
-    bound: set[str] = field(default_factory=set)
 
 
 class Conversation:

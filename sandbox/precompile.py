@@ -14,14 +14,13 @@ KEPT = 256
 
 
 @lru_cache(maxsize=KEPT)
-def precompile(source: str, file: str, bound: frozenset[str] = frozenset()) -> str | None:
+def precompile(source: str, file: str, *, is_part: bool = False) -> str | None:
     """The cell's code and final expression, for ``worker.language.load_cell``; None for what the policy refuses.
 
-    Such a cell goes to the worker as it is, which says what is wrong with it. ``bound`` are the names that the parts
-    before this one define, where the cell comes in parts.
+    Such a cell goes to the worker as it is, which says what is wrong with it.
     """
     try:
-        cell = compile_cell(source, file, bound)
+        cell = compile_cell(source, file, is_part=is_part)
     except PolicyRefused:
         return None
     return base64.b64encode(marshal.dumps((cell.code, cell.tail))).decode("ascii")

@@ -15,7 +15,6 @@ from sandbox.limits import LimitReached, limit_fault
 from sandbox.messages import HostileFrame
 from sandbox.process import Worker
 from sandbox.protocol import ChannelClosed, FrameTooLong
-from sandbox.reading.definitions import bound_names
 from sandbox.rerun import Said, run_again
 from sandbox.types import CellResult, Fault, FaultKind, Limits
 
@@ -140,7 +139,7 @@ class Session:
         answered on: somebody may have killed the worker. What ends a second one is the plan's own doing.
         """
         worker = self._worker or self._rebuild()
-        cell.starts.append(self._answers.run(source, cell.name, cell.file, kind, frozenset(cell.bound)))
+        cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
         talk = self._current = self._current or self._conversation(worker, cell, ())
         try:
             return self._hold(talk, cell.starts[-1:])
@@ -236,7 +235,6 @@ class GrowingCell:
                 self._faults = (refused,)
             else:
                 _, self._faults = session._say(self._cell, source, "part")
-                self._cell.bound |= bound_names(source)
         return self._faults[0] if self._faults else None
 
     def finish(self) -> CellResult:

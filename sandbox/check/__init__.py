@@ -16,6 +16,7 @@ from sandbox.check.procedure import check_solve
 from sandbox.check.report import Report
 from sandbox.check.usage import Usage
 from sandbox.policy import check as check_policy
+from sandbox.policy.tables import NAME_HINTS
 from sandbox.reading.syntax import code_lines, compile_error, parse, too_deep
 from sandbox.reading.walker import scopes_of
 from sandbox.types import Fault, FaultKind
@@ -77,7 +78,14 @@ def _check(code: str, api: Api, definitions_only: bool, procedure: bool) -> tupl
         report = _examined(code, tree, api, definitions_only, procedure)
     except RecursionError:
         return (too_deep(code),)
-    return _merged(report, _policy_faults(code, () if api.whole else api.names))
+    return _merged(report, _policy_faults(code, () if api.whole else _bound_elsewhere(tree, api)))
+
+
+def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
+    """The names that other parts of a plan define, or, for all that is known, may have defined when they are read."""
+    scopes = scopes_of(tree)
+    read_at_once = {use.node.id for use in scopes.uses if not scopes.find(use.node.id, use.scope)[1]}
+    return api.names | (NAME_HINTS.keys() - read_at_once)
 
 
 def _examined(code: str, tree: ast.Module, api: Api, definitions_only: bool, procedure: bool) -> Report:

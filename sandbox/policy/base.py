@@ -29,8 +29,8 @@ class BasePolicy(RestrictingNodeTransformer):
         self.problems: list[Problem] = []
         self.bound: set[str] = set()
         """Names that the source binds, but by ``import``."""
-        self.bound_before = frozenset(bound)
-        """Names that are bound already: by the parts before this one, of a cell that comes in parts."""
+        self.bound_elsewhere = frozenset(bound)
+        """Names that are bound elsewhere, of a cell that comes in parts."""
         self.missing: list[ast.Name] = []
         """Uses of builtins that plans do not have."""
 

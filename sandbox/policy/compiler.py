@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem
-from sandbox.policy.tables import MAX_DEPTH, MAX_NODES, MAX_SOURCE
+from sandbox.policy.tables import MAX_DEPTH, MAX_NODES, MAX_SOURCE, NAME_HINTS
 from sandbox.policy.transformer import PlanPolicy
 from sandbox.policy.trees import compile_tree, parse_source
 
@@ -30,7 +30,7 @@ class PolicyRefused(Exception):
 def check(source: str, bound: Iterable[str] = ()) -> list[Problem]:
     """Every fault of the source, in the order of its lines. Never raises.
 
-    ``bound`` are the names that the parts before this one define, where the source is a part of a cell.
+    ``bound`` are names that are bound elsewhere, where the source is a part of a cell.
     """
     try:
         _compile(source, "plan", bound, all_faults=True)
@@ -39,9 +39,12 @@ def check(source: str, bound: Iterable[str] = ()) -> list[Problem]:
     return []
 
 
-def compile_cell(source: str, name: str, bound: Iterable[str] = ()) -> CompiledCell:
-    """Compile under the policy. ``name`` is what tracebacks call the file, ``bound`` as above. Raises PolicyRefused."""
-    return _compile(source, name, bound, all_faults=False)
+def compile_cell(source: str, name: str, *, is_part: bool = False) -> CompiledCell:
+    """Compile under the policy. ``name`` is what tracebacks call the file. Raises PolicyRefused.
+
+    Of a part of a cell it cannot be told whether another defines what plans do not have: there it is no name at all.
+    """
+    return _compile(source, name, NAME_HINTS if is_part else (), all_faults=False)
 
 
 def compile_plain(source: str, name: str) -> CompiledCell:

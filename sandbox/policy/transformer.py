@@ -33,7 +33,7 @@ class PlanPolicy(ImportPolicy, PatternPolicy):
         """The whole tree; what needs all names known is settled at the end."""
         node = self.node_contents_visit(node)
         for name in self.missing:
-            if name.id not in self.bound | self.bound_before:
+            if name.id not in self.bound | self.bound_elsewhere:
                 self.refuse(name, NAME, f"`{name.id}` is not available in plans", NAME_HINTS[name.id])
         self.check_members()
         return node
