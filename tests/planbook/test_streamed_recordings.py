@@ -96,6 +96,12 @@ def told(journal: MemoryJournal) -> list[Any]:
     ]
 
 
+def replies(journal: MemoryJournal) -> list[str]:
+    return [
+        str(Reply.model_validate(body["reply"]).text) for (_, kind, _), body in journal.events.items() if kind == "ask"
+    ]
+
+
 def prompts(journal: MemoryJournal) -> list[Any]:
     return [body["messages"] for (_, kind, _), body in journal.events.items() if kind == "ask"]
 
@@ -110,6 +116,6 @@ def test_a_recorded_episode_goes_the_same_way_wherever_its_replies_are_cut(
         assert prompts(streamed) == prompts(waited)
         expected = timeless(streamed)
         assert timeless(player.play(entry, list)) == expected
-        longest = max(len(body["reply"]["text"]) for (_, kind, _), body in waited.events.items() if kind == "ask")
+        longest = max(len(text) for text in replies(waited))
         for place in range(1, longest, 1 if ALL else longest // PLACES):
             assert timeless(player.play(entry, at(place))) == expected, (entry.path, place)
