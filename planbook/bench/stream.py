@@ -77,18 +77,19 @@ def rows(names: Sequence[str] = tuple(RUNS), rate: float = TOKENS_A_SECOND) -> l
 
 def _figures(waited: Played, streamed: Played, failed: Played, rate: float) -> list[Row]:
     source = f"{len(waited.first)} recorded replies at {rate:g} tokens a second"
-    all_tokens = sum(each.whole for each in failed.sent)
+    all_tokens, to_fail = (sum(each.whole for each in found.sent) for found in (streamed, failed))
     return [
         Row("stream: first action, median, the whole reply awaited", median(waited.first), "s", None, source),
         _beside("stream: first action, median, streamed", median(waited.first), median(streamed.first)),
         Row("stream: plan carried out, median, the whole reply awaited", median(waited.whole), "s"),
         _beside("stream: plan carried out, median, streamed", median(waited.whole), median(streamed.whole)),
+        Row("stream: tokens not sent, of plans that succeed", streamed.saved, "", None, f"of {all_tokens:,}"),
         Row(
             "stream: tokens not sent, of plans that fail in the middle",
-            100 * failed.saved / all_tokens,
+            100 * failed.saved / to_fail,
             "%",
             None,
-            f"{failed.saved:,} of {all_tokens:,} in {len(failed.sent)} replies",
+            f"{failed.saved:,} of {to_fail:,} in {len(failed.sent)} replies",
         ),
     ]
 

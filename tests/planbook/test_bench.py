@@ -96,7 +96,7 @@ def test_streaming_is_measured_over_recorded_replies() -> None:
     assert waited is not None
     assert streamed is not None
     assert 0 < streamed < waited
-    assert figures["stream: tokens not sent, plans that succeed"].value is not None
+    assert figures["stream: tokens not sent, of plans that succeed"].value is not None
     saved = figures["stream: tokens not sent, of plans that fail in the middle"].value
     assert saved is not None
     assert 10 < saved < 90
