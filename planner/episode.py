@@ -20,7 +20,7 @@ from planner.memory import Memory, NoMemory, Recall
 from planner.models.types import Message
 from planner.prompts import Question
 from planner.scope import Scope
-from planner.streaming import GrowingPlan, Played
+from planner.streaming import GrowingPlan, of_played
 from planner.surface import plan_attributes, plan_functions
 from planner.thought import as_plan
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Plan, Step, Thought
@@ -191,24 +191,16 @@ class Episode:
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
         played = heard.value
-        feedback = self._feedback_of_stream(played, frame, begun)
+        if isinstance(over := played.error, CellOver | EpisodeOver):
+            feedback = self._feedback_of_end(over, frame, begun)
+        elif over is not None:
+            raise over
+        else:
+            feedback = of_played(played, self._ran(begun))
         self._close_cell(frame, played.code, role, played.thought, feedback)
-        if isinstance(played.error, EpisodeOver):
-            raise played.error
+        if isinstance(over, EpisodeOver):
+            raise over
         return Told(feedback, heard.history)
-
-    def _feedback_of_stream(self, played: Played, frame: Frame, begun: int) -> Feedback:
-        """What came of a plan that ran while it came. Raises what ended it, but for the ends of cell and episode."""
-        if isinstance(played.error, CellOver | EpisodeOver):
-            return self._feedback_of_end(played.error, frame, begun)
-        if played.error is not None:
-            raise played.error
-        ran = self._ran(begun)
-        if played.refused and not played.ran_to:
-            return words.of_check(played.refused, self.world)
-        if played.refused:
-            return words.of_rest(played.result, played.refused, played.ran_to, ran)
-        return words.of_cut(played.result, played.ran_to, ran) if played.cut else words.of_result(played.result, ran)
 
     def _feedback_of_end(self, over: CellOver | EpisodeOver, frame: Frame, begun: int) -> Feedback:
         kind = FeedbackKind.UNFINISHED

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.errors import CellOver, EpisodeBroken, EpisodeOver, JournalFailed, JournalMismatch
+from planner.feedback import Ran, of_check, of_cut, of_rest, of_result
 from planner.frames import Frame
 from planner.hearing import Note
 from planner.models.types import Reply
 from planner.thought import as_plan, read_thought
-from planner.types import Thought
+from planner.types import Feedback, Thought
 from sandbox import CellResult, Fault, FaultKind, GrowingCell
 from sandbox.check import check, check_part
 from sandbox.reading import (
@@ -50,6 +51,15 @@ class Played:
     ran_to: int = 0
     error: BaseException | None = None
     cut: bool = False
+
+
+def of_played(played: Played, ran: Ran) -> Feedback:
+    """The feedback for a plan that nothing but itself has ended."""
+    if played.refused and not played.ran_to:
+        return of_check(played.refused, ran.world)
+    if played.refused:
+        return of_rest(played.result, played.refused, played.ran_to, ran)
+    return of_cut(played.result, played.ran_to, ran) if played.cut else of_result(played.result, ran)
 
 
 class GrowingPlan:
@@ -135,9 +145,9 @@ class GrowingPlan:
     def _take(self, statements: Sequence[Statement], chars: int) -> None:
         """Check statements and run them, as soon as one of them acts."""
         faulty, faults = None, list[Fault]()
+        frame, attributes = self._frame, self._attributes
         for statement in statements:
-            functions, attributes = self._frame.functions, self._attributes
-            faults = check_part(statement.source, functions, attributes=attributes, names=self._names)
+            faults = check_part(statement.source, frame.functions, attributes=attributes, names=self._names)
             if faults:
                 faulty = statement
                 break
@@ -182,9 +192,8 @@ class GrowingPlan:
             self._refused = (self._whole.problem,)
         rest = () if self._refused else statements_of(lines, self._ran_to)
         if rest:
-            known = self._frame
-            faults = check(self._whole.code, known.functions, attributes=self._attributes, names=known.names)
-            self._refused = faults
+            frame, attributes = self._frame, self._attributes
+            self._refused = check(self._whole.code, frame.functions, attributes=attributes, names=frame.names)
         if rest and not self._refused:
             self._run(rest)
 
