@@ -12,6 +12,7 @@ from envs.errors import (
     WorldBroken,
 )
 from envs.goals import Features, Goals
+from envs.preconditions import Change, Deed, Fact, Need, Preconditions
 from envs.registry import known_worlds, load_world
 from envs.types import Action, ActionSpec, Observation, Offered, Requirement, Selection, Snapshot, Task, Verdict
 
@@ -19,16 +20,21 @@ __all__ = [
     "Action",
     "ActionSpec",
     "BadSelection",
+    "Change",
+    "Deed",
     "Diverged",
     "Environment",
     "EnvsError",
     "EpisodeEnded",
+    "Fact",
     "Features",
     "Goals",
     "MissingRequirement",
+    "Need",
     "NoOptions",
     "Observation",
     "Offered",
+    "Preconditions",
     "Requirement",
     "Selection",
     "Snapshot",

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from envs.errors import BadSelection, Diverged, EpisodeEnded, UnknownAction
 from envs.goals import Goals
+from envs.preconditions import Preconditions
 from envs.selection import chosen_split, chosen_types, find_task
 from envs.types import Action, ActionSpec, Observation, Offered, Requirement, Selection, Snapshot, Task, Verdict
 
@@ -171,6 +172,14 @@ class Environment(ABC):
         What follows from the code of the world alone has none. Raises MissingRequirement, BadSelection.
         """
         return {}
+
+    @classmethod
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions | None:
+        """What must hold before the actions of this task, as far as an agent may know it; None: nothing is declared.
+
+        For checking plans before they run (``planbook check --task``). Raises MissingRequirement.
+        """
+        return None
 
     @abstractmethod
     def begin(self, task: Task) -> Observation:

@@ -12,11 +12,13 @@ from pydantic import BaseModel, JsonValue
 
 from envs.base import Environment, action, query
 from envs.errors import BadSelection
+from envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
 from envs.selection import chosen_split, chosen_types, in_turn
 from envs.types import Observation, Selection, Task, Verdict
 
 THINGS = ("apple", "book", "coin", "key", "lamp", "pen", "ring", "spoon")
 DEFAULT_SEEDS = tuple(range(5))
+HOLDING = Fact("holding")
 
 
 class Toy(Environment):
@@ -65,10 +67,44 @@ class Toy(Environment):
         params: dict[str, JsonValue] = {"things": list[JsonValue](wanted)}
         return Task(id=f"{kind}/{seed}", env=cls.name, split="all", type=kind, goal=goal, params=params, seed=seed)
 
+    @classmethod
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
+        """The hand and the boxes; in which box a thing is, only opening tells."""
+        boxes = _boxes_of(random.Random(f"layout/{task.id}"))
+
+        def open_box(box: Given) -> Deed:
+            if box is not UNKNOWN and box not in boxes:
+                return Deed(impossible=f"there is no {box}")
+            return Deed(changes=[Change(Fact("opened", (box,)), True)], sure=True)
+
+        def take(thing: Given, box: Given) -> Deed:
+            if thing is not UNKNOWN and thing not in THINGS:
+                return Deed(impossible=f"nothing is called {thing}")
+            empty = Need.equal(HOLDING, "nothing", "{now} is held then")
+            opened = Need.equal(Fact("opened", (box,)), True, f"{box} was not opened")
+            there = Need.equal(Fact("place", (thing,)), box, f"{thing} is {{now}} then")
+            return Deed(
+                [empty, opened, there], [Change(HOLDING, thing), Change(Fact("place", (thing,)), "in hand")], sure=True
+            )
+
+        def put(thing: Given) -> Deed:
+            some = Need.that(HOLDING, lambda held: held != "nothing", "nothing is held then")
+            this = Need.equal(HOLDING, thing, "{now} is held then")
+            return Deed(
+                [some, this], [Change(HOLDING, "nothing"), Change(Fact("place", (thing,)), "on the table")], sure=True
+            )
+
+        return Preconditions(
+            {"open": open_box, "take": take, "put": put},
+            start={HOLDING: "nothing"},
+            usual={"opened": False},
+            attributes={"holding": HOLDING},
+        )
+
     def begin(self, task: Task) -> Observation:
         """Deal the things into four to eight boxes."""
         dice = random.Random(f"layout/{task.id}")
-        self._boxes = {f"box_{number}": [] for number in range(1, dice.randint(4, 8) + 1)}
+        self._boxes = {box: [] for box in _boxes_of(dice)}
         for thing in THINGS:
             self._boxes[dice.choice(sorted(self._boxes))].append(thing)
         self._open, self._table, self._holding = set(), [], "nothing"
@@ -136,3 +172,7 @@ class Toy(Environment):
 
     def _load(self, native: Any) -> None:
         self._boxes, self._open, self._table, self._holding = copy.deepcopy(native)
+
+
+def _boxes_of(dice: random.Random) -> list[str]:
+    return [f"box_{number}" for number in range(1, dice.randint(4, 8) + 1)]

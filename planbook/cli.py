@@ -13,6 +13,7 @@ from planbook.commands import building, executing, inspection, methods, playing,
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
 from planbook.commands.comparing import compare, stats
+from planbook.commands.dry_run import dry_runs
 from planbook.commands.exchanging import export, import_command
 from planbook.commands.reporting import report
 from planbook.commands.rerunning import rerun
@@ -180,11 +181,19 @@ def replay(recorded: Path | None, as_json: bool, **given: Any) -> int:
 @planbook.command()
 @click.argument("plan", type=PLAN_FILE)
 @options(WORLD)
-@click.option("--task", "ids", multiple=True, metavar="ID", help="Check that this task exists too.")
+@click.option(
+    "--task", "ids", multiple=True, metavar="ID", help="Tell of actions that cannot succeed on this task too."
+)
 @JSON
 def check(plan: Path, as_json: bool, **asked: Any) -> int:
-    """Check a plan file or a procedure without running it: every fault at once, with lines."""
-    return inspection.show_faults(plan, inspection.check_plan(plan, Asked(**asked)), as_json=as_json)
+    """Check a plan file or a procedure without running it: every fault at once, with lines.
+
+    With --task, a plan without other faults is followed as far as is certain without acting: told is each action that
+    cannot succeed whenever the plan comes to it, where the world declares what its actions need.
+    """
+    faults = inspection.check_plan(plan, Asked(**asked))
+    runs = [] if faults else list(dry_runs(plan, Asked(**asked)))
+    return inspection.show_checked(plan, faults, runs, as_json=as_json)
 
 
 @planbook.command(name="exec")

@@ -2,7 +2,8 @@
 
 PlanbookError
 ├── BadArgument     an option whose value cannot be read
-└── BadRun          a run folder that cannot be read, or does not fit what was asked
+├── BadRun          a run folder that cannot be read, or does not fit what was asked
+└── ClusterLost     the Ray cluster that plays a run is gone
 """
 
 from collections.abc import Mapping
@@ -28,6 +29,10 @@ class BadRun(PlanbookError):
     """A run folder that cannot be read, or does not fit what was asked."""
 
 
+class ClusterLost(PlanbookError):
+    """The Ray cluster that plays a run is gone, or cannot be reached any more."""
+
+
 REPORTED = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, SandboxError)
 """Errors that are told in one line; anything else is a fault of ours and keeps its traceback."""
 
@@ -35,6 +40,7 @@ EXIT_CODES: Mapping[type[Exception], int] = {
     MissingRequirement: MISSING,
     MissingMechanism: MISSING,
     ModelError: MISSING,
+    ClusterLost: MISSING,
     WorkerFailed: BROKEN,
 }
 

@@ -19,7 +19,7 @@ from sandbox.reading import (
     GrowingReply,
     ReadReply,
     Statement,
-    bound_names,
+    bound_by_part,
     chars_to_line,
     code_lines,
     read_reply,
@@ -152,7 +152,7 @@ class GrowingPlan:
                 faulty = statement
                 break
             self._held.append(statement)
-            self._names |= bound_names(statement.source)
+            self._names |= bound_by_part(statement.source)
         if any(statement.acts for statement in self._held):
             held, self._held = self._held, []
             self._run(held, chars)

@@ -14,7 +14,7 @@ from rules.book import RuleBook
 from rules.harmless import objections
 from rules.types import Learnt, RuleType, Skill
 from sandbox.check import check
-from sandbox.policy.tables import NAME_HINTS
+from sandbox.policy.hints import NAME_HINTS
 from sandbox.reading import bound_names, carry, definitions, parse, parse_source
 from sandbox.types import Fault
 

@@ -9,6 +9,7 @@ from sandbox.errors import (
     SandboxError,
     SessionBusy,
     WorkerFailed,
+    WorkersKilled,
 )
 from sandbox.functions import FunctionSpec
 from sandbox.host import Sandbox
@@ -34,4 +35,5 @@ __all__ = [
     "Session",
     "SessionBusy",
     "WorkerFailed",
+    "WorkersKilled",
 ]

@@ -49,8 +49,9 @@ class Answers:
         self._runs += 1
         return f"{name}#{self._runs - 1}"
 
-    def run(self, source: str, name: str, file: str, kind: Kind = "run") -> bytes:
-        """The message that starts a cell, or a part of one."""
+    def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
+        """The message that starts a cell, or a part of one; a cell without a file gets one of its own."""
+        file = file or self.new_file(name)
         compiled = precompile(source, file, is_part=kind == "part") if self._guarded else None
         return _message(kind, source, name, file, compiled, self.changed(), self._clock)
 

@@ -6,21 +6,49 @@ from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
 
+from pydantic import JsonValue
+
 from sandbox import messages
+from sandbox.addresses import MARK, shown_without, without_addresses
 from sandbox.answers import Seen
 from sandbox.limits import LimitReached
 from sandbox.process import SLICE_SECONDS, Worker
 from sandbox.types import Limits
 
-Answer = Callable[[bytes, list[Any]], bytes]
-"""From a request, as bytes and parsed, to the message that answers it."""
+MAX_ASKED = 16 << 20
+"""Bytes of all the requests of one cell, which the host keeps, parses and checks on its own time."""
+
+
+class Request(NamedTuple):
+    """What a worker asks: as it came over the channel, parsed, and what the cell printed since it last asked."""
+
+    payload: bytes
+    message: list[Any]
+    printed: str
+
+
+Answer = Callable[[Request], bytes]
+"""From a request to the message that answers it."""
 
 
 class Exchange(NamedTuple):
-    """One request of a worker and the answer it got, as they went over the channel."""
+    """One request of a worker and the answer it got, as they went over the channel; ``printed`` as in Request."""
 
     request: bytes
     answer: bytes
+    printed: str
+
+
+class End(NamedTuple):
+    """How a cell ended: what it printed since it last asked, its value, and what was wrong, as the worker told."""
+
+    printed: str
+    value: JsonValue
+    faults: list[Any]
+
+
+NO_END = End("", None, [])
+"""Of a cell that was ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +59,18 @@ class FinishedCell:
     starts: tuple[bytes, ...]
     """One, or several of a cell that came in parts."""
     exchanges: tuple[Exchange, ...]
+    ends: tuple[End, ...]
     seen: Seen
 
 
 @dataclass
 class UnderWay:
-    """A cell that is being run: its name, its file, and what was sent for it."""
+    """A cell that is being run: its name, its file, what was sent for it, and how each part has ended."""
 
     name: str
     file: str
     starts: list[bytes] = field(default_factory=list)
+    ends: list[End] = field(default_factory=list)
 
 
 class Conversation:
@@ -59,10 +89,10 @@ class Conversation:
         self.line: int | None = None
         """The plan line of the call that is being carried out."""
         self._printed: list[str] = []
-        self._chars = 0
-        self._slept, self._sleeps = 0.0, 0
+        self._chars = self._told = 0
+        self._slept, self._sleeps, self._asked = 0.0, 0, 0
         self._started = self._looked = monotonic()
-        self._paused = 0.0
+        self._paused, self._before = 0.0, (0, 0)
         self._ended: float | None = None
         """When the last part ended, while none runs: the plan's clock stands still."""
         self._cpu_before = worker.cpu_seconds()
@@ -73,14 +103,20 @@ class Conversation:
         return "".join(self._printed)[: self._limits.output_chars]
 
     @property
+    def has_begun(self) -> bool:
+        """Whether the plan, or its last part, has been seen to run: it printed or asked."""
+        return (len(self._printed), len(self.exchanges)) != self._before
+
+    @property
     def seconds(self) -> float:
         """Wall clock of the plan itself, without the host's work."""
         return (self._ended or monotonic()) - self._started - self._paused
 
-    def hold(self, start: bytes) -> list[Any]:
-        """Send a "run" or "part" message and see to everything until the "end" message, which is returned."""
+    def hold(self, start: bytes) -> End:
+        """Send a "run" or "part" message and see to everything until the "end" message."""
         if not self._worker.quiet():
             raise messages.HostileFrame("it spoke before it was asked")
+        self._before = len(self._printed), len(self.exchanges)
         if self._ended is not None:
             self._looked = monotonic()
             self._paused, self._ended = self._paused + self._looked - self._ended, None
@@ -92,13 +128,14 @@ class Conversation:
             message = messages.parse(payload)
             match message[0]:
                 case "call" | "sleep":
-                    self._count(message)
+                    self._count(message, len(payload))
                     self._reply(payload, message)
                 case "print":
-                    self._print(message[1])
+                    self._print(without_addresses(message[1]) if MARK in payload else message[1])
                 case "end":
                     self._ended = monotonic()
-                    return message
+                    value, faults = shown_without(message[1:]) if MARK in payload else message[1:]
+                    return End(self._newly_printed(), value, faults)
                 case other:
                     raise messages.HostileFrame(f"{other!r} out of turn")
 
@@ -113,14 +150,23 @@ class Conversation:
             raise LimitReached("cpu")  # not of a worker that is gone, which the channel will tell
 
     def _print(self, text: str) -> None:
-        self._printed.append(text)
+        if text:  # empty ones cost nothing of the limit, and must not pile up
+            self._printed.append(text)
         self._chars += len(text)
         if self._chars > self._limits.output_chars:
             raise LimitReached("output")
 
-    def _count(self, message: list[Any]) -> None:
+    def _newly_printed(self) -> str:
+        new = "".join(self._printed[self._told :])
+        self._told = len(self._printed)
+        return new
+
+    def _count(self, message: list[Any], size: int) -> None:
         if self.calls + self._sleeps >= self._limits.host_calls:
             raise LimitReached("host_calls")
+        self._asked += size
+        if self._asked > MAX_ASKED:
+            raise LimitReached("arguments")
         if message[0] == "call":
             self.calls += 1
             self.line = message[1]
@@ -133,10 +179,10 @@ class Conversation:
         self._slept += message[1]
 
     def _reply(self, payload: bytes, message: list[Any]) -> None:
-        before = monotonic()
+        before, printed = monotonic(), self._newly_printed()
         try:
-            answer = self._answer(payload, message)
+            answer = self._answer(Request(payload, message, printed))
         finally:
             self._paused += monotonic() - before
-        self.exchanges.append(Exchange(payload, answer))
+        self.exchanges.append(Exchange(payload, answer, printed))
         self._worker.send(answer, self._look)

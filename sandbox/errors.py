@@ -5,7 +5,8 @@ SandboxError
 ├── BadAnswer          a host function or an attribute gave something that is not JSON
 ├── MissingMechanism   the kernel does not grant a mechanism that the sandbox requires
 ├── WorkerFailed       the worker's processes cannot be started, or do not behave as they should
-├── RebuildDiverged    re-running a finished cell made other calls than the first time
+├── WorkersKilled      the workers of one cell were killed from outside, again and again
+├── RebuildDiverged    a cell that was run again did otherwise than the first time
 ├── SessionBusy        run, rewind or close was called while a cell of the same session was running
 └── SandboxClosed      the session or its sandbox is closed
 """
@@ -31,8 +32,12 @@ class WorkerFailed(SandboxError):
     """The worker's processes cannot be started, or do not behave as they should on this machine."""
 
 
+class WorkersKilled(SandboxError):
+    """The workers of one cell were killed from outside, again and again, and it got no further; no plan can do that."""
+
+
 class RebuildDiverged(SandboxError):
-    """Re-running a finished cell made other calls than the first time."""
+    """A cell that was run again called, printed or came to something else than the first time."""
 
 
 class SessionBusy(SandboxError):

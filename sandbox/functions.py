@@ -5,6 +5,7 @@ import keyword
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isfinite
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -125,13 +126,22 @@ class Arguments:
         if kind is inspect.Parameter.VAR_POSITIONAL:
             return tuple(check(function, item) for item in value)
         if kind is inspect.Parameter.VAR_KEYWORD:
-            return {key: check(function, item) for key, item in value.items()}
+            return {check.key(function, key): check(function, item) for key, item in value.items()}
         return check(function, value)
 
 
-@lru_cache(maxsize=1024)
+_MADE: dict[int, Arguments] = {}
+"""By the signature's id, which stays its own since the arguments keep it; to hash a signature takes longer."""
+MOST_MADE = 1024
+
+
 def _arguments(signature: inspect.Signature) -> Arguments:
-    return Arguments(signature)
+    made = _MADE.get(id(signature))
+    if made is None:
+        if len(_MADE) >= MOST_MADE:
+            _MADE.clear()
+        made = _MADE[id(signature)] = Arguments(signature)
+    return made
 
 
 class Check:
@@ -167,6 +177,14 @@ class Check:
         except ValueError as error:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 
+    def key(self, function: str, key: str) -> str:
+        """The name of a keyword argument that goes to ``**``. Raises ValueError."""
+        try:
+            reasonable(key)
+        except ValueError as error:
+            raise ValueError(f"{function}(): the name of an argument to **{self._name} {error}") from None
+        return key
+
     def _meant(self, value: JsonValue) -> str | None:
         """The text most like the given one, of those that the parameter takes."""
         return closest(value, self._texts) if isinstance(value, str) else None
@@ -189,6 +207,9 @@ def reasonable(value: JsonValue, depth: int = 0) -> None:
     elif kind is int:
         if not -MAX_INT <= value < MAX_INT:  # type: ignore[operator]
             raise ValueError("has an integer beyond 64 bits")
+    elif kind is float:
+        if not isfinite(value):  # type: ignore[arg-type]
+            raise ValueError("has a number that is not finite")
     elif kind is list or kind is dict:
         if depth >= MAX_DEPTH:
             raise ValueError(f"is nested more than {MAX_DEPTH} deep")

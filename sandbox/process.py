@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from sandbox.ending import was_killed
 from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, Channel
 
 SLICE_SECONDS = 0.01
@@ -42,6 +43,10 @@ class Worker:
             return time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
         except OSError:
             return float("inf")
+
+    def was_killed(self) -> bool:
+        """Whether somebody has killed it, of a worker that has hung up and was not ended here; see sandbox.ending."""
+        return self._pidfd >= 0 and was_killed(self._pidfd)
 
     def kill(self) -> None:
         """End the process, whatever it does, and give its descriptors back. Killing twice is harmless."""

@@ -1,9 +1,15 @@
-"""Running a cell again in another worker: what was answered once is answered likewise, and nothing is done twice."""
+"""Running a cell again in another worker: what was answered once is answered likewise, and nothing is done twice.
+
+What the cell asks, prints and comes to is held against the first time, so that no other session takes the place of one
+that was lost without a word. Nearly all that a plan can see is the same in every worker: random numbers, time, the
+order of sets of strings. What hangs on where an object lies in memory need not be: ``id``, and the order of a set of
+objects that have no hash of their own.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sandbox.cell import Conversation, Exchange, FinishedCell
+from sandbox.cell import Conversation, End, Exchange, FinishedCell, Request
 from sandbox.errors import RebuildDiverged
 from sandbox.limits import LimitReached, limit_fault
 from sandbox.messages import HostileFrame
@@ -13,6 +19,8 @@ from sandbox.types import Limits
 
 PATIENCE = 2
 """How many times the wall clock and cpu of a cell it may take when it is run again."""
+BEFORE, AFTER = 60, 240
+"""Characters that are told of a text around its first difference."""
 
 
 class Said:
@@ -22,24 +30,42 @@ class Said:
         self._before, self._title, self._then = before, title, then
         self._next = 0
 
-    def answer(self, payload: bytes, message: list[Any]) -> bytes:
+    def answer(self, request: Request) -> bytes:
         """The answer to a request. Raises RebuildDiverged for one that is another than the first time."""
         if self._next == len(self._before):
             if self._then is None:
-                raise RebuildDiverged(f"{self._title}: run again, it made a call more than before: {payload.decode()}")
-            return self._then(message)
-        expected, recorded = self._before[self._next]
+                more = _around(request.payload.decode(), 0)
+                raise RebuildDiverged(f"{self._title}: run again, it made a call more than before: {more}")
+            return self._then(request.message)
+        expected = self._before[self._next]
         self._next += 1
-        if payload != expected:
-            was = expected.decode()
-            raise RebuildDiverged(f"{self._title}: call {self._next} was {was}, run again {payload.decode()}")
-        return recorded
+        self._compare("printed", expected.printed, request.printed)
+        self._compare(f"call {self._next} was", expected.request.decode(), request.payload.decode())
+        return expected.answer
 
-    def check_over(self) -> None:
-        """Raise RebuildDiverged if the cell ended before it had asked everything that it had asked the first time."""
+    def check_ends(self, ends: Sequence[End], expected: Sequence[End]) -> None:
+        """Raise RebuildDiverged if a part ended otherwise than the first time, or all before everything was asked.
+
+        ``expected`` are the ends of those parts that had ended then.
+        """
         if self._next < len(self._before):
-            expected = self._before[self._next].request.decode()
-            raise RebuildDiverged(f"{self._title}: run again, it ended before call {self._next + 1}, {expected}")
+            missing = _around(self._before[self._next].request.decode(), 0)
+            raise RebuildDiverged(f"{self._title}: run again, it ended before call {self._next + 1}, {missing}")
+        for was, now in zip(expected, ends, strict=False):
+            self._compare("printed", was.printed, now.printed)
+            self._compare("came to", repr(was[1:]), repr(now[1:]))
+
+    def _compare(self, what: str, was: str, now: str) -> None:
+        if was != now:
+            pairs = enumerate(zip(was, now, strict=False))
+            at = next((at for at, (one, other) in pairs if one != other), min(len(was), len(now)))
+            raise RebuildDiverged(f"{self._title}: {what} {_around(was, at)}, run again {_around(now, at)}")
+
+
+def _around(text: str, at: int) -> str:
+    start = max(at - BEFORE, 0)
+    part = text[start : at + AFTER]
+    return f"{'...' if start else ''}{part}{'...' if start + len(part) < len(text) else ''}"
 
 
 def run_again(cell: FinishedCell, title: str, worker: Worker, limits: Limits) -> None:
@@ -53,8 +79,7 @@ def run_again(cell: FinishedCell, title: str, worker: Worker, limits: Limits) ->
     said = Said(cell.exchanges, title, None)
     try:
         talk = Conversation(worker, patient, said.answer)
-        for start in cell.starts:
-            talk.hold(start)
+        ends = [talk.hold(start) for start in cell.starts]
     except LimitReached as reached:
         fault = limit_fault(reached.name, patient)
         raise RebuildDiverged(f"{title}: run again, it did not finish: {fault.message}") from reached
@@ -62,4 +87,4 @@ def run_again(cell: FinishedCell, title: str, worker: Worker, limits: Limits) ->
         raise RebuildDiverged(f"{title}: run again, it ended its worker: {error}") from error
     except ChannelClosed as error:
         raise ChannelClosed(f"{title}: run again, it ended its worker: {error}") from error
-    said.check_over()
+    said.check_ends(ends, cell.ends)

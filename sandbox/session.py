@@ -5,12 +5,11 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from pydantic import JsonValue
-
 from sandbox import messages
 from sandbox.answers import Answers, Kind, Seen
-from sandbox.cell import Conversation, Exchange, FinishedCell, UnderWay
-from sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy
+from sandbox.cell import NO_END, Conversation, End, Exchange, FinishedCell, UnderWay
+from sandbox.ending import KILLS, OWN_ENDS, Losses
+from sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
 from sandbox.limits import LimitReached, limit_fault
 from sandbox.messages import HostileFrame
 from sandbox.process import Worker
@@ -18,8 +17,8 @@ from sandbox.protocol import ChannelClosed, FrameTooLong
 from sandbox.rerun import Said, run_again
 from sandbox.types import CellResult, Fault, FaultKind, Limits
 
-Ended = tuple[JsonValue, tuple[Fault, ...]]
-"""The value of a cell's end, and its faults."""
+Ended = tuple[End, tuple[Fault, ...]]
+"""How a cell, or a part of one, ended, and what was wrong."""
 
 
 class Session:
@@ -133,46 +132,53 @@ class Session:
         return None
 
     def _say(self, cell: UnderWay, source: str, kind: Kind) -> Ended:
-        """Run a cell, or its next part; the value and the faults that it ended with.
+        """Run a cell, or its next part. If its worker ends under it, all of it so far is run again in a new one.
 
-        If its worker ends under it, all of the cell so far is run once more, in a new one, from what it had been
-        answered on: somebody may have killed the worker. What ends a second one is the plan's own doing.
+        It goes on from what it had been answered: somebody may have killed the worker. What ends a second one at the
+        same place is the plan's own doing.
         """
         worker = self._worker or self._rebuild()
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
-        talk = self._current = self._current or self._conversation(worker, cell, ())
-        try:
-            return self._hold(talk, cell.starts[-1:])
-        except ChannelClosed:
-            self._check_zygote()
-        seen = self._answers.seen
-        self._kill()
-        worker = self._rebuild()
-        self._answers.return_to(seen)
-        talk = self._current = self._conversation(worker, cell, talk.exchanges)
-        try:
-            return self._hold(talk, cell.starts)
-        except ChannelClosed:
-            self._check_zygote()
-            return None, (limit_fault("crashed", self._limits),)
+        if self._current is None:
+            self._current = self._conversation(worker, cell, ())
+        before, losses, starts = list[Exchange](), Losses(), cell.starts[-1:]
+        while True:
+            talk = self._current
+            try:
+                return self._hold(cell, talk, starts)
+            except ChannelClosed:
+                self._lose(worker, losses, len(talk.exchanges))
+            if losses.ends == OWN_ENDS:
+                return NO_END, (limit_fault("crashed", self._limits),)
+            before, seen = max(before, talk.exchanges, key=len), self._answers.seen
+            worker = self._rebuild()
+            self._answers.return_to(seen)
+            self._current, starts = self._conversation(worker, cell, before), cell.starts
 
     def _conversation(self, worker: Worker, cell: UnderWay, before: Sequence[Exchange]) -> Conversation:
         """That of a cell, ``before`` of which has been said already."""
-        said = Said(before, f"cell {len(self._cells) + 1} ({cell.name})", self._answers.answer)
-        return Conversation(worker, self._limits, said.answer, self._meanwhile)
+        self._said = Said(before, self._title(len(self._cells), cell.name), self._answers.answer)
+        return Conversation(worker, self._limits, self._said.answer, self._meanwhile)
 
-    def _hold(self, talk: Conversation, starts: Sequence[bytes]) -> Ended:
-        """Hold a conversation; the value and the faults that the last of it ended with. Raises ChannelClosed."""
+    def _hold(self, cell: UnderWay, talk: Conversation, starts: Sequence[bytes]) -> Ended:
+        """Hold a conversation. Raises ChannelClosed, and RebuildDiverged of what was run again."""
+        end = NO_END
         try:
-            for start in starts:
-                _, value, reports = talk.hold(start)
-            return value, messages.faults(reports)
+            ends = [talk.hold(start) for start in starts]
+            end = ends[-1]
+            faults = messages.faults(end.faults)
+            if talk.has_begun and any(fault.kind is FaultKind.CHECK for fault in faults):
+                raise HostileFrame("it refused the code after it had run")  # noqa: TRY301
         except LimitReached as reached:
-            return None, (limit_fault(reached.name, self._limits, reached.detail),)
+            faults = (limit_fault(reached.name, self._limits, reached.detail),)
         except (HostileFrame, FrameTooLong) as error:
-            return None, (limit_fault("protocol", self._limits, str(error)),)
+            end, faults = NO_END, (limit_fault("protocol", self._limits, str(error)),)
+        else:
+            self._said.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
+        cell.ends.append(end)
+        return end, faults
 
-    def _finish(self, cell: UnderWay, value: JsonValue, faults: tuple[Fault, ...]) -> CellResult:
+    def _finish(self, cell: UnderWay, end: End, faults: tuple[Fault, ...]) -> CellResult:
         talk = self._current
         if talk is None:
             return CellResult(faults=faults)
@@ -181,34 +187,47 @@ class Session:
             self._kill()
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
         elif FaultKind.CHECK not in kinds or len(cell.starts) > 1:
-            finished = FinishedCell(cell.name, tuple(cell.starts), tuple(talk.exchanges), self._answers.seen)
-            self._cells.append(finished)
-        return CellResult(talk.output, value, faults, talk.calls, seconds)
+            said, ends = tuple(talk.exchanges), tuple(cell.ends)
+            self._cells.append(FinishedCell(cell.name, tuple(cell.starts), said, ends, self._answers.seen))
+        return CellResult(talk.output, end.value, faults, talk.calls, seconds)
 
     def _kill(self) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
 
-    def _rebuild(self) -> Worker:
-        """A new worker, in which every finished cell has run again. Raises RebuildDiverged."""
-        try:
-            return self._rebuilt()
-        except ChannelClosed:
-            self._check_zygote()
+    def _lose(self, worker: Worker, losses: Losses, place: int) -> None:
+        """A worker ended that nobody here has ended. Raises WorkerFailed, WorkersKilled."""
+        self._check_zygote()
+        losses.count(place, killed=worker.was_killed())
         self._kill()
-        try:
-            return self._rebuilt()
-        except ChannelClosed as error:
-            raise RebuildDiverged(str(error)) from error
+        if losses.kills == KILLS:
+            where = f"at the same place of cell {len(self._cells) + 1}"
+            raise WorkersKilled(f"{KILLS} workers in a row were killed from outside {where}; is there enough memory?")
 
-    def _rebuilt(self) -> Worker:
-        self._answers.return_to(self._opened)
-        self._worker = worker = self._open_worker()
-        for number, cell in enumerate(self._cells, start=1):
-            run_again(cell, f"cell {number} ({cell.name})", worker, self._limits)
+    def _rebuild(self) -> Worker:
+        """A new worker, in which every finished cell has run again. Raises RebuildDiverged, WorkersKilled."""
+        losses = Losses()
+        while True:
+            self._answers.return_to(self._opened)
+            self._worker = worker = self._open_worker()
+            try:
+                self._run_again(worker)
+            except ChannelClosed as error:
+                self._lose(worker, losses, 0)
+                if losses.ends == OWN_ENDS:
+                    raise RebuildDiverged(str(error)) from error
+            else:
+                return worker
+
+    def _run_again(self, worker: Worker) -> None:
+        for number, cell in enumerate(self._cells):
+            run_again(cell, self._title(number, cell.name), worker, self._limits)
             self._answers.return_to(cell.seen)
-        return worker
+
+    @staticmethod
+    def _title(number: int, name: str) -> str:
+        return f"cell {number + 1} ({name})"
 
 
 class GrowingCell:
@@ -221,7 +240,7 @@ class GrowingCell:
     def __init__(self, session: Session, cell: UnderWay) -> None:
         self._session, self._cell = session, cell
         self._chars = 0
-        self._faults: tuple[Fault, ...] = ()
+        self._ended: Ended = (NO_END, ())
 
     def run(self, source: str) -> Fault | None:
         """Run the next part: whole statements, behind as many empty lines as stand before them in the whole.
@@ -232,17 +251,16 @@ class GrowingCell:
         with session._alone(self):
             before, self._chars = self._chars, self._chars + len(source.lstrip("\n"))
             if refused := session._refused(source, before - (len(source) - len(source.lstrip("\n")))):
-                self._faults = (refused,)
+                self._ended = NO_END, (refused,)
             else:
-                _, self._faults = session._say(self._cell, source, "part")
-        return self._faults[0] if self._faults else None
+                self._ended = session._say(self._cell, source, "part")
+        return self._ended[1][0] if self._ended[1] else None
 
     def finish(self) -> CellResult:
         """End the cell; the value is that of a final expression."""
         session = self._session
         with session._alone(self):
-            ended: Ended = (None, self._faults)
-            if self._cell.starts and not self._faults:
-                ended = session._say(self._cell, "", "run")
+            if self._cell.starts and not self._ended[1]:
+                self._ended = session._say(self._cell, "", "run")
             session._growing = None
-            return session._finish(self._cell, *ended)
+            return session._finish(self._cell, *self._ended)

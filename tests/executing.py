@@ -12,6 +12,7 @@ from typing import Any
 from tests.command import ROOT
 from tests.flows import history
 
+TASKS = ("--seeds", "0-5")
 WORLD = f"{ROOT / 'tests' / 'mortal_toy.py'}:MortalToy"
 
 
@@ -41,12 +42,13 @@ def processes(folder: Path) -> set[int]:
     return {int(line) for file in (folder / "begun").iterdir() for line in file.read_text().split()}
 
 
-def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait for something. Fails where it does not come."""
+def wait_until(true: Callable[[], Any], seconds: float = 60.0, what: str = "it") -> Any:
+    """Wait for something that comes by itself, and return it. Fails where it does not come."""
     until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until, "it did not come about"
+    while not (found := true()):
+        assert time.monotonic() < until, f"{what} did not come about"
         time.sleep(0.02)
+    return found
 
 
 def alive(process: int) -> bool:

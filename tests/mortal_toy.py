@@ -15,7 +15,8 @@ from envs.types import Observation, Task
 class Mortality(BaseModel):
     """Each episode that begins leaves a file in ``folder`` with its process's number.
 
-    ``deadly`` is the task whose episode kills its process, the first ``deaths`` times, right before its third action.
+    ``deadly`` is the task whose episode kills its process, the first ``deaths`` times, right before its third action;
+    if ``later``, one action later each time.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -24,6 +25,7 @@ class Mortality(BaseModel):
     pause: float = 0.0
     deadly: str = ""
     deaths: int = 0
+    later: bool = False
 
 
 class MortalToy(Toy):
@@ -33,11 +35,11 @@ class MortalToy(Toy):
 
     def begin(self, task: Task) -> Observation:
         assert isinstance(self.options, Mortality)
-        self._left = 2
         begun = Path(self.options.folder, task.id.replace("/", "-"))
         with begun.open("a") as file:
             print(os.getpid(), file=file)
         lives = len(begun.read_text().split())
+        self._left = 1 + lives if self.options.later else 2
         self._dies = task.id == self.options.deadly and lives <= self.options.deaths
         return super().begin(task)
 

@@ -7,8 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +15,8 @@ from urllib.parse import urlsplit
 
 from planbook.store import Store
 from tests.command import ROOT
+from tests.executing import wait_until
 
-WAIT = 60.0
 SCRIPT = "scripted:tests/slow_script.py:slowly"
 
 
@@ -26,15 +25,6 @@ def begin(*arguments: object) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "planbook", *map(str, arguments)]
     env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def until(true: Callable[[], Any], what: str = "it") -> Any:
-    """Wait for something that comes by itself."""
-    end = time.monotonic() + WAIT
-    while not (found := true()):
-        assert time.monotonic() < end, f"{what} did not come"
-        time.sleep(0.1)
-    return found
 
 
 def count(folder: Path, kind: Any) -> int:
@@ -51,7 +41,7 @@ def played(folder: Path) -> Iterator["subprocess.Popen[str]"]:
     chosen = ("--env", "toy", "--types", "fetch", "--seeds", "0-99")
     process = begin("run", "--planner", "automanual", *chosen, "--model", SCRIPT, "--jobs", 2, "--out", folder)
     try:
-        until(lambda: count(folder, "ask"), "the run")
+        wait_until(lambda: count(folder, "ask"), what="the run")
         yield process
     finally:
         process.kill()

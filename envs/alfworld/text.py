@@ -8,7 +8,8 @@ START = "middle_of_room"
 """The location before the first go_to."""
 EMPTY_HANDED = "nothing"
 
-_ID = re.compile(r"[a-z]+_\d+")
+ID = re.compile(r"[a-z]+_\d+")
+"""How an id reads, such as desk_1."""
 _NAMED = re.compile(r"\b(?:[Tt]he |[Aa]n? )?([a-z]+) (\d+)\b")
 _REWORDED = tuple(
     (re.compile(pattern), ours)
@@ -42,7 +43,7 @@ def get_object_with_id(observation, object_name):
 
 def game_name(thing: object) -> str | None:
     """The game's name of an id (``desk_1`` is ``desk 1``), or None for what is no id."""
-    return thing.replace("_", " ") if isinstance(thing, str) and _ID.fullmatch(thing) else None
+    return thing.replace("_", " ") if isinstance(thing, str) and ID.fullmatch(thing) else None
 
 
 def paper_text(text: str) -> str:

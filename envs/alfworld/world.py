@@ -12,10 +12,12 @@ from envs.alfworld.direct import Direct
 from envs.alfworld.engine import NOTHING, Engine, Game, Reply
 from envs.alfworld.goals import AlfworldGoals
 from envs.alfworld.named import NAMED
+from envs.alfworld.preconditions import preconditions
 from envs.alfworld.reference import Reference
 from envs.alfworld.task_types import TYPES
 from envs.alfworld.text import EMPTY_HANDED, HELPERS, START, first_text, game_name, paper_text
 from envs.base import Environment, action
+from envs.preconditions import Preconditions
 from envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 OBSERVATION_ACTIONS = frozenset({"look", "inventory", "examine"})
@@ -95,6 +97,12 @@ class Alfworld(Environment):
         """The three splits on disk, and the package that the generated games are made from."""
         on_disk = [Requirement(f"alfworld {split}", folder, games.REMEDY) for split, folder in games.found_splits()]
         return [*on_disk, Requirement(f"alfworld {generated.SPLIT}", wheel.found(), wheel.REMEDY)]
+
+    @classmethod
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
+        """What the game's own domain asks for."""
+        chosen = AlfworldOptions.model_validate(options.model_dump() if options else {})
+        return preconditions(_game(task), shared_open=chosen.shared_locations == "open")
 
     def versions(self) -> Mapping[str, str]:
         """Engine, options, packages, and the verb that the installed games use for putting things down."""

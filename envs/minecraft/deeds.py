@@ -55,7 +55,7 @@ def _gather(verb: str, layout: Layout, body: Body, obj: JsonValue, tool: JsonVal
     item, count = one_kind(obj)
     source = wanted_source(verb, item)
     held = _stated(body, tool)
-    _suits(source, held, item)
+    suits(source, held, item)
     given = item if item in source.gives else next(iter(source.gives))
     units = -(-count // source.gives[given])
     done = trip(layout, body.spot, body.gone, source, units, DIGGING.get(held, 0))
@@ -80,7 +80,7 @@ def _make(verb: str, body: Body, obj: JsonValue, materials: JsonValue, tool: Jso
     item, count = one_kind(obj)
     recipe = recipe_for(verb, item, amounts(materials, "the materials"))
     needs = recipe.needs(count)
-    _covers(recipe, count, amounts(materials, "the materials"))
+    covers(recipe, count, amounts(materials, "the materials"))
     short = [f"{n} {name} (you hold {body.held(name)})" for name, n in needs.items() if body.held(name) < n]
     if short:
         raise Refused(f"not enough material: to {verb} {count} {item} takes {' and '.join(short)}")
@@ -94,7 +94,7 @@ def _make(verb: str, body: Body, obj: JsonValue, materials: JsonValue, tool: Jso
 def _equip(layout: Layout, body: Body, obj: JsonValue) -> Deed:
     if not isinstance(obj, str):
         raise Refused(f"equip takes the name of one item, not {obj!r}")
-    _known(obj)
+    known_item(obj)
     if not wearable(obj):
         raise Refused(f"{obj} cannot be equipped")
     if not body.held(obj):
@@ -117,7 +117,7 @@ def one_kind(obj: JsonValue) -> tuple[str, int]:
     if len(counts) != 1:
         raise Refused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
     item, count = next(iter(counts.items()))
-    _known(item)
+    known_item(item)
     return item, count
 
 
@@ -133,7 +133,8 @@ def amounts(given: JsonValue, what: str) -> dict[str, int]:
     return counts
 
 
-def _known(item: str) -> None:
+def known_item(item: str) -> None:
+    """Raises Refused for what is no item, with the nearest that is."""
     if item not in ITEMS and item in SOURCES:
         raise Refused(f"a {item} is no item: ask for what it gives, {' or '.join(SOURCES[item].gives)}")
     if item not in ITEMS:
@@ -178,7 +179,8 @@ def recipe_for(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
     )
 
 
-def _covers(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
+def covers(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
+    """Whether the materials that the plan states are enough. Raises Refused."""
     needs = recipe.needs(count)
     if any(stated[name] < needed for name, needed in needs.items()):
         times = recipe.times(count)
@@ -195,13 +197,13 @@ def _stated(body: Body, tool: JsonValue) -> str:
     if not isinstance(tool, str):
         raise Refused(f"the tool must be a name or None, not {tool!r}")
     if tool != GIVEN_TOOL:
-        _known(tool)
+        known_item(tool)
         if not body.held(tool):
             raise Refused(f"no tool: you hold no {tool}")
     return tool
 
 
-def _suits(source: Source, held: str, item: str) -> None:
+def suits(source: Source, held: str, item: str) -> None:
     """Whether the tool does for the source. Raises Refused."""
     enough = held == source.tool if not source.tier else PICKAXES.get(held, 0) >= source.tier
     if not source.tool or enough:
@@ -213,13 +215,18 @@ def _suits(source: Source, held: str, item: str) -> None:
 
 
 def _station(recipe: Recipe, body: Body, stated: str) -> None:
-    if recipe.station is None or stated == recipe.station:
+    if not lacks_station(recipe, stated):
         return
-    holding = "" if body.held(recipe.station) else f", and you hold no {recipe.station}"
+    holding = "" if recipe.station and body.held(recipe.station) else f", and you hold no {recipe.station}"
     raise Refused(
         f"no {recipe.station}: to {recipe.verb} {recipe.output} takes {recipe.station} as tool; "
         f"the plan uses {stated or 'none'}{holding}"
     )
+
+
+def lacks_station(recipe: Recipe, stated: str) -> bool:
+    """Whether a recipe takes a station, and the plan names another tool or none."""
+    return recipe.station is not None and stated != recipe.station
 
 
 def listed(counts: Mapping[str, int]) -> str:

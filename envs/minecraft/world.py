@@ -17,9 +17,11 @@ from envs.minecraft.layout import Layout, layout_of
 from envs.minecraft.luck import succeeds, time_limit
 from envs.minecraft.nature import GIVEN_TOOL
 from envs.minecraft.options import MinecraftOptions
+from envs.minecraft.preconditions import preconditions
 from envs.minecraft.recipes import FILE as RECIPES
 from envs.minecraft.recipes import VERSION, milestones
 from envs.minecraft.sight import seen_words
+from envs.preconditions import Preconditions
 from envs.types import Action, Observation, Selection, Task, Verdict
 
 
@@ -63,6 +65,11 @@ class Minecraft(Environment):
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """The recipes, and the goals that horizons are learnt from."""
         return {"recipes": of_file(RECIPES), "recorded goals": of_file(RECORDED)}
+
+    @classmethod
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
+        """Recipes, tools, and what is held."""
+        return preconditions(task)
 
     def versions(self) -> Mapping[str, str]:
         """Options, recipes, and where the world is not the game."""

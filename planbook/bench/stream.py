@@ -20,8 +20,8 @@ from planbook.bench import Row
 from planbook.bench.paced_server import Answer, Recorded, Sent, paced
 from planbook.config import RECORDINGS, Config
 from planbook.episodes.lanes import Hosting
+from planbook.episodes.role_models import check_voices
 from planbook.episodes.runner import run_tasks
-from planbook.episodes.voices import check_voices
 from planbook.learning.knowing import memory_of
 from planbook.run import Run
 from planner import Body, EventKind

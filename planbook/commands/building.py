@@ -14,7 +14,7 @@ from planbook.commands.beside import Tested, show_beside
 from planbook.commands.playing import play
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
 from planbook.episodes.lanes import Hosting
-from planbook.episodes.voices import check_voices
+from planbook.episodes.role_models import check_voices
 from planbook.figures.summary import Summary
 from planbook.learning.covering import coverage_lines
 from planbook.learning.curve import Curve, play_curve

@@ -27,7 +27,11 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
     """Hold the first RUN against each other one over the same tasks: who solved more, at what cost, or if it is noise.
 
     Tasks are paired by their id, their seed and the repeat. Every figure is over these pairs; what is broken or not run
-    counts as not solved, and is told apart.
+    counts as not solved, and is told apart. What worlds measure, such as a reward, is compared over the pairs that
+    both were played.
+
+    Whether a difference is more than noise p alone says: below 0.05, after Holm where there are several. An interval
+    shows how large it may be, and is not corrected; near that bound the two can disagree, and p rules.
     """
     from planbook.figures.comparison.pair_tables import comparison_parts
     from planbook.figures.comparison.pairs import compare_all  # these load numpy

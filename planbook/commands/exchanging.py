@@ -104,7 +104,7 @@ def _told(exported: "Exported") -> str:
     where = "" if exported.out == "-" else f" in {exported.out}"
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
     why = "; no model was asked in them, so that there is nothing to write" if exported.replies == 0 else ""
-    missing = f"; left out: {left or 'none'}" if left or not why else ""
+    missing = f"; left out: {left}" if left else ""
     return f"{lines}{counted(exported.episodes, 'episode')}{where} ({exported.form}){why}{missing}."
 
 

@@ -2,12 +2,14 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import click
 from rich.table import Table
 
-from envs import ActionSpec, Environment, Selection, known_worlds, load_world
+from envs import ActionSpec, Environment, Selection, Task, known_worlds, load_world
 from manuals import ProcedureLibrary
 from planbook import errors
 from planbook.arguments import Asked
@@ -18,6 +20,7 @@ from planner import checked_functions, is_procedure, parse_procedure, plan_attri
 from planner.surface import AGENT, TASK
 from sandbox import Sandbox
 from sandbox.check import check, check_procedure
+from sandbox.dry import DryRun
 from sandbox.reading import bound_names
 from sandbox.types import Fault
 
@@ -110,12 +113,33 @@ def check_plan(plan: Path, asked: Asked) -> list[Fault]:
     return check_procedure(text, functions, attributes=attributes, names=names | bound_names(procedure.helpers))
 
 
-def show_faults(plan: Path, faults: list[Fault], *, as_json: bool) -> int:
-    """The faults, a line of the file first, and how many there are."""
+def show_faults(
+    plan: Path, faults: list[Fault], *, as_json: bool, more: Mapping[str, object] = MappingProxyType({})
+) -> int:
+    """The faults, a line of the file first, and how many there are; ``more`` is answered beside them."""
     out = console(as_json)
     for fault in faults:
         told = str(fault).removeprefix(f"line {fault.line}: ")
         out.print(f"{plan}:{fault.line or 1}: {told}", markup=False, soft_wrap=True)
     out.print(f"{plan}: {f'{len(faults)} faults' if len(faults) > 1 else '1 fault' if faults else 'no faults'}")
-    answered = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults]}
+    answered = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults], **more}
     return answer(errors.BAD_INPUT if faults else errors.OK, answered, as_json=as_json)
+
+
+def show_checked(plan: Path, faults: list[Fault], runs: list[tuple[Task, DryRun | None]], *, as_json: bool) -> int:
+    """The faults of the plan and of its dry runs, a fault of several tasks once; and what each dry run came to."""
+    found = {fault: None for _, run in runs if run for fault in run.faults}
+    out = console(as_json)
+    for task, run in runs:
+        out.print(f"{plan}: dry run on {task.id}: {_told(task, run)}", markup=False, soft_wrap=True)
+    told = [{"task": task.id, **(dataclasses.asdict(run) if run else {"declared": False})} for task, run in runs]
+    more = {"dry_runs": told} if runs else {}
+    return show_faults(plan, [*faults, *found], as_json=as_json, more=more)
+
+
+def _told(task: Task, run: DryRun | None) -> str:
+    if run is None:
+        return f"{task.env} declares no preconditions of its actions"
+    if not run.followed:
+        return "the plan has too many ways to go to be followed; nothing is told of them"
+    return f"{len(run.faults)} of {run.calls} calls cannot succeed"

@@ -13,11 +13,11 @@ from planbook import errors
 from planbook.commands.beforehand import check_naive, check_procedures, check_streams, tell_missing_demonstrations
 from planbook.config import Config
 from planbook.episodes.control import Control, hosted
-from planbook.episodes.elsewhere import check_executor, play_elsewhere
+from planbook.episodes.distributed import check_executor, play_elsewhere
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.retrying import again_lines, broken_paths
+from planbook.episodes.role_models import check_voices
 from planbook.episodes.runner import AGAIN, recorded_endings, run_tasks
-from planbook.episodes.voices import check_voices
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import Summary, summarise
@@ -118,7 +118,7 @@ def play_run(
     run.sit_down(hosting.budget, hosting.prices, note={**note, **hosted(hosting)})
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
-    except ModelError as error:
+    except (ModelError, errors.ClusterLost) as error:
         raise type(error)(f"{error}. Then go on with: planbook run --resume {run.folder}") from error
     finally:
         run.stand_up()
@@ -131,7 +131,7 @@ def play_run(
     print_parts(out, (*method_parts(summary), *failure_lines(summary), *again_lines(run), *spending_lines(summary)))
     if run.config.learning:
         _show_learnt(run, out)
-    out.print(f"{summary.seconds:.1f} s; everything is in {summary.run}", soft_wrap=True)
+    out.print(f"{summary.seconds:.1f} s in this sitting; everything is in {summary.run}", soft_wrap=True)
     if stopped is not None:
         out.print(f"{stopped} Go on with: planbook run --resume {run.folder}", soft_wrap=True)
         return errors.INTERRUPTED if stopped in BY_SOMEBODY else errors.OUT_OF_BUDGET, summary

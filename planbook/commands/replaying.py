@@ -8,8 +8,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
+from planbook.episodes.distributed import replay_elsewhere
 from planbook.episodes.divergence import Comparison, Sameness, replay_run
-from planbook.episodes.elsewhere import replay_elsewhere
 from planbook.episodes.lanes import Hosting
 from planbook.run import Entry, Run
 from planbook.terminal.printing import console

@@ -100,6 +100,9 @@ def _parted(found: Rerun) -> bool:
 
 
 def _tell_beforehand(to: Console, folder: Path, repeat: Repeat) -> None:
+    if repeat.goes_on:
+        told = f"Mind: {folder} is still being played; episodes that do not end meanwhile are not compared."
+        to.print(told, style="yellow", soft_wrap=True)
     if not repeat.differs:
         to.print(f"Nothing that {folder} was made of has changed since.", soft_wrap=True)
         return

@@ -31,5 +31,5 @@ def watch(run: Path, port: int, no_browser: bool) -> int:
     except KeyboardInterrupt:
         pass
     finally:
-        following.run.close()
+        following.close()
     return errors.OK

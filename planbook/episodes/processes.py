@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing.managers import BaseManager, RemoteError
 from typing import Any, NoReturn
 
-from planbook.episodes.player import Served
+from planbook.episodes.worker_player import Served
 from planbook.episodes.workers import Places, Worker, WorkerLost
 
 BOOT = """

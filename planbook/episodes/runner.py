@@ -6,7 +6,7 @@ from typing import Any
 from envs import Environment, EnvsError, MissingRequirement
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
-from planbook.episodes.voices import voices
+from planbook.episodes.role_models import voices
 from planbook.run import Entry, Run, index_of
 from planbook.store import Watch
 from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
@@ -20,8 +20,8 @@ AGAIN = "again"
 
 def set_aside(run: Run) -> frozenset[str]:
     """The scopes of endings that do not count, because a later sitting was to play these episodes again."""
-    rows: Iterable[Any] = run.store.events("run", "sitting")
-    return frozenset(path for row in rows for path in row.body.get(AGAIN, ()))
+    sittings: Iterable[Any] = run.sittings
+    return frozenset(path for body in sittings for path in body.get(AGAIN, ()))
 
 
 def recorded_endings(run: Run) -> dict[int, Ending]:

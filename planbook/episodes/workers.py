@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from planbook.episodes.lanes import Hand
-from planbook.episodes.player import Orders, Raised, Steer
 from planbook.episodes.steering import Steering
+from planbook.episodes.worker_player import Orders, Raised, Steer
+from planbook.errors import ClusterLost
 from planbook.run import Entry, Run
 from planbook.spending import prices_from, spent_so_far
 from planner import EpisodeStopped, News
@@ -20,7 +21,7 @@ TICK_SECONDS = 0.2
 """How often the workers settle what was spent, and learn whether to go on."""
 LOG = logging.getLogger(__name__)
 PATIENCE = 3
-"""How many workers in a row an episode may lose; the last one plays nothing else meanwhile."""
+"""How many workers in a row an episode may lose that it gets no further with; the last one plays nothing else."""
 Result = TypeVar("Result")
 
 
@@ -104,10 +105,13 @@ class Crew:
     def _play(self, usual: int, entry: Entry, work: Work[Result]) -> Result:
         """Play with a worker and, where it is lost, with another; the last time with one that does nothing else.
 
-        Else every episode would be blamed that the same worker was playing.
+        Else every episode would be blamed that the same worker was playing. One that has got further since its last
+        worker was lost is not to blame for that: what ends a worker by itself does so at the same place again.
         """
         error: Exception = WorkerLost()
-        for place in (*[usual] * (PATIENCE - 1), self._count):
+        lost_in_a_row, furthest = 0, 0
+        while lost_in_a_row < PATIENCE:
+            place = self._count if lost_in_a_row == PATIENCE - 1 else usual
             with self._alone if place == self._count else nullcontext():
                 worker = self._worker(place)
                 try:
@@ -115,6 +119,9 @@ class Crew:
                 except (WorkerLost, WorkerFailed) as lost:
                     error = lost
                     self._lose(place, worker)
+            recorded = sum(1 for _ in self._run.store.events(entry.path))
+            lost_in_a_row = 1 if recorded > furthest else lost_in_a_row + 1
+            furthest = max(furthest, recorded)
         if isinstance(error, WorkerFailed):
             raise error
         return work.give_up(entry, f"{PATIENCE} worker processes in a row ended while they played this episode")
@@ -190,7 +197,7 @@ class Crew:
                 elsewhere = sum(news.calls_under_way for other, news in self._news.items() if other != place)
                 try:
                     news: News = worker.ask("tick", self._run.meter.spent, elsewhere, steer)
-                except WorkerLost:
+                except (WorkerLost, ClusterLost):
                     continue  # whoever plays there will find out
                 self._news[place] = news
                 self._run.meter.take(news.spent)
@@ -199,7 +206,7 @@ class Crew:
         for worker in self._workers.values():
             try:
                 worker.ask("end")
-            except WorkerLost:
+            except (WorkerLost, ClusterLost):
                 self.lost += 1
             worker.dismiss()
         if self.lost:

@@ -69,6 +69,7 @@ class Summary(BaseModel):
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """[broken, not run] of the task types that have such episodes; they count as not solved."""
     seconds: float
+    """Of the sitting that ends with this; in a report from the first event of the run to the last, pauses included."""
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
     """Task id to what went wrong, for the episodes that failed through no fault of a plan."""

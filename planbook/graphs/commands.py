@@ -8,7 +8,7 @@ import click
 
 from planbook import errors
 from planbook.arguments import Asked, budget_of, by_role, lasting_model
-from planbook.episodes.voices import opened
+from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
 from planbook.graphs.giving import needs_no_world, values_of, with_inputs
 from planbook.graphs.making import make_graph

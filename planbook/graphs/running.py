@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planbook import errors
 from planbook.config import Config
 from planbook.episodes.lanes import wait_for
-from planbook.episodes.voices import voices
+from planbook.episodes.role_models import voices
 from planbook.errors import BadRun
 from planbook.provenance.fingerprints import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder

@@ -14,6 +14,7 @@ from planbook.learning.state import LEARNT, group_of
 from planbook.run import Run
 from planbook.spending import Price, prices_from
 from planbook.terminal.printing import console
+from planbook.terminal.tables import right_aligned
 from planbook.wording import counted
 from planner import Spent
 from planner.budget import add
@@ -127,9 +128,8 @@ def _knowledge(body: Any) -> dict[str, Any]:
 
 def _table(cost: BuildingCost) -> Table:
     """The steps that cost something; tasks that were left out cost nothing."""
-    table = Table(title="what building had cost", title_justify="left")
-    for column in ("building tasks", "model calls", "tokens", "actions", "money", "rules", "types with a procedure"):
-        table.add_column(column, justify="right")
+    columns = ("building tasks", "model calls", "tokens", "actions", "money", "rules", "types with a procedure")
+    table = right_aligned(None, columns, title="what building had cost")
     last = Reached(tasks=0)
     for each in cost.after:
         if each.model_copy(update={"tasks": last.tasks}) != last:

@@ -15,6 +15,7 @@ from planbook.learning.cost import BuildingCost, Reached, building_cost, reached
 from planbook.papers import Beside
 from planbook.run import Run, is_run
 from planbook.terminal.printing import console
+from planbook.terminal.tables import right_aligned
 from planbook.wording import NO_FIGURE, fixed, interval
 
 TARGET = 0.95
@@ -96,11 +97,10 @@ def target_line(curve: Curve) -> str:
 
 def curve_table(curve: Curve) -> Table:
     """Success by building tasks, what the tests asked of models, and what building had cost until then."""
-    table = Table(title="success by building tasks; what building had cost until then", title_justify="left")
-    for column in ("building\ntasks", "\nsolved", "\n95 % interval", "error\nsteps", "model\ncalls"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for column in ("built:\ncalls", "\ntokens", "\nactions", "\nprocedures"):
-        table.add_column(column, justify="right", no_wrap=True)
+    tested = ("building\ntasks", "\nsolved", "\n95 % interval", "error\nsteps", "model\ncalls")
+    built_by_then = ("built:\ncalls", "\ntokens", "\nactions", "\nprocedures")
+    title = "success by building tasks; what building had cost until then"
+    table = right_aligned(None, (*tested, *built_by_then), title=title, unbroken=True)
     for point in curve.curve:
         summary, built, (low, high) = point.summary, point.until_then, point.interval
         share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else NO_FIGURE

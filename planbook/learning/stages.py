@@ -13,8 +13,8 @@ from manuals.knowledge import MANUAL
 from manuals.writing import replace_files
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
+from planbook.episodes.role_models import voices
 from planbook.episodes.runner import play_out, run_tasks
-from planbook.episodes.voices import voices
 from planbook.errors import BadArgument
 from planbook.figures.summary import TYPE_SOLVED
 from planbook.learning.knowing import PROCEDURES, demonstrating, memory_of

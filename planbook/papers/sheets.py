@@ -8,6 +8,7 @@ from rich.table import Table
 from planbook.papers.beside import Beside, BesidePaper, BesideTable, OurRow
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, Line
+from planbook.terminal.tables import right_aligned
 from planbook.wording import fixed
 
 OURS = "ours"
@@ -59,11 +60,10 @@ def _title(paper: BesidePaper, each: BesideTable, model: str = "") -> str:
 def _upright(paper: BesidePaper, each: BesideTable, ours: OurRow) -> Iterator[Table | str]:
     """A row for each method, ours last; k_max in columns of its own where the paper has it."""
     yield _title(paper, each)
-    table, columns, rows = Table(), each.table.columns, each.table.rows
+    columns, rows = each.table.columns, each.table.rows
     deepest = tuple(dict.fromkeys(kind for row in rows for kind in row.k_max))
-    table.add_column("method")
-    for name in (*(paper.names.get(name, name) for name in columns), *(f"k_max {name}" for name in deepest)):
-        table.add_column(name.replace(" ", "\n"), justify="right")
+    heads = (*(paper.names.get(name, name) for name in columns), *(f"k_max {name}" for name in deepest))
+    table = right_aligned("method", (head.replace(" ", "\n") for head in heads))
     for number, row in enumerate(rows):
         k_max = [fixed(row.k_max.get(name), 1) for name in deepest]
         like_ours = " (as ours)" if each.otherwise and number in each.alike else ""
@@ -85,10 +85,7 @@ def _lying(paper: BesidePaper, each: BesideTable) -> Iterator[Table | str]:
     for model in dict.fromkeys(row.model if several else "" for row in rows):
         yield _title(paper, each, model)
         shown = [row for row in rows if not several or row.model == model]
-        table = Table()
-        table.add_column("task", no_wrap=True)
-        for row in shown:
-            table.add_column(_method(row, shown), justify="right")
+        table = right_aligned("task", (_method(row, shown) for row in shown), long="whole")
         table.add_column(OURS, justify="right", style="bold")
         for name in names:
             table.add_row(name, *(_figure(name, row.values, row.spread) for row in shown), _our_figure(name, each))

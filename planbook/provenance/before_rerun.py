@@ -20,12 +20,16 @@ from planner import Budget, method
 
 
 class Repeat(NamedTuple):
-    """What is to be played: the configuration, the tasks as they are now, the budget, and what differs already."""
+    """What is to be played: the configuration, the tasks as they are now, the budget, and what differs already.
+
+    ``goes_on`` says that the run itself is still being played, so that episodes without an ending may get one.
+    """
 
     config: Config
     tasks: Sequence[Task]
     budget: Budget
     differs: tuple[str, ...]
+    goes_on: bool
 
 
 def prepared(folder: Path, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
@@ -46,20 +50,13 @@ def prepared(folder: Path, models: Mapping[str, str], *, recorded: bool, prices:
         told += [f"task: {one.id} reads otherwise" for one, other in zip(was, tasks, strict=True) if one != other]
         if config.models != run.config.models:
             told.append(f"models: {_told(run.config.models)}, now {_told(config.models)}")
-        return Repeat(config, tasks, run.budget, tuple(told))
+        return Repeat(config, tasks, run.budget, tuple(told), run.is_played)
 
 
 def _check_played(run: Run) -> None:
-    """Refuse a run whose episodes were not played by it: there is nothing to play once more. Raises BadRun."""
+    """Refuse a run that was imported: there is nothing to play once more. Raises BadRun."""
     if run.imported:
         raise BadRun(f"{run.folder} was imported, and not played here; repeat the run that it was exported from")
-    if run.config.copies:
-        assert run.config.learning is not None
-        sources = " ".join(f"--from {given.path}" for given in run.config.learning.given)
-        raise BadRun(
-            f"{run.folder} learnt from episodes that were played elsewhere; repeat the run they come from, or "
-            f"learn from them once more: planbook build {sources}"
-        )
 
 
 def is_deterministic(config: Config) -> bool:
@@ -84,7 +81,12 @@ def check_config(config: Config, folder: Path) -> Config:
 
 
 def _tasks_now(config: Config, was: Sequence[Task], folder: Path) -> list[Task]:
-    """The tasks of the run as their world has them now, in the run's order. Raises BadRun for one that it has not."""
+    """The tasks of the run as their world has them now, in the run's order. Raises BadRun for one that it has not.
+
+    Of a run that copies its episodes they are those of its sources, which must be what they were (BadArgument, BadRun).
+    """
+    if config.copies:
+        return list(tasks_of(config))
     now = {task.id: task for task in tasks_of(config)}
     if gone := [task.id for task in was if task.id not in now]:
         raise BadRun(

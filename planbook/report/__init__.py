@@ -19,7 +19,7 @@ from planbook.report.page import write_page
 from planbook.report.reading import RunRead, read_run
 from planbook.run import Run
 from planbook.spending import prices_from
-from planbook.terminal.printing import console
+from planbook.terminal.printing import ERRORS, console
 
 __all__ = ["Reported", "report_runs"]
 
@@ -48,6 +48,10 @@ def report_runs(
     target = out or (folders[0] / FILE if len(folders) == 1 else Path(FILE))
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(Run.open(folder))) for folder in folders]
+        for run in runs:
+            if run.is_played:
+                told = f"Mind: {run.folder} is still being played; the report has it as it stands now."
+                ERRORS.print(told, style="yellow", soft_wrap=True)
         read = [read_run(run, name, price) for run, name in zip(runs, _names(folders), strict=True)]
         _write(read, target, episodes)
     done = Reported(report=str(target), bytes=target.stat().st_size, runs=tuple(each.summary() for each in read))

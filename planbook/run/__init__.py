@@ -5,7 +5,18 @@ folder, and makes it one process's own.
 """
 
 from planbook.run.file import GRAPH_PLANNER, Entry, RunFile, index_of
-from planbook.run.folder import CONFIG_FILE, is_run, new_folder
+from planbook.run.folder import CONFIG_FILE, RUNS, is_run, new_folder
 from planbook.run.run import PAUSED, Run
 
-__all__ = ["CONFIG_FILE", "GRAPH_PLANNER", "PAUSED", "Entry", "Run", "RunFile", "index_of", "is_run", "new_folder"]
+__all__ = [
+    "CONFIG_FILE",
+    "GRAPH_PLANNER",
+    "PAUSED",
+    "RUNS",
+    "Entry",
+    "Run",
+    "RunFile",
+    "index_of",
+    "is_run",
+    "new_folder",
+]

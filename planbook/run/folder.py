@@ -17,9 +17,10 @@ LOOKED_AT = 0.05
 """Seconds to wait for somebody who only looks whether the folder is taken; that is over at once."""
 
 
-def new_folder(config: Config, runs: Path = RUNS) -> Path:
-    """Make a folder whose name says when and what. Raises BadRun."""
-    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{Path(config.env.partition(':')[0]).stem}-{config.planner}"
+def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
+    """Make a folder whose name says when and what: world and planner, unless a name is given. Raises BadRun."""
+    name = name or f"{Path(config.env.partition(':')[0]).stem}-{config.planner}"
+    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{name}"
     for name in (stem, *(f"{stem}-{number}" for number in range(2, 1000))):
         try:
             (runs / name).mkdir(parents=True)

@@ -19,7 +19,7 @@ from planbook.provenance.changes import changed_versions
 from planbook.provenance.manifest import MadeOf
 from planbook.provenance.versions import versions
 from planbook.run.file import GRAPH_PLANNER, Entry, RunFile
-from planbook.run.folder import CONFIG_FILE, claim_folder
+from planbook.run.folder import CONFIG_FILE, claim_folder, is_claimed
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password
 from planbook.trajectories.origin import Imported
@@ -50,6 +50,7 @@ class Run:
         self.meter = Meter()
         self.is_new = False
         """Whether it was begun just now, so that nothing can have changed since."""
+        self._sittings: list[Body] | None = None
         self.noted_versions = False
         """Whether it was looked at, since it was opened, what the world is made of."""
 
@@ -124,6 +125,11 @@ class Run:
             undoing.pop_all()
         return cls(folder, file, opened, claim)
 
+    @property
+    def is_played(self) -> bool:
+        """Whether a process plays it just now: of this machine, or of any whose events go to the same database."""
+        return is_claimed(self.folder) or self.store.is_claimed()
+
     @classmethod
     def _same(cls, folder: Path, config: Config, store: str | None) -> Self:
         run = cls.open(folder, to_play=True, store=store)
@@ -180,8 +186,17 @@ class Run:
         self.meter.start_clock()
         self._note_sitting({})
 
+    @property
+    def sittings(self) -> Sequence[Body]:
+        """What was noted of the times at which it was played: read once, as only who plays it notes more."""
+        if self._sittings is None:
+            self._sittings = [event.body for event in self.store.events("run", "sitting")]
+        return self._sittings
+
     def _note_sitting(self, body: Body) -> None:
-        self.store.put("run", "sitting", sum(1 for _ in self.store.events("run", "sitting")), body)
+        number = len(self.sittings)
+        self.store.put("run", "sitting", number, body)
+        self._sittings = [*self.sittings, body]
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
         """The journal of a scope; what is new there is metered, and told to ``watch``."""
@@ -193,10 +208,10 @@ class Run:
 
         return self.store.journal(path, metered)
 
-    def note_imported(self, imported: Imported) -> None:
-        """Mark the run as one whose episodes come from files: from then on it is only read."""
-        self._file = self._file.model_copy(update={"imported": imported})
-        self.imported = imported
+    def note_imported(self, imported: Imported, config: Config) -> None:
+        """Mark the run as one whose episodes come from files, and say what was asked of them: it is only read now."""
+        self._file = self._file.model_copy(update={"imported": imported, "config": config})
+        self.imported, self.config = imported, config
         self._file.write(self.folder)
 
     def changed_versions(self) -> list[str]:

@@ -30,5 +30,8 @@ class Database(Protocol):
     def claim(self) -> None:
         """Make the run this process's to play, until it ends. Raises BadRun if another one plays it."""
 
+    def is_claimed(self) -> bool:
+        """Whether a process on any machine plays the run, as far as the database knows."""
+
     def close(self) -> None:
         """Give back what is open."""

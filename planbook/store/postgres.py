@@ -42,6 +42,15 @@ NUMBER = "((SELECT oid::bigint << 32 FROM pg_namespace WHERE nspname = %s) | %s)
 TRY_LOCK, UNLOCK = f"SELECT pg_try_advisory_lock({NUMBER})", f"SELECT pg_advisory_unlock({NUMBER})"
 PLAYING, FIRST_HELD = 0, 1
 """Which number stands for playing the run, and which for the first that can be held."""
+IS_LOCKED = f"""
+SELECT EXISTS (
+    SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND objid = {PLAYING}
+    AND classid = (SELECT oid FROM pg_namespace WHERE nspname = :schema)
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+"""
+"""The server shows the two halves of such a number apart."""
 WAIT_SECONDS = 0.05
 """Between two tries to hold what somebody else holds."""
 PATIENCE_SECONDS = 2
@@ -143,6 +152,11 @@ class Postgres:
                 time.sleep(WAIT_SECONDS)
                 continue
             raise BadRun(f"{self._place} is being played by another process; wait for it, or name another folder")
+
+    def is_claimed(self) -> bool:
+        """Whether a session has the lock that ``claim`` takes; nobody is kept from taking it. Raises BadRun."""
+        with self.reading() as connection:
+            return bool(connection.execute(text(IS_LOCKED), {"schema": self._place.schema}).scalar_one())
 
     def _try(self, number: int) -> bool:
         """Take the lock if it is free. A session can lock twice, so those of this process are looked at first."""

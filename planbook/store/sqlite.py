@@ -89,6 +89,10 @@ class Sqlite:
     def claim(self) -> None:
         """Nothing is to be done: who plays has the folder locked in which the file is."""
 
+    def is_claimed(self) -> bool:
+        """Never: the folder's lock says it."""
+        return False
+
     def _open_locks(self) -> int:
         return os.open(self._locks, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 

@@ -22,6 +22,7 @@ from planbook.figures.milestones import milestone_parts
 from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
 from planbook.run import Entry
+from planbook.terminal.tables import right_aligned
 from planbook.wording import PRICE_UNKNOWN, fixed, harmless, interval
 from planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 
@@ -61,11 +62,9 @@ def summary_table(summary: Summary, title: str) -> Table:
 
     What was broken or not run is told apart, where there is any: it is no failure of what played.
     """
-    table = Table(title=title, title_justify="left")
-    table.add_column("task type", no_wrap=True)
     unplayed = ("broken", "not run") if summary.unplayed else ()
-    for column in ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps"):
-        table.add_column(column, justify="right")
+    columns = ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps")
+    table = right_aligned("task type", columns, title=title, long="whole")
     for kind, (solved, tasks) in summary.by_type.items():
         apart = summary.unplayed_by_type.get(kind, (0, 0)) if unplayed else ()
         means = summary.mean_actions_by_type[kind], summary.mean_error_steps_by_type[kind]

@@ -4,15 +4,15 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument, BadRun
-from planbook.run import Entry, Run, new_folder
+from planbook.run import RUNS, Entry, Run, new_folder
 from planbook.trajectories.files import read_episodes, sha256_of
 from planbook.trajectories.jsonl import BadEpisode
 from planbook.trajectories.origin import Imported, Origin, ReadFile
@@ -22,6 +22,8 @@ from planner import PlannerError
 
 SHOWN = 30
 """Faults that are told; of more their number is."""
+AT_ONCE = 5_000
+"""Events from which on they are written, in one transaction."""
 SEVERAL = "several"
 """Stands for the planner or the world of a run whose episodes have different ones."""
 
@@ -39,7 +41,7 @@ class ImportedRun(BaseModel):
 
 
 class _Found:
-    """What a first look at the files gives: who made the episodes, and everything that is wrong."""
+    """What reading the files gives: who made the episodes, and everything that is wrong."""
 
     def __init__(self) -> None:
         self.files: list[ReadFile] = []
@@ -48,20 +50,24 @@ class _Found:
         self.solved = 0
         self.faults: list[str] = []
 
-    def look_at(self, path: Path) -> None:
-        """Read a file from end to end."""
+    def read(self, path: Path) -> Iterator[Trajectory]:
+        """The episodes of a file, from end to end; once a fault was found only faults are looked for."""
         begun, sha256 = len(self.facts), sha256_of(path)
         places = 0
         for place, episode in read_episodes(path):
             places += 1
             if isinstance(episode, BadEpisode):
                 self.faults += [f"{path}, {place}: {fault}" for fault in episode.faults]
-            else:
-                self.facts.append(episode.run.model_dump(mode="json"))
-                self.worlds.add(episode.task.env)
-                self.solved += episode.ending.outcome.solved
+                continue
+            self.facts.append(episode.run.model_dump(mode="json"))
+            self.worlds.add(episode.task.env)
+            self.solved += episode.ending.outcome.solved
+            if not self.faults:
+                yield episode
         if not places:
             self.faults.append(f"{path}: there is no episode in it")
+        if sha256_of(path) != sha256:
+            raise BadRun(f"{path} changed while it was imported; import it again")
         self.files.append(ReadFile(name=path.name, sha256=sha256, episodes=len(self.facts) - begun))
 
     @property
@@ -70,19 +76,37 @@ class _Found:
         origins = [Origin(episodes=len(list(same)), facts=facts) for facts, same in groupby(self.facts)]
         return Imported(files=tuple(self.files), origins=tuple(origins))
 
+    @property
+    def world(self) -> dict[str, JsonValue]:
+        """What the world said that it was made of, where it said the same of all episodes."""
+        said = [facts["world"] for facts in self.facts if facts["world"]]
+        return said[0] if said and all(each == said[0] for each in said) else {}
+
+    def check(self) -> None:
+        """Raises BadArgument where anything is wrong, with all of it."""
+        if self.faults:
+            more = f"\n... and {len(self.faults) - SHOWN} more" if len(self.faults) > SHOWN else ""
+            told = "\n".join(self.faults[:SHOWN])
+            raise BadArgument(f"nothing was imported; what is wrong:\n{told}{more}")
+
 
 def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
-    """Make a run folder of the episodes of files, once all of them are found in order. Raises BadArgument, BadRun."""
-    found = _Found()
-    for path in paths:
-        found.look_at(path)
-    if found.faults:
-        more = f"\n... and {len(found.faults) - SHOWN} more" if len(found.faults) > SHOWN else ""
-        told = "\n".join(found.faults[:SHOWN])
-        raise BadArgument(f"nothing was imported; what is wrong:\n{told}{more}")
-    config = config_of(found.imported, found.worlds)
-    folder = out or new_folder(config)
-    _write(folder, config, found, paths)
+    """Make a run folder of the episodes of files, whole or not at all. Raises BadArgument, BadRun.
+
+    The files are read once: a folder beside is filled, and gets its name when all of them were found in order.
+    """
+    if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadRun(f"{out} is there already; name another folder with --out")
+    place = (out or RUNS / "import").absolute()
+    beside = place.with_name(f".{place.name}.{os.getpid()}.new")
+    try:
+        found, config = _filled(beside, paths)
+        folder = out or new_folder(config, name=_name(config))
+        beside.replace(folder)
+    except OSError as error:
+        raise BadRun(f"{place} cannot be made: {error.strerror}; name another folder with --out") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
     planners = tuple(sorted({facts["planner"] for facts in found.facts}))
     return ImportedRun(
         episodes=len(found.facts),
@@ -91,6 +115,25 @@ def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
         worlds=tuple(sorted(found.worlds)),
         run=str(folder),
     )
+
+
+def _filled(folder: Path, paths: Sequence[Path]) -> tuple[_Found, Config]:
+    """Fill a folder with what the files hold, if nothing is wrong in them. Raises BadArgument, BadRun."""
+    found, rows = _Found(), list[Row]()
+    with closing(Run.create(folder, Config(planner=SEVERAL, env=SEVERAL, actions=0), [])) as run:
+        for index, trajectory in enumerate(chain.from_iterable(map(found.read, paths))):
+            entry = Entry(index=index, task=trajectory.task, repeat=trajectory.repeat)
+            rows += [("run", "task", index, entry.model_dump(mode="json")), *rows_of(trajectory, entry.path)]
+            if len(rows) >= AT_ONCE:
+                run.store.put_all(rows)
+                rows.clear()
+        found.check()
+        run.store.put_all(rows)
+        if found.world:
+            run.store.put("run", "versions", 0, found.world)
+        config = config_of(found.imported, found.worlds)
+        run.note_imported(found.imported, config)
+    return found, config
 
 
 def config_of(imported: Imported, worlds: set[str]) -> Config:
@@ -114,37 +157,7 @@ def _one(names: set[str]) -> str:
     return names.copy().pop() if len(names) == 1 else SEVERAL
 
 
-def _write(folder: Path, config: Config, found: _Found, paths: Sequence[Path]) -> None:
-    """Whole or not at all: the folder is filled beside and renamed. Raises BadRun."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadRun(f"{folder} is there already; name another folder with --out")
-    beside = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.new")
-    try:
-        with closing(Run.create(beside, config, [])) as run:
-            _fill(run, found, paths)
-        beside.replace(folder)
-    except OSError as error:
-        raise BadRun(f"{folder} cannot be made: {error.strerror}; name another folder with --out") from error
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def _fill(run: Run, found: _Found, paths: Sequence[Path]) -> None:
-    worlds = [facts["world"] for facts in found.facts if facts["world"]]
-    if worlds and all(each == worlds[0] for each in worlds):
-        run.store.put("run", "versions", 0, worlds[0])
-    for index, trajectory in enumerate(_episodes(paths)):
-        entry = Entry(index=index, task=trajectory.task, repeat=trajectory.repeat)
-        listed: Row = ("run", "task", index, entry.model_dump(mode="json"))
-        run.store.put_all([listed, *rows_of(trajectory, entry.path)])
-    if [sha256_of(path) for path in paths] != [file.sha256 for file in found.files]:
-        raise BadRun("a file changed while it was imported; import it again")
-    run.note_imported(found.imported)
-
-
-def _episodes(paths: Sequence[Path]) -> Iterator[Trajectory]:
-    for path in paths:
-        for _, episode in read_episodes(path):
-            if isinstance(episode, BadEpisode):
-                raise BadRun(f"{path} changed while it was imported; import it again")
-            yield episode
+def _name(config: Config) -> str:
+    """What the folder is called after: world and planner, where there is one of them."""
+    told = [name for name in (Path(config.env.partition(":")[0]).stem, config.planner) if name != SEVERAL]
+    return "-".join(("imported", *told))

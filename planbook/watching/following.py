@@ -4,9 +4,9 @@ import threading
 import time
 from pathlib import Path
 
+from planbook.figures.statistics import Episodes
 from planbook.report.reading import Played, RunRead, take
 from planbook.run import PAUSED, Run, index_of
-from planbook.run.folder import is_claimed
 from planbook.spending import prices_from
 from planbook.store import Event
 from planbook.terminal.time_left import Pace
@@ -36,11 +36,15 @@ class Following:
     def _episodes(self) -> dict[int, Played]:
         return {entry.index: Played(entry, entry.task) for entry in self.run.entries()}
 
+    def close(self) -> None:
+        """Give the run back."""
+        self.run.close()
+
     def catch_up(self) -> None:
         """Read what was written meanwhile, and look whether somebody plays the run."""
         with self.lock:
             before, row = (self.played, self.paused, self.asked), self._row
-            self.played = is_claimed(self.run.folder)
+            self.played = self.run.is_played
             fresh = {self._take(event) for self._row, event in self.run.store.since(self._row)}
             if row == self._row and before == (self.played, self.paused, self.asked):
                 return
@@ -80,6 +84,10 @@ class Following:
 
     def _control(self, event: Event) -> None:
         self.asked = str(event.body["do"])
+
+    def so_far(self) -> Episodes:
+        """The episodes that have ended, each with its ending."""
+        return [(each.entry, each.ending) for each in map(self.read.episodes.__getitem__, sorted({*self.read.order}))]
 
     @property
     def ended(self) -> int:

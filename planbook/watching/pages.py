@@ -7,8 +7,10 @@ from typing import Any
 from markupsafe import Markup
 
 from planbook.episodes.control import Ask
+from planbook.figures.milestones import known_milestones, milestones, unlocked
 from planbook.report.costs import costs
 from planbook.report.episodes import episode_html, head_rows
+from planbook.report.learnt import learnt
 from planbook.report.page import STYLES, figures_of, joined
 from planbook.report.rendering import plain
 from planbook.terminal.printing import spending
@@ -90,12 +92,19 @@ class Pages:
             return at.version, told
 
     def _figures(self) -> str:
-        """Those of the report, but for charts and for the list of what has not ended: it will yet."""
+        """Those of the report, but for charts and for what counts episodes as failed that may not: they end yet."""
         read = self._at.read
         figures, cost = figures_of(read, ANCHOR), replace(costs(read), charts=())
         if self._at.played:
             figures["failures"] = [each for each in figures["failures"] if each[0] != Outcome.NOT_RUN]
-        return _render("figures", figures, cost, self._at.run.config)
+            figures |= self._reached()
+        return _render("figures", figures, cost, self._at.run.config, learnt(read.run))
+
+    def _reached(self) -> dict[str, Any]:
+        """What was reached on the way in the episodes that have ended: those to come may reach it yet."""
+        so_far, known = self._at.so_far(), known_milestones(self._at.run.config)
+        reached = milestones(so_far, known)
+        return {"milestones": reached, "unlock_score": unlocked(reached, known), "so_far": len(so_far)}
 
     def _rows(self, changed: Collection[int]) -> str:
         read = self._at.read

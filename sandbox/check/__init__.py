@@ -16,7 +16,7 @@ from sandbox.check.procedure import check_solve
 from sandbox.check.report import Report
 from sandbox.check.usage import Usage
 from sandbox.policy import check as check_policy
-from sandbox.policy.tables import NAME_HINTS
+from sandbox.policy.hints import NAME_HINTS
 from sandbox.reading.syntax import code_lines, compile_error, parse, too_deep
 from sandbox.reading.walker import scopes_of
 from sandbox.types import Fault, FaultKind

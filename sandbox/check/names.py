@@ -5,16 +5,20 @@ import builtins
 from sandbox.check.api import Api
 from sandbox.check.report import Report
 from sandbox.check.suggest import closest
-from sandbox.policy.tables import NAME_HINTS
+from sandbox.policy.hints import NAME_HINTS
+from sandbox.reading.definitions import UNKNOWN
 from sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
 """Those that the sandbox refuses are the language policy's to report, with what to write instead."""
 
+MAX_HINTS = 20
+"""Faults beyond these are told without a guess at what was meant: guessing takes by far the longest."""
+
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
     """Report every use of a name that has no value there."""
-    given = api.roots | api.names
+    given, any_name = api.roots | api.names, scopes.star_import or UNKNOWN in api.names
     known, bound_before = given | BUILTINS, given | (BUILTINS - NAME_HINTS.keys())
     for use in scopes.uses:
         if report.full:
@@ -26,8 +30,9 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
         if not api.whole and (deferred or use.guard is not Guard.NONE or not _is_certain(scope)):
             continue
         if scope is None:
-            if name not in known and use.guard is not Guard.NAME_ERROR and not scopes.star_import:
-                report.add(use.node, "unknown-name", f"{name} is not defined", _hint(name, use, scopes, api))
+            if name not in known and use.guard is not Guard.NAME_ERROR and not any_name:
+                hint = _hint(name, use, scopes, api) if len(report.faults) < MAX_HINTS else ""
+                report.add(use.node, "unknown-name", f"{name} is not defined", hint)
         elif not deferred and not (scope.kind is ScopeKind.MODULE and name in bound_before):
             _check_order(use, scope, report)
 

@@ -7,8 +7,9 @@ from typing import TypeVar
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
+from sandbox.policy.hints import ATTRIBUTE_HINTS, NAME_HINT, NAME_HINTS, STATEMENT_HINTS
 from sandbox.policy.rules import ATTRIBUTE, NAME, STATEMENT, Problem, attribute_hint, is_hidden
-from sandbox.policy.tables import ATTRIBUTE_HINTS, CLASS_NAMES, HOOKS, NAME_HINTS, READABLE_NAMES, STATEMENT_HINTS
+from sandbox.policy.tables import CLASS_NAMES, HOOKS, READABLE_NAMES
 
 N = TypeVar("N", bound=ast.AST)
 E = TypeVar("E", bound=ast.expr)
@@ -19,6 +20,14 @@ LEAVES = frozenset(
     if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 )
 """Nodes without content that RestrictedPython allows: visiting each costs time and decides nothing."""
+
+
+MAX_PROBLEMS = 100
+"""Nobody repairs more at once, and each suggestion costs time: ten thousand misspelt imports took seconds."""
+
+
+class Enough(Exception):
+    """MAX_PROBLEMS are noted: there is no use in looking for more."""
 
 
 class BasePolicy(RestrictingNodeTransformer):
@@ -35,9 +44,11 @@ class BasePolicy(RestrictingNodeTransformer):
         """Uses of builtins that plans do not have."""
 
     def refuse(self, node: ast.AST, name: str, message: str, hint: str) -> None:
-        """Note a fault."""
+        """Note a fault. Raises Enough."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         self.problems.append(Problem(line, column, name, message, hint))
+        if len(self.problems) == MAX_PROBLEMS:
+            raise Enough
 
     def error(self, node: ast.AST, info: str) -> None:
         """RestrictedPython's way to note one."""
@@ -86,7 +97,7 @@ class BasePolicy(RestrictingNodeTransformer):
         """Refuse a name with a meaning of its own, but for the exceptions."""
         name = unicodedata.normalize("NFKC", name)
         if name.startswith("_") and is_hidden(name) and name not in exceptions:
-            hint = ATTRIBUTE_HINTS.get(name, "choose a name without underscores at its end")
+            hint = ATTRIBUTE_HINTS.get(name, NAME_HINT)
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", hint)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802

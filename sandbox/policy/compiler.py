@@ -2,11 +2,14 @@
 
 import ast
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from types import CodeType
 
+from sandbox.policy.base import Enough
+from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem
-from sandbox.policy.tables import MAX_DEPTH, MAX_NODES, MAX_SOURCE, NAME_HINTS
+from sandbox.policy.tables import MAX_DEPTH, MAX_NODES, MAX_SOURCE
 from sandbox.policy.transformer import PlanPolicy
 from sandbox.policy.trees import compile_tree, parse_source
 
@@ -82,7 +85,8 @@ def _transformed(source: str, name: str, bound: Iterable[str], all_faults: bool)
     _measure(tree)
     problems = list(_misplaced(tree, name)) if all_faults else []
     policy = PlanPolicy(bound)
-    policy.visit(tree)
+    with suppress(Enough):
+        policy.visit(tree)
     problems += policy.problems
     if problems:
         raise PolicyRefused(problems)

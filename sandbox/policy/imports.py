@@ -3,9 +3,15 @@
 import ast
 from collections.abc import Iterable
 
-from sandbox.policy.base import BasePolicy
-from sandbox.policy.rules import IMPORT, closest
-from sandbox.policy.tables import FUTURES, MODULE_HINTS, MODULES, READABLE_ATTRIBUTES
+from sandbox.policy.base import BasePolicy, N
+from sandbox.policy.hints import MEMBER_HINTS, MODULE_HINTS
+from sandbox.policy.rules import IMPORT, closest, last_name
+from sandbox.policy.tables import FUTURES, MODULES, READABLE_ATTRIBUTES
+
+MAY_BE_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+"""Who catches one of these expects that a module may be missing."""
+
+_KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
 
 
 class ImportPolicy(BasePolicy):
@@ -17,6 +23,31 @@ class ImportPolicy(BasePolicy):
         """Variable to the module that it was imported as."""
         self.members: list[ast.Attribute] = []
         """Attributes read from plain variables: of a module, perhaps."""
+        self._caught = 0
+        """How many blocks that expect a failing import, or never run, enclose the current node."""
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:  # noqa: N802
+        """An import whose failure is caught may fail as in Python, when it runs."""
+        caught = any(_catches_import(handler.type) for handler in node.handlers)
+        self._caught += caught
+        node.body = self._visit_all(node.body)
+        self._caught -= caught
+        node.handlers, node.orelse = self._visit_all(node.handlers), self._visit_all(node.orelse)
+        node.finalbody = self._visit_all(node.finalbody)
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
+        """What stands under ``if TYPE_CHECKING`` never runs."""
+        never = last_name(node.test) == "TYPE_CHECKING"
+        node.test = self.visit(node.test)
+        self._caught += never
+        node.body = self._visit_all(node.body)
+        self._caught -= never
+        node.orelse = self._visit_all(node.orelse)
+        return node
+
+    def _visit_all(self, nodes: list[N]) -> list[N]:
+        return [self.visit(node) for node in nodes]
 
     def visit_Import(self, node: ast.Import) -> ast.AST:  # noqa: N802
         """Only the listed modules."""
@@ -40,8 +71,9 @@ class ImportPolicy(BasePolicy):
             return node
         for alias in node.names:
             if alias.name == "*":
-                hint = f"write `import {module}`, or list the names"
-                self.refuse(node, IMPORT, "`import *` is not available in plans", hint)
+                names = sorted(MODULES[module] - {"abc"})
+                node.names = [ast.copy_location(ast.alias(name), alias) for name in names]
+                self.bound.update(name.name for name in node.names)
             else:
                 self.check_name(node, alias.asname or alias.name)
                 self._check_member(node, module, alias.name)
@@ -55,11 +87,19 @@ class ImportPolicy(BasePolicy):
                 self._check_member(node, self.modules[variable], node.attr)
 
     def _refuse_module(self, node: ast.AST, name: str) -> None:
-        known = ", ".join(sorted(MODULES))
-        hint = MODULE_HINTS.get(name.partition(".")[0]) or closest(name, MODULES) or f"there are: {known}"
+        if self._caught:
+            return
+        hint = MODULE_HINTS.get(name) or MODULE_HINTS.get(name.partition(".")[0]) or closest(name, MODULES) or _KNOWN
         self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
 
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
-        if name not in (known := MODULES[module]):
-            hint = closest(name, known) or f"{module} has: {', '.join(sorted(known))}"
+        if name not in (known := MODULES[module]) and not self._caught:
+            hint = MEMBER_HINTS.get(f"{module}.{name}") or closest(name, known)
+            hint = hint or f"{module} has: {', '.join(sorted(known))}"
             self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
+
+
+def _catches_import(kinds: ast.expr | None) -> bool:
+    """Whether an except clause catches a failing import; it may be bare."""
+    each = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+    return kinds is None or any(last_name(kind) in MAY_BE_MISSING for kind in each)

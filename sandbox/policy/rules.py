@@ -1,14 +1,14 @@
 """One-line rules over names, and the form a fault takes."""
 
 import _string  # type: ignore[import-not-found]
+import ast
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from sandbox.policy.hints import ATTRIBUTE_HINT, ATTRIBUTE_HINTS, INSIDE_HINTS
 from sandbox.policy.tables import (
-    ATTRIBUTE_HINT,
-    ATTRIBUTE_HINTS,
     HIDDEN_ATTRIBUTES,
     READABLE_ATTRIBUTES,
     RUNTIME_ATTRIBUTES,
@@ -69,9 +69,15 @@ def is_plain(name: str) -> bool:
     return name in TEXT_ATTRIBUTES or (not is_hidden(name) and name not in RUNTIME_ATTRIBUTES)
 
 
+def last_name(node: ast.expr | None) -> str | None:
+    """The name, or the last part of a dotted one; None for any other expression."""
+    return getattr(node, "attr", getattr(node, "id", None))
+
+
 def attribute_hint(name: str) -> str:
     """What to write instead of the attribute."""
-    return ATTRIBUTE_HINTS.get(name, ATTRIBUTE_HINT)
+    inside = next((hint for start, hint in INSIDE_HINTS.items() if name.startswith(start)), ATTRIBUTE_HINT)
+    return ATTRIBUTE_HINTS.get(name, inside)
 
 
 def closest(name: str, known: Iterable[str]) -> str:

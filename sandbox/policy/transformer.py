@@ -7,6 +7,8 @@ knows is rewritten into a call of one of ``tables.HOOKS``. Lines never move.
 
 import ast
 
+from sandbox.policy.classes import ClassPolicy
+from sandbox.policy.hints import NAME_HINTS, STATEMENT_HINTS
 from sandbox.policy.imports import ImportPolicy
 from sandbox.policy.patterns import PatternPolicy
 from sandbox.policy.rules import (
@@ -20,13 +22,13 @@ from sandbox.policy.rules import (
     may_read,
     may_write,
 )
-from sandbox.policy.tables import HOOKS, MARKS, NAME_HINTS, PLAIN_ANNOTATIONS, RUNTIME_ATTRIBUTES, STATEMENT_HINTS
+from sandbox.policy.tables import HOOKS, MARKS, PLAIN_ANNOTATIONS, RUNTIME_ATTRIBUTES
 
 BY_NAME = frozenset({"getattr", "setattr", "delattr"})
 """Builtins whose second argument names an attribute."""
 
 
-class PlanPolicy(ImportPolicy, PatternPolicy):
+class PlanPolicy(ClassPolicy, ImportPolicy, PatternPolicy):
     """Visit a module once; then ``problems`` holds its faults, and the tree is ready to be compiled."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:  # noqa: N802
@@ -42,7 +44,6 @@ class PlanPolicy(ImportPolicy, PatternPolicy):
         return self.node_contents_visit(node)
 
     visit_Subscript = _allowed  # noqa: N815  (nothing a plan is handed has items that could be set, but containers)
-    visit_Assign = _allowed  # noqa: N815  (unpacking iterates, and iteration needs no guard)
     visit_With = _allowed  # noqa: N815
     visit_Lambda = _allowed  # noqa: N815
 
@@ -112,26 +113,11 @@ class PlanPolicy(ImportPolicy, PatternPolicy):
             if isinstance(attribute, str) and not allowed(attribute):
                 self.refuse_attribute(node, "use", attribute)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
-        """Check the name, drop the annotation."""
-        self.check_name(node, node.name, allow_magic_methods=True)
-        node.returns = None
-        return self.node_contents_visit(node)
-
     def visit_arg(self, node: ast.arg) -> ast.AST:
         """Check the name, drop the annotation."""
         self.check_name(node, node.arg)
         node.annotation = None
         return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
-        """Check the name; refuse metaclasses and other keywords."""
-        self.check_name(node, node.name)
-        for keyword in node.keywords:
-            what = f"`{keyword.arg}=`" if keyword.arg else "`**`"
-            hint = "define what you need in the class body or in a base class"
-            self.refuse(keyword.value, STATEMENT, f"class statements take no {what} in plans", hint)
-        return self.node_contents_visit(node)
 
 
 def _formats_harmlessly(node: ast.Attribute) -> bool:

@@ -1,7 +1,16 @@
 """From model text to code: replies to plans, plans to steps and definitions, broken code to where it breaks."""
 
 from sandbox.policy.trees import parse_source
-from sandbox.reading.definitions import Definition, Section, bound_names, carry, carryable, definitions, sections
+from sandbox.reading.definitions import (
+    Definition,
+    Section,
+    bound_by_part,
+    bound_names,
+    carry,
+    carryable,
+    definitions,
+    sections,
+)
 from sandbox.reading.growing import GrowingReply, chars_to_line
 from sandbox.reading.reply import Block, ReadReply, read_reply
 from sandbox.reading.statements import Statement, statements_of
@@ -14,6 +23,7 @@ __all__ = [
     "ReadReply",
     "Section",
     "Statement",
+    "bound_by_part",
     "bound_names",
     "carry",
     "carryable",

@@ -6,13 +6,15 @@ from datetime import UTC, date, datetime, tzinfo
 from functools import partial
 from typing import Any
 
-from sandbox.policy.rules import harmless_template, is_plain, may_read, template_attributes
+from sandbox.policy.rules import harmless_template, is_plain, may_read, may_write, template_attributes
+from sandbox.policy.tables import CHAIN, INHERITED
 from sandbox.worker.clock import Clock
 from sandbox.worker.guards import (
     PlanType,
     is_host,
     is_own_class,
     name_of,
+    object_delattr,
     object_setattr,
     own_dict,
     refuse,
@@ -43,6 +45,28 @@ def _format_map(template: Any, mapping: Any) -> str:
     return str.format_map(_checked(template), mapping)
 
 
+_BY_NAME: dict[str, Callable[..., None]] = {"__setattr__": object_setattr, "__delattr__": object_delattr}
+
+
+def _inherited(target: object, name: str, found: Any) -> Any:
+    """What a class's own special method goes on to: through super(), or through object."""
+    by_name = _BY_NAME.get(name)
+    if target is object and by_name is not None:
+        return by_name
+    if type(target) is not super:
+        refuse(name)
+    if by_name is not None and isinstance(found, types.MethodWrapperType):
+        return partial(by_name, found.__self__)
+    return found if by_name is None else partial(_named, found, name[2:5])
+
+
+def _named(found: Callable[..., Any], verb: str, name: str, *value: object) -> Any:
+    """Call an inherited method of a plan's class, or of a library's, that sets or deletes a name."""
+    if not may_write(name_of(name)):
+        refuse(name, verb)
+    return found(name, *value)
+
+
 class Attributes:
     """Reads attributes by name for one session: its clock stands in for the real one."""
 
@@ -67,8 +91,10 @@ class Attributes:
 
     def _special(self, target: Any, name: str, found: Any) -> Any:
         """What stands in for an attribute that is dangerous on some objects."""
-        if name == "__setattr__":
-            return object_setattr if target is object else refuse(name)
+        if name in INHERITED:
+            return _inherited(target, name, found)
+        if name in CHAIN:
+            return found if isinstance(target, BaseException) else refuse(name)
         if name == "__new__" and isinstance(target, type) and issubclass(target, (type, PlanType)):
             refuse(name)
         if name in ("__init__", "__call__", "__setitem__") and is_host(target):

@@ -1,10 +1,11 @@
 """The builtins of a plan: the harmless ones as they are, guards in place of the others."""
 
+import abc
 import builtins
 import dataclasses
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from sandbox.policy.tables import HOOKS
 from sandbox.worker import guards
@@ -22,6 +23,8 @@ def _exceptions() -> Mapping[str, type[BaseException]]:
     }
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 FIXED: dict[str, Any] = {
     **{name: getattr(builtins, name) for name in _AS_THEY_ARE.split()},
     **_exceptions(),
@@ -38,6 +41,8 @@ FIXED: dict[str, Any] = {
     HOOKS["ClassVar"]: typing.ClassVar,
     HOOKS["InitVar"]: dataclasses.InitVar,
     HOOKS["KW_ONLY"]: dataclasses.KW_ONLY,
+    HOOKS["ABCMeta"]: abc.ABC,
+    HOOKS["__getattr__"]: guards.missing_name,
 }
 """The same for every session."""
 
@@ -54,6 +59,20 @@ def printer(write: Callable[[str], None]) -> Callable[..., None]:
                 raise TypeError(f"{name} must be None or a string, not {type(text).__name__}")
         if file is not None:
             raise TypeError("print takes no file= in plans: what is printed is the cell's output")
-        write((" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end))
+        between, texts = " " if sep is None else sep, list[str]()
+        try:
+            texts.extend(map(str, values))
+        except BaseException:
+            if texts:
+                write(between.join([*texts, ""]))  # what came before the value without a text was written
+            raise
+        write(between.join(texts) + ("\n" if end is None else end))
 
-    return print
+    return as_builtin(print, "print")
+
+
+def as_builtin(function: F, name: str) -> F:
+    """The function, called in messages what the plan calls it."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "builtins"
+    return function

@@ -1,6 +1,7 @@
 """Modules as plans see them: objects of listed names, with nothing of the real module behind them."""
 
 import importlib
+import pprint
 import time as real_time
 import types
 from collections.abc import Callable, Mapping
@@ -13,8 +14,8 @@ from sandbox.worker import stand_ins
 from sandbox.worker.attributes import Attributes
 from sandbox.worker.clock import Clock
 
-PER_SESSION = frozenset({"operator", "random", "time"})
-"""Modules that hold a session's clock, random numbers or guards."""
+PER_SESSION = frozenset({"operator", "pprint", "random", "time"})
+"""Modules that hold a session's clock, random numbers, guards or output."""
 _INTERNAL = frozenset({"_strptime", "copyreg"})
 """What C code imports on behalf of the plan that calls it; it then takes the module from sys.modules by itself."""
 
@@ -27,10 +28,10 @@ class Facade(types.ModuleType):
         vars(self).update(members)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"module {self.__name__!r} is read-only")
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"module {self.__name__!r} is read-only")
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
 
 
 def _fixed(name: str) -> Facade:
@@ -52,7 +53,7 @@ def _all_fixed() -> dict[str, Facade]:
 FIXED = _all_fixed()
 
 
-def _of_random(random: Random, _clock: Clock, _attributes: Attributes) -> dict[str, object]:
+def _of_random(random: Random) -> dict[str, object]:
     members: dict[str, object] = {name: getattr(random, name) for name in MODULES["random"] - {"Random", "seed"}}
 
     def new(seed: Any = None) -> Random:
@@ -64,7 +65,7 @@ def _of_random(random: Random, _clock: Clock, _attributes: Attributes) -> dict[s
     return members | {"Random": new, "seed": seed}
 
 
-def _of_time(_random: Random, clock: Clock, _attributes: Attributes) -> dict[str, object]:
+def _of_time(clock: Clock) -> dict[str, object]:
     def at(convert: Callable[[float], Any]) -> Callable[..., Any]:
         return lambda seconds=None: convert(clock.now() if seconds is None else seconds)
 
@@ -97,7 +98,7 @@ def _of_time(_random: Random, clock: Clock, _attributes: Attributes) -> dict[str
     }
 
 
-def _of_operator(_random: Random, _clock: Clock, attributes: Attributes) -> dict[str, object]:
+def _of_operator(attributes: Attributes) -> dict[str, object]:
     import operator
 
     return {name: getattr(operator, name) for name in MODULES["operator"] - {"attrgetter", "methodcaller"}} | {
@@ -106,16 +107,30 @@ def _of_operator(_random: Random, _clock: Clock, attributes: Attributes) -> dict
     }
 
 
-_MAKERS = {"operator": _of_operator, "random": _of_random, "time": _of_time}
+def _of_pprint(write: Callable[[str], None]) -> dict[str, object]:
+    def show(object: object, stream: None = None, *args: Any, sort_dicts: bool = True, **options: Any) -> None:
+        if stream is not None:
+            raise TypeError("pprint takes no stream in plans: what is printed is the cell's output")
+        write(pprint.pformat(object, *args, sort_dicts=sort_dicts, **options) + "\n")
+
+    return {"pformat": pprint.pformat, "pp": partial(show, sort_dicts=False), "pprint": show}
 
 
-def importer(random: Random, clock: Clock, attributes: Attributes) -> Callable[..., object]:
+def importer(
+    random: Random, clock: Clock, attributes: Attributes, write: Callable[[str], None]
+) -> Callable[..., object]:
     """The session's ``__import__``; its own facades are made when they are first asked for."""
     made: dict[str, Facade] = {}
+    makers: dict[str, Callable[[], dict[str, object]]] = {
+        "operator": partial(_of_operator, attributes),
+        "pprint": partial(_of_pprint, write),
+        "random": partial(_of_random, random),
+        "time": partial(_of_time, clock),
+    }
 
     def load(name: str) -> Facade | None:
-        if name in _MAKERS and name not in made:
-            made[name] = Facade(name, _MAKERS[name](random, clock, attributes))
+        if name in makers and name not in made:
+            made[name] = Facade(name, makers[name]())
         return made.get(name) or FIXED.get(name)
 
     def load_for_plan(
@@ -125,7 +140,7 @@ def importer(random: Random, clock: Clock, attributes: Attributes) -> Callable[.
         if name in _INTERNAL:
             return None
         if facade is None or level:
-            raise ImportError(f"there is no module {name!r} in plans", name=name)
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         for member in fromlist or ():
             if member not in MODULES[name]:
                 raise ImportError(f"cannot import name {member!r} from {name!r}", name=name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, TracebackType
 
+from sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
 from sandbox.worker import language
 from sandbox.worker.values import text_of
 
@@ -17,7 +18,6 @@ MEMORY: Report = {"kind": "limit", "type": "memory", "message": ""}
 MAX_MESSAGE = 4_000
 MAX_TEXT = 300
 """Characters of a source line, a hint, or the message of one refusal among many: together they must fit a frame."""
-MAX_FAULTS = 50
 
 
 @dataclass
@@ -29,25 +29,26 @@ class Cell:
 
     name: str
     source: str
-    compiled: "list[language.CompiledCell]"
+    compiled: list[tuple[CodeType, CodeType | None]]
+    """Of each part its code and the final expression, where there is one."""
 
-    def goes_on_in(self, code: "language.CompiledCell") -> bool:
+    def goes_on_in(self, code: CodeType) -> bool:
         """Whether the code is a further part of this cell: no other cell has its file name."""
-        return code.code.co_filename == self.compiled[0].code.co_filename
+        return code.co_filename == self.compiled[0][0].co_filename
 
-    def add(self, source: str, code: "language.CompiledCell") -> None:
+    def add(self, source: str, code: CodeType, tail: CodeType | None) -> None:
         """Take in a further part."""
         after = source.lstrip("\n")
         lines_before = len(source) - len(after)
         if after:
             self.source += "\n" * (lines_before - self.source.count("\n")) + after
-        self.compiled.append(code)
+        self.compiled.append((code, tail))
         self.__dict__.pop("codes", None)
 
     @cached_property
     def codes(self) -> frozenset[int]:
         """The id of every code object made from this cell's source; equal code of two cells is told apart."""
-        roots = (root for each in self.compiled for root in (each.code, each.tail))
+        roots = (root for part in self.compiled for root in part)
         return frozenset(id(code) for root in roots if root is not None for code in _nested(root))
 
     def line(self, number: int) -> str:
@@ -88,14 +89,15 @@ def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping
 
 def _refusal(name: str, message: str, line: int | None, column: int | None, lines: list[str], hint: str = "") -> Report:
     source = lines[line - 1] if line and line <= len(lines) else ""
-    return _report("check", name, message[:MAX_TEXT], line, column, source, hint[:MAX_TEXT])
+    return _report("check", name, message[:MAX_TEXT], line, column, source, hint)
 
 
 def _report(
     kind: str, fault_type: str, message: str, line: int | None, column: int | None, source: str, hint: str
 ) -> Report:
     place: Report = {"line": line, "column": column, "source": source[:MAX_TEXT]}
-    return {"kind": kind, "type": fault_type, "message": message, **place, "hint": hint}
+    told = {"type": fault_type[:MAX_TEXT], "message": message[:MAX_FAULT_TEXT], "hint": hint[:MAX_TEXT]}
+    return {"kind": kind, **told, **place}
 
 
 def _place(trace: TracebackType | None, cell: Cell, earlier: list[Cell]) -> tuple[int | None, str]:

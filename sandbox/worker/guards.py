@@ -2,11 +2,13 @@
 
 import copyreg
 import types
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from sandbox.policy.rules import (
     attribute_hint,
     is_dunder,
+    is_hidden,
     is_plain,
     may_read,
     may_write,
@@ -17,6 +19,7 @@ PLAN_NAME = "".join(("__main", "__"))
 is it, however equal, and plans can assign neither ``__name__`` nor ``__module__``."""
 _HIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, types.CellType)
 _protected: set[type] = set()
+_KEEP = "keep the value in a variable or an object of your own"
 
 
 class Forbidden(AttributeError):
@@ -39,7 +42,7 @@ def protect(cls: type) -> None:
 
 
 def _refuse_copy(value: object) -> NoReturn:
-    raise TypeError(f"{value!r} can't be copied")
+    raise TypeError(f"{value!r} can't be copied; use it as it is")
 
 
 def is_host(value: object) -> bool:
@@ -71,14 +74,16 @@ def refuse(name: str, verb: str = "read") -> NoReturn:
 
 def write(target: Any) -> Any:
     """The object itself, if its attributes may be set: it is an instance, a class or a function of the plan's own."""
-    if type(target).__module__ is PLAN_NAME or is_own_class(target) or is_own_function(target):
+    cls = type(target)
+    if cls.__module__ is PLAN_NAME or cls is types.SimpleNamespace or is_own_class(target) or is_own_function(target):
         return target
     if isinstance(target, type):
-        raise TypeError(f"cannot set attributes of the class '{target.__name__}': it is not the plan's own")
+        what = f"cannot set attributes of the class '{target.__name__}': it is not the plan's own"
+        raise TypeError(f"{what}; derive a class from it and set them there")
     if is_host(target):
-        raise AttributeError(f"{target!r} is read-only")
+        raise AttributeError(f"{target!r} is read-only; {_KEEP}")
     if hasattr(target, "__dict__") and not isinstance(target, BaseException):
-        raise AttributeError(f"'{type(target).__name__}' object is read-only in plans")
+        raise AttributeError(f"'{type(target).__name__}' object is read-only in plans; {_KEEP}")
     return target  # an exception, or a value without room for attributes: Python's own message says so
 
 
@@ -103,11 +108,37 @@ def object_setattr(target: object, name: str, value: object) -> None:
     object.__setattr__(write(target), name, value)
 
 
-def own_dict(target: object) -> dict[str, object]:
+def object_delattr(target: object, name: str) -> None:
+    """``object.__delattr__`` under the policy."""
+    if not may_write(name_of(name)):
+        refuse(name, "delete")
+    object.__delattr__(write(target), name)
+
+
+def own_dict(*target: object) -> dict[str, object]:
     """``vars(x)``, for instances of the plan's own classes."""
-    if type(target).__module__ is not PLAN_NAME or isinstance(target, type):
-        raise TypeError("vars() takes an object of one of the plan's own classes")
-    return vars(target)
+    if len(target) != 1 or not _is_own_instance(target[0]):
+        raise TypeError("vars() takes an object of one of the plan's own classes; of others, name the attributes")
+    return vars(target[0])
+
+
+def _is_own_instance(target: object) -> bool:
+    cls = type(target)
+    return cls is types.SimpleNamespace or (cls.__module__ is PLAN_NAME and not isinstance(target, type))
+
+
+def missing_name(found: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """A class's own ``__getattr__``, asked for ordinary names only.
+
+    Libraries ask objects for special ones, and trust what they get: typing evaluates the texts of ``__annotations__``.
+    """
+
+    def ask(self: Any, name: str) -> Any:
+        if is_hidden(name):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+        return found(self, name)
+
+    return ask
 
 
 def guarded_dir(target: object) -> list[str]:
@@ -118,10 +149,12 @@ def guarded_dir(target: object) -> list[str]:
 class TypeMeta(type):
     """Makes ``type`` in plans what it is for one argument, and in isinstance, and no more."""
 
-    def __call__(cls, *args: object) -> Any:
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
         """``type(x)``; making classes by calling is refused."""
-        if len(args) != 1:
+        if len(args) == 3:
             raise TypeError("type() takes one argument in plans; write a class statement")
+        if len(args) != 1 or kwargs:
+            raise TypeError("type() takes 1 or 3 arguments")
         return type_of(args[0])
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -147,18 +180,19 @@ def type_of(value: object) -> Any:
     if issubclass(cls, type):
         return PlanType
     if cls in _protected or issubclass(cls, _HIDDEN_TYPES):
-        raise TypeError(f"the type of {value!r} is not available in plans")
+        raise TypeError(f"the type of {value!r} is not available in plans; repr(x) and callable(x) tell what it is")
     return cls
 
 
 def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
     """What a class statement calls. Refuses bases that would make a metaclass or open a host object."""
-    if keywords:
-        raise TypeError("class statements take no keywords in plans")
+    for keyword in keywords:
+        if keyword == "metaclass" or keyword.startswith("_"):
+            raise TypeError(f"class statements take no {keyword}= in plans; derive from ABC, or use a class decorator")
     for base in bases:
         if isinstance(base, type) and (base is PlanType or issubclass(base, type) or base in _protected):
-            raise TypeError(f"{base!r} cannot be a base class in plans")
-    made: type = _BUILD_CLASS(body, name, *bases)
+            raise TypeError(f"{base!r} cannot be a base class in plans; keep the object in an attribute instead")
+    made: type = _BUILD_CLASS(body, name, *bases, **keywords)
     for slot, member in vars(made).items() if isinstance(made, type) else ():
         if type(member) is types.MemberDescriptorType and not may_write(slot):
             refuse(slot, "set")

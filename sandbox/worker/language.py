@@ -1,10 +1,8 @@
 """The language layer, as the worker uses it: compile under the policy, run in a namespace of guards and facades."""
 
-import base64
 import builtins
 import gc
 import importlib
-import marshal
 from collections.abc import Callable
 from random import Random
 
@@ -21,7 +19,6 @@ __all__ = [
     "Problem",
     "compile_cell",
     "compile_plain",
-    "load_cell",
     "namespace",
     "preload",
     "protect",
@@ -29,7 +26,8 @@ __all__ = [
 ]
 
 _LAZY = """_strptime calendar collections.abc copyreg decimal encodings.cp1252 encodings.idna encodings.latin_1
-encodings.punycode encodings.unicode_escape encodings.utf_16 encodings.utf_32 fractions heapq json.decoder json.encoder
+encodings.punycode encodings.unicode_escape encodings.utf_16 encodings.utf_16_be encodings.utf_16_le encodings.utf_32
+encodings.utf_32_be encodings.utf_32_le encodings.utf_8_sig fractions heapq json.decoder json.encoder
 keyword numbers reprlib stringprep weakref""".split()
 """Modules that the library imports only when they are needed: a locked worker could not."""
 _WARM_UP = """
@@ -59,12 +57,6 @@ random.gauss(0, 1), random.sample(range(9), 2), random.shuffle([1, 2])
 """
 
 
-def load_cell(compiled: str) -> CompiledCell:
-    """A cell that the host compiled under the policy."""
-    code, tail = marshal.loads(base64.b64decode(compiled))
-    return CompiledCell(code, tail)
-
-
 def preload() -> None:
     """Import and use once whatever is imported late, so that a worker that can open no file lacks nothing."""
     for name in _LAZY:
@@ -85,7 +77,7 @@ def namespace(random: Random, clock: Clock, write: Callable[[str], None]) -> dic
     """A fresh namespace for one session: guarded builtins, facades for modules; ``print`` goes to ``write``."""
     attributes = Attributes(clock)
     named = builtin_names.FIXED | {
-        "__import__": facades.importer(random, clock, attributes),
+        "__import__": facades.importer(random, clock, attributes, write),
         "getattr": attributes.getattr,
         "hasattr": attributes.hasattr,
         "print": builtin_names.printer(write),
@@ -96,7 +88,7 @@ def namespace(random: Random, clock: Clock, write: Callable[[str], None]) -> dic
 
 def unguarded_namespace(random: Random, clock: Clock, write: Callable[[str], None]) -> dict[str, object]:
     """A namespace with the language layer off: Python's own builtins and modules, but for print, random and time."""
-    ours = facades.importer(random, clock, Attributes(clock))
+    ours = facades.importer(random, clock, Attributes(clock), write)
 
     def load(name: str, *args: object, **kwargs: object) -> object:
         return (ours if name in ("random", "time") else importlib.__import__)(name, *args, **kwargs)  # type: ignore[arg-type]

@@ -3,32 +3,49 @@
 Attributes called ``_x_`` are hidden from plans by the language layer.
 """
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
-from typing import NoReturn
+from typing import NoReturn, Self
 
 Call = Callable[[tuple[object, ...], dict[str, object]], object]
 
 
 class HostFunction:
-    """A function that the host carries out; a value like any other, so it can be mapped, wrapped and passed on."""
+    """A function that the host carries out; a value like any other, so it can be mapped, wrapped and passed on.
 
-    __slots__ = ("__name__", "_call_")
+    ``name`` may be dotted: as of a method, ``__name__`` is its last part and ``__qualname__`` the whole.
+    """
+
+    __slots__ = ("__name__", "__qualname__", "_call_")
     __name__: str
+    __qualname__: str
     _call_: Call
 
     def __init__(self, name: str, call: Call) -> None:
-        object.__setattr__(self, "__name__", name)
+        object.__setattr__(self, "__name__", name.rpartition(".")[2])
+        object.__setattr__(self, "__qualname__", name)
         object.__setattr__(self, "_call_", call)
+
+    def __copy__(self) -> Self:
+        """Itself, as copies of Python's functions are."""
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Ask the host."""
         return self._call_(args, kwargs)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{self.__name__} is read-only")
+        raise AttributeError(f"{self.__qualname__} is read-only; keep the value in a variable of your own")
 
     def __repr__(self) -> str:
-        return f"<function {self.__name__}>"
+        return f"<function {self.__qualname__}>"
+
+
+HostFunction.__doc__ = None
+"""What a plan reads as the doc of one of its functions; what they do is in its prompt."""
 
 
 class ReadOnly:
@@ -63,6 +80,13 @@ class HostObject(ReadOnly):
 
     __slots__ = ()
 
+    def __copy__(self) -> Self:
+        """Itself: there is one, and a plan that copies its own objects may hold it in them."""
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
 
 class Record(ReadOnly):
     """A dict given to the plan: its keys are attributes; ``record["key"]`` works too."""
@@ -85,6 +109,9 @@ class Record(ReadOnly):
         return type(other) is Record and vars(self) == vars(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "Record":
+        return Record(self._title_, copy.deepcopy(vars(self), memo))
 
 
 def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> None:

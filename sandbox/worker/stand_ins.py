@@ -4,15 +4,15 @@ import abc
 import calendar
 import collections
 import contextlib
-import copy
 import dataclasses
 import enum
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from sandbox.policy.hints import NAME_HINT
 from sandbox.policy.rules import may_write
-from sandbox.worker import typing_names
+from sandbox.worker import copying, queues, typing_names
 from sandbox.worker.guards import PLAN_NAME, is_own_class, is_own_function, write
 
 _COPIED = ("__module__", "__name__", "__qualname__", "__doc__")
@@ -23,7 +23,7 @@ def _identifier(name: object) -> str:
     if type(name) is not str:
         raise TypeError("names must be strings")
     if not may_write(name):
-        raise ValueError(f"the name {name!r} is not available in plans")
+        raise ValueError(f"the name {name!r} is not available in plans; {NAME_HINT}")
     return name
 
 
@@ -54,7 +54,7 @@ def total_ordering(cls: type) -> type:
 
 def _own_class(cls: object) -> Any:
     if not is_own_class(cls):
-        raise TypeError(f"{cls!r} is not a class of the plan's own")
+        raise TypeError(f"{cls!r} is not a class of the plan's own; derive one from it")
     return cls
 
 
@@ -69,6 +69,20 @@ def wraps(wrapped: Any, assigned: object = None, updated: object = None) -> Call
         return wrapper
 
     return decorate
+
+
+def singledispatch(function: Any) -> Any:
+    """``functools.singledispatch``; its ``register`` is told the type, as annotations are not kept."""
+    dispatch = functools.singledispatch(function)
+    register = dispatch.register
+
+    def registered(cls: Any, func: Any = None) -> Any:
+        if not isinstance(cls, type):
+            raise TypeError("register takes the type in plans, as in @register(int): annotations are not kept")
+        return register(cls, func)
+
+    dispatch.register = registered  # type: ignore[method-assign]
+    return dispatch
 
 
 def abstractmethod(function: Any) -> Any:
@@ -117,7 +131,7 @@ class PlanEnumMeta(enum.EnumMeta):
         if names is None:
             return super().__call__(value, *rest, **options)
         if rest or options.keys() - {"start"}:
-            raise TypeError("Enum(name, members) takes no more than start= in plans")
+            raise TypeError("Enum(name, members) takes no more than start= in plans; write a class statement")
         members = list(names.items()) if isinstance(names, Mapping) else names
         members = members.replace(",", " ").split() if isinstance(members, str) else list(members)
         for member in members:
@@ -155,13 +169,15 @@ _REAL: dict[type, Any] = {Enum: enum.Enum, Flag: enum.Flag}
 """Each of ours derives from its real counterpart only, and is told to include the others that count as one."""
 
 MODULES: dict[str, dict[str, Any]] = {
-    "abc": {"abstractmethod": abstractmethod},
+    "abc": {"ABCMeta": abc.ABC, "abstractmethod": abstractmethod},
+    "calendar": {name: tuple(getattr(calendar, name)) for name in ("day_abbr", "day_name", "month_abbr", "month_name")},
     "collections": {"namedtuple": namedtuple},
     "contextlib": {"contextmanager": contextmanager},
-    "copy": {"copy": copy.copy},
+    "copy": copying.NAMES,
     "dataclasses": {"dataclass": dataclass},
     "enum": {"Enum": Enum, "Flag": Flag, "IntEnum": IntEnum, "IntFlag": IntFlag, "StrEnum": StrEnum},
-    "functools": {"total_ordering": total_ordering, "wraps": wraps},
+    "functools": {"singledispatch": singledispatch, "total_ordering": total_ordering, "wraps": wraps},
+    "queue": queues.NAMES,
     "typing": typing_names.NAMES,
 }
 """Module to its names that are ours."""

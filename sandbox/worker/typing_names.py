@@ -4,10 +4,15 @@ The real ones keep strings as expressions and evaluate them without any policy.
 """
 
 import collections
+import functools
+import operator
+import types
 import typing
-from typing import Any
+from typing import Any, NoReturn
 
 from sandbox.policy.tables import MODULES
+from sandbox.worker import protocols
+from sandbox.worker.protocols import Generic
 
 
 class Hint:
@@ -30,23 +35,23 @@ class Hint:
         return f"typing.{self._title_}"
 
 
-class Generic:
-    """A base class with type parameters that mean nothing."""
-
-    __slots__ = ()
-
-    def __class_getitem__(cls, _item: object) -> type:
-        return cls
-
-
-class Protocol(Generic):
-    """A base class that describes; deriving from it checks nothing."""
-
-    __slots__ = ()
-
-
 class TypedDict(dict[str, Any]):
     """A base class for dicts with known keys."""
+
+    def __init_subclass__(cls, *, total: bool = True) -> None:
+        """Whether all keys must be there means nothing when the plan runs."""
+
+
+class Choice(Hint):
+    """``Union`` and ``Optional``: of types, what isinstance understands."""
+
+    __slots__ = ()
+
+    def __getitem__(self, item: object) -> Any:
+        kinds = item if isinstance(item, tuple) else (item,)
+        if all(isinstance(kind, (type, types.UnionType)) or kind is None for kind in kinds):
+            return functools.reduce(operator.or_, (*kinds, None) if self._title_ == "Optional" else kinds)
+        return self
 
 
 def cast(_type: object, value: object) -> object:
@@ -57,6 +62,11 @@ def cast(_type: object, value: object) -> object:
 def same(value: object) -> object:
     """What decorators that only inform a type checker return."""
     return value
+
+
+def assert_never(value: object) -> NoReturn:
+    """What must not be reached."""
+    raise AssertionError(f"Expected code to be unreachable, but got: {value!r}")
 
 
 def new_type(_name: str, base: Any) -> Any:
@@ -84,13 +94,16 @@ NAMES: dict[str, Any] = {
     "NamedTuple": typing.NamedTuple,
     "NewType": new_type,
     "ParamSpec": type_variable,
-    "Protocol": Protocol,
+    "Optional": Choice("Optional"),
+    "Protocol": protocols.Protocol,
     "TYPE_CHECKING": False,
     "TypeVar": type_variable,
     "TypedDict": TypedDict,
+    "Union": Choice("Union"),
+    "assert_never": assert_never,
     "cast": cast,
     "final": same,
     "overload": same,
-    "runtime_checkable": same,
+    "runtime_checkable": protocols.runtime_checkable,
 }
 """``typing.List`` is list itself, and so on: subscripts and isinstance work."""

@@ -7,7 +7,7 @@ import pytest
 
 from planbook.commands.beforehand import missing_demonstrations
 from planbook.config import Config
-from planbook.episodes.voices import check_voices
+from planbook.episodes.role_models import check_voices
 from planbook.errors import BadArgument
 from tests.command import planbook
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
+from scipy import stats  # type: ignore[import-untyped]
 
 from envs import Selection, Task, Verdict
 from planbook import errors
@@ -127,6 +128,66 @@ def test_costs_are_those_of_the_whole_run_for_each_task_solved(tmp_path: Path) -
         assert cost.first.low is not None
         assert cost.first.high is not None
         assert cost.first.low <= cost.first.value <= cost.first.high
+
+
+def rewarded(folder: Path, rewards: Sequence[float], repeats: int = 1, broken: int = 0) -> Path:
+    """Unsolved episodes of which the world tells such rewards and a score that is a part of it; the last ones broke."""
+    tasks = [
+        Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
+        for number in range(len(rewards) // repeats)
+    ]
+    config = Config(planner="procedures", env="toy", actions=9, repeats=repeats)
+    with closing(Run.create(folder, config, tasks)) as run:
+        for entry, reward in zip(run.entries(), rewards, strict=True):
+            outcome = BROKEN if entry.index >= len(rewards) - broken else FAILED
+            verdict, told = Verdict(False, reward / 10), {"reward": reward, "steps": 5.0}
+            ending = Ending(outcome=outcome, cause=outcome.value, verdict=verdict, measures=told)
+            run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
+    return folder
+
+
+def test_what_worlds_measure_is_compared_by_paired_t(tmp_path: Path) -> None:
+    before, after = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (2.0, 4.0, 3.5, 6.0, 7.0, 6.5)
+    found = held(rewarded(tmp_path / "one", (*before, 9.0), broken=1), rewarded(tmp_path / "two", (*after, 0.0)))
+    reward, steps, score = (found.measures[name] for name in ("reward", "steps", "score"))
+    expected = stats.ttest_rel(after, before)
+    bounds = expected.confidence_interval(0.95)
+    assert (reward.pairs, reward.tasks, reward.first) == (6, 6, 3.5)
+    assert reward.difference == pytest.approx(8 / 6)
+    assert (reward.low, reward.high, reward.p) == pytest.approx((bounds.low, bounds.high, expected.pvalue))
+    assert reward.p_corrected == pytest.approx(3 * expected.pvalue, rel=1e-6), "after Holm over three measures"
+    assert (steps.difference, steps.low, steps.high, steps.p_corrected) == (0, 0, 0, 1)
+    assert score.difference == pytest.approx(8 / 60)
+    told = " ".join(said(found).split())
+    assert "paired t over tasks, whose interval agrees with it; p corrected after Holm" in told
+    assert "More than noise would give: score, reward." in told
+    assert "p alone says (below 0.05)" in told
+
+
+def test_repeats_of_a_task_are_one_case_of_what_is_measured_and_one_case_tells_nothing(tmp_path: Path) -> None:
+    first = rewarded(tmp_path / "one", (1.0, 1.0, 1.0, 1.0), repeats=2)
+    found = held(first, rewarded(tmp_path / "two", (2.0, 4.0, 3.0, 6.0), repeats=2)).measures["reward"]
+    assert (found.tasks, found.pairs) == (2, 4)
+    assert found.p == pytest.approx(stats.ttest_1samp((1.5, 4.0), 0).pvalue), "each task by the mean of its repeats"
+    single = held(rewarded(tmp_path / "a", (1.0,)), rewarded(tmp_path / "b", (3.0,))).measures["reward"]
+    assert (single.difference, single.low, single.high, single.p, single.p_corrected) == (2.0, None, None, None, None)
+    assert not single.is_told_apart
+
+
+def test_measures_of_several_runs_are_corrected_for_all_of_them(tmp_path: Path) -> None:
+    noise = (1.0, -1.0, 2.0, 0.5, 3.0)
+    folders = [rewarded(tmp_path / str(by), [by + each * by for each in noise]) for by in (1, 2, 3)]
+    alone = held(*folders[:2]).measures["reward"]
+    two, three = (each.measures["reward"] for each in compare_all([gather(folder, FREE) for folder in folders]))
+    assert alone.p is not None
+    assert (two.p, three.p) == pytest.approx((alone.p, alone.p))
+    assert two.p_corrected == pytest.approx(min(1.0, 6 * alone.p)), "three measures each of two runs"
+
+
+def test_scores_that_only_say_solved_or_not_are_no_measure(tmp_path: Path) -> None:
+    found = held(written(tmp_path / "one", [SOLVED, FAILED]), written(tmp_path / "two", [FAILED, FAILED]))
+    assert found.measures == {}
+    assert "Measured by the world" not in said(found)
 
 
 def test_a_run_against_itself_is_no_difference(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from planbook.run import Run
 from planbook.run.folder import claim_folder, is_claimed
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
+from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
 from tests.toy_script import said
 
@@ -51,13 +52,6 @@ def ask(folder: Path, number: int, do: str) -> None:
 def count(folder: Path, kind: Any) -> int:
     with closing(Store(folder / "run.db", to_write=False)) as store:
         return sum(1 for _ in store.events(kind=kind))
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come to that"
-        time.sleep(0.05)
 
 
 @contextmanager

@@ -15,10 +15,10 @@ from planbook.watching.following import Following
 from planbook.watching.pages import Pages
 from planbook.watching.steered import Steered
 from tests.command import ROOT
+from tests.executing import wait_until
 from tests.flows import BUILD, here, scripted
 from tests.planbook.graphs.test_graph_commands import SCRIPT
 from tests.planbook.trajectories.test_importing import FOREIGN, written
-from tests.watched import until
 
 if TYPE_CHECKING:
     from tests.postgres import Server
@@ -158,7 +158,6 @@ REFUSED: Mapping[str, Mapping[str, Refused]] = {
     },
     "a_run_built_from_another": {
         "replay": Refused("replay the run they come from"),
-        "rerun": Refused("learn from them once more: planbook build --from"),
     },
     "a_graph_run": dict.fromkeys(READERS, Refused("see and go on with them by `planbook graph run --out`")),
     "an_unfinished_run": {**NO_RULES, "rerun": Refused("Stopped", errors.OUT_OF_BUDGET)},
@@ -231,7 +230,7 @@ def test_watching_says_why_a_run_could_not_be_gone_on_with(tmp_path: Path) -> No
     with watching(folder) as (following, pages):
         following.catch_up()
         pages._steered.ask("go on")
-        until(lambda: "Stopped: " in pages.news(0)[1]["state"])
+        wait_until(lambda: "Stopped: " in pages.news(0)[1]["state"])
 
 
 def in_postgres(home: Path, url: str) -> Path:
@@ -284,5 +283,5 @@ def test_a_run_in_postgresql_is_gone_on_with_from_watching(
     with watching(folder) as (following, pages):
         following.catch_up()
         pages._steered.ask("go on")
-        until(lambda: "over" in pages.news(0)[1]["title"])
+        wait_until(lambda: "over" in pages.news(0)[1]["title"])
         assert following.ended == 2

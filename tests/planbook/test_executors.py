@@ -8,24 +8,15 @@ from typing import Any
 
 import pytest
 
-from planbook.episodes.elsewhere import check_reachable
+from planbook.episodes.distributed import check_reachable
 from planbook.episodes.processes import on_this_machine
 from planbook.errors import BadArgument
 from planbook.run import Run
 from planner import Body
-from tests.executing import alive, children, command, kill, processes, start, told, wait_until
+from tests.executing import TASKS, alive, children, command, kill, processes, start, told, wait_until
 from tests.flows import Finished, asks, events, here, history, scripted, table
 
 PROCESSES = ("--executor", "processes")
-TASKS = ("--seeds", "0-5")
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
-    """What happens in threads of one process."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    assert here(*command(folder, *TASKS)).returncode == 0
-    return told(folder)
 
 
 def play(folder: Path, *more: object, **options: object) -> Finished:
@@ -88,6 +79,15 @@ def test_an_episode_that_kills_three_processes_is_broken_and_the_others_are_not(
     assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 3
     again = here("run", "--resume", tmp_path / "run", *PROCESSES, "--json")
     assert again.result["failures"] == {"broken": 1}
+
+
+def test_an_episode_that_gets_further_with_each_process_is_not_given_up(
+    tmp_path: Path, undisturbed: list[tuple[Any, ...]]
+) -> None:
+    finished = play(tmp_path, "--json", deadly="fetch_two/3", deaths=4, later=True)
+    assert finished.returncode == 0, finished.told
+    assert told(tmp_path) == undisturbed
+    assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 5
 
 
 SLOW = {"pause": 0.05}

@@ -1,6 +1,8 @@
 """Runs on a real local Ray cluster with two processors: they come to the same, whatever is killed in between."""
 
 import os
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,15 +11,16 @@ from typing import Any
 
 import pytest
 
+from envs import MissingRequirement
+from planbook.episodes import vigil
 from tests.command import ROOT
-from tests.executing import alive, children, command, kill, processes, start, told, wait_until
+from tests.executing import TASKS, alive, children, command, kill, processes, start, told, wait_until
 from tests.flows import here
 from tests.postgres import Server
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.slow
 RAY = ("--executor", "ray")
-TASKS = ("--seeds", "0-5")
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +29,6 @@ def cluster() -> Iterator[str]:
     context = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield context.address_info["gcs_address"]
     ray.shutdown()
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
-    """What happens in threads of one process."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    assert here(*command(folder, *TASKS)).returncode == 0
-    return told(folder)
 
 
 @pytest.mark.usefixtures("cluster")
@@ -94,6 +89,66 @@ def test_a_cluster_of_its_own_prints_nothing_of_its_own_and_leaves_nothing(
     assert not [line for line in said.splitlines() if "ray" in line.casefold()]
     assert told(tmp_path) == undisturbed
     wait_until(lambda: not any(map(alive, {*below, *processes(tmp_path)})), 10)
+
+
+def test_ctrl_c_ends_it_soon_and_the_run_goes_on_later(
+    tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", cluster)
+    driver = start(command(tmp_path, *RAY, *TASKS, pause=0.1))
+    wait_until(lambda: len(processes(tmp_path)) == 2)
+    os.killpg(driver.pid, signal.SIGINT)
+    said, _ = driver.communicate(timeout=15)
+    assert driver.returncode == 130, said
+    assert "Traceback" not in said
+    assert f"Go on with: planbook run --resume {tmp_path / 'run'}" in said
+    assert len(told(tmp_path)) < len(undisturbed)
+    assert here("run", "--resume", tmp_path / "run", *RAY, "--jobs", 2).returncode == 0
+    assert told(tmp_path) == undisturbed
+
+
+def test_a_cluster_of_its_own_that_loses_its_head_is_told_soon_and_the_run_goes_on_later(
+    tmp_path: Path, undisturbed: list[tuple[Any, ...]]
+) -> None:
+    driver = start(command(tmp_path, *RAY, *TASKS, pause=0.6))
+    wait_until(lambda: len(processes(tmp_path)) == 2)
+    kill(next(each for each in children(driver.pid) if "gcs_server" in Path(f"/proc/{each}/comm").read_text()))
+    said, _ = driver.communicate(timeout=30)
+    assert driver.returncode == 3, said
+    assert "Traceback" not in said
+    assert "the Ray cluster was lost: its head at " in said
+    assert f"Then go on with: planbook run --resume {tmp_path / 'run'}" in said
+    assert here("run", "--resume", tmp_path / "run", "--jobs", 12).returncode == 0
+    assert told(tmp_path) == undisturbed
+
+
+def silent() -> socket.socket:
+    """A port that takes calls and says nothing."""
+    door = socket.create_server(("127.0.0.1", 0))
+    door.listen()
+    return door
+
+
+def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vigil, "GREET_SECONDS", 1.0)
+    with silent() as door:
+        port = door.getsockname()[1]
+        for address, problem in {
+            "127.0.0.1:9": "Connection refused",
+            "ray://127.0.0.1:9": "Connection refused",
+            "nonsense": "it is no HOST:PORT",
+            f"127.0.0.1:{port}": "something answers, but not as the head of a cluster does",
+        }.items():
+            with pytest.raises(MissingRequirement, match=f"no Ray cluster answers at {address}.*: {problem}; see that"):
+                vigil.check_address(address)
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    wrong = here(*command(tmp_path, *RAY, *TASKS))
+    assert wrong.returncode == 3
+    assert "no Ray cluster answers at 127.0.0.1:9" in wrong.told
+    assert not (tmp_path / "run").exists()
 
 
 def test_without_ray_it_is_said_how_to_get_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from envs.browser import chromium
 from envs.errors import MissingRequirement
 from planbook.arguments import Asked
-from planbook.episodes.voices import opened
+from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
 from planner.errors import UnknownModel
 from tests.command import planbook

@@ -43,6 +43,16 @@ class Ran:
     def told(self) -> tuple[str, str, str]:
         return self.output, type(self.error).__name__, str(self.error)
 
+    @property
+    def line(self) -> int | None:
+        """The innermost line of the plan that the error came through."""
+        line, trace = None, self.error.__traceback__ if self.error else None
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == "<plan>":
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        return line
+
 
 class Session:
     """A namespace and its output; several cells may run in it."""

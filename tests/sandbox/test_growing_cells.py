@@ -10,7 +10,7 @@ import pytest
 
 from sandbox import CellResult, Limits, Sandbox, Session, SessionBusy
 from sandbox.check import check, check_part
-from sandbox.reading import bound_names, statements_of
+from sandbox.reading import bound_by_part, statements_of
 from sandbox.types import Fault
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS, NAMES
 from tests.sandbox.streamed import AWKWARD, PROGRAMS, recorded_code
@@ -161,7 +161,7 @@ def faults_in_parts(code: str) -> list[Fault]:
     for statement in statements_of(code.split("\n")):
         if faults := check_part(statement.source, FUNCTIONS, attributes=ATTRIBUTES, names=names):
             return faults
-        names |= bound_names(statement.source)
+        names |= bound_by_part(statement.source)
     return []
 
 

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 import sandbox as package
 from sandbox import Limits, Sandbox, SandboxClosed, Session, SessionBusy, WorkerFailed
-from sandbox.zygote import READY
+from sandbox.zygote import ENVIRONMENT, READY
 
 ROOT = Path(package.__file__).parent.parent
 
@@ -172,6 +172,22 @@ def test_a_dead_zygote_is_reported() -> None:
             own.session({}).run("1")
 
 
+def test_a_copy_of_the_host_cannot_use_its_workers_and_harms_none(sandbox: Sandbox) -> None:
+    """What a host forks has the same sockets: it is refused, and the session goes on in the host."""
+    with sandbox.session({}) as session:
+        session.run("kept = 1")
+        child = os.fork()
+        if child == 0:
+            try:
+                sandbox.session({})
+            except WorkerFailed as error:
+                os._exit(7 if "belongs to another process" in str(error) else 1)
+            os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert session.run("kept").value == 1
+        assert sandbox.session({}).run("2").value == 2
+
+
 HOST = """
 import sys, time
 from sandbox import Sandbox
@@ -200,7 +216,7 @@ def test_nothing_outlives_the_host(how: signal.Signals) -> None:
 def test_the_zygote_holds_nothing_of_the_host(unguarded: Sandbox) -> None:
     with unguarded.session({}) as session:
         environment = session.run("import os, sys\ndict(os.environ)").value
-        assert environment in ({"PYTHONHASHSEED": "0"}, {"PYTHONHASHSEED": "0", "LC_CTYPE": "C.UTF-8"})  # PEP 538
+        assert environment in (ENVIRONMENT, ENVIRONMENT | {"LC_CTYPE": "C.UTF-8"})  # PEP 538
         assert session.run("[m for m in sys.modules if 'pydantic' in m]").value == []
         hosts = session.run("[m for m in sys.modules if m.partition('.')[0] == 'sandbox']").value
         assert isinstance(hosts, list)

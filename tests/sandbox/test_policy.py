@@ -9,26 +9,26 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sandbox.policy import PolicyRefused, check, compile_cell
+from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import is_hidden
-from sandbox.policy.tables import MAX_SOURCE, MODULES, NAME_HINTS
+from sandbox.policy.tables import MAX_SOURCE, MODULES
 
 REFUSED = {
-    "attribute": ("x.__globals__", "forbidden-attribute", "`__globals__`", "ordinary attributes"),
+    "attribute": ("x.__globals__", "forbidden-attribute", "`__globals__`", "name the variables"),
     "frame": ("x.gi_frame", "forbidden-attribute", "`gi_frame`", ""),
     "import": ("import os", "forbidden-import", "`os`", "no files"),
     "misspelt module": ("import jason", "forbidden-import", "`jason`", "did you mean `json`?"),
     "import from": ("from math import sqr", "forbidden-import", "`math.sqr`", "did you mean `sqrt`?"),
     "module member": ("import json\njson.codecs", "forbidden-import", "`json.codecs`", "json has: "),
-    "star": ("from math import *", "forbidden-import", "import *", "import math"),
     "builtin": ("eval('1')", "forbidden-name", "`eval`", "json.loads"),
     "open": ("open('x')", "forbidden-name", "`open`", "no files"),
     "print": ("print(1, file=f)", "forbidden-call", "file=", "leave file= out"),
     "type": ("type('A', (), {})", "forbidden-call", "one argument", "class statement"),
     "getattr": ("getattr(x, '__code__')", "forbidden-attribute", "`__code__`", ""),
     "async": ("async def f(): pass", "forbidden-statement", "`async def`", "without async"),
-    "groups": ("try: pass\nexcept* ValueError: pass", "forbidden-statement", "`except*`", "use except"),
-    "metaclass": ("class A(metaclass=B): pass", "forbidden-statement", "`metaclass=`", "class body"),
-    "dunder": ("class A:\n    def __getattr__(self, n): pass", "forbidden-name", "`__getattr__`", "get(name)"),
+    "groups": ("try: pass\nexcept* ValueError: pass", "forbidden-statement", "`except*`", "group.exceptions"),
+    "metaclass": ("class A(metaclass=B): pass", "forbidden-statement", "`metaclass=`", "derive from ABC"),
+    "dunder": ("class A:\n    def __del__(self): pass", "forbidden-name", "`__del__`", "try/finally"),
     "syntax": ("def f(:", "syntax", "invalid syntax", ""),
     "return": ("return 1", "syntax", "outside function", ""),
     "surrogate": ("x = '\ud800'", "syntax", "surrogate", ""),

@@ -1,13 +1,14 @@
 """Rows of runs as people read them: what was solved, what it cost, and how far runs of a group lie apart."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.table import Table
 
 from planbook.figures.comparison.groups import Row
 from planbook.figures.measures import plain
+from planbook.terminal.tables import right_aligned
 from planbook.wording import NO_FIGURE, interval
 
 BUILDING = " (building)"
@@ -37,7 +38,8 @@ def _common(names: Sequence[str]) -> str:
 
 
 def _solved(what: str, names: Sequence[str], rows: Sequence[Row]) -> Table:
-    table = _table(what, "Solved, of all tasks", ("tasks", "solved", "%", "95 % interval", "broken", "not run"))
+    columns = ("tasks", "solved", "%", "95 % interval", "broken", "not run")
+    table = right_aligned(what, columns, title="Solved, of all tasks")
     for name, row in zip(names, rows, strict=True):
         share = [f"{row.share:.1%}".rstrip("%"), interval(row.low, row.high)] if row.tasks else [NO_FIGURE, NO_FIGURE]
         table.add_row(name, f"{row.tasks:,}", f"{row.solved:,}", *share, str(row.broken), str(row.not_run))
@@ -46,7 +48,8 @@ def _solved(what: str, names: Sequence[str], rows: Sequence[Row]) -> Table:
 
 def _spent(what: str, names: Sequence[str], rows: Sequence[Row]) -> Table:
     columns = ["actions", "errors", "calls", "tokens", "$", "calls / solved", "$ / solved", "seconds"]
-    table = _table(what, "Actions and error steps: means over what was played; the rest: sums", columns)
+    title = "Actions and error steps: means over what was played; the rest: sums, seconds those of the episodes alone"
+    table = right_aligned(what, columns, title=title)
     for name, row in zip(names, rows, strict=True):
         each = row.per_solved
         table.add_row(
@@ -56,14 +59,6 @@ def _spent(what: str, names: Sequence[str], rows: Sequence[Row]) -> Table:
             f"{row.tokens:,}",
             *map(_told, (row.money, each.calls, each.money, row.seconds)),
         )
-    return table
-
-
-def _table(what: str, title: str, columns: Iterable[str]) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column(what, overflow="fold")
-    for column in columns:
-        table.add_column(column, justify="right")
     return table
 
 

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator
 from rich.table import Table
 
 from planbook.figures.causes import in_words
-from planbook.figures.comparison.difference import MCNEMAR, Difference
+from planbook.figures.comparison.difference import MCNEMAR, NOISE, Difference
+from planbook.figures.comparison.measured import MeasureDifference
 from planbook.figures.comparison.pairs import Changed, Compared
 from planbook.figures.comparison.resampling import Estimate
 from planbook.figures.measures import plain
+from planbook.terminal.tables import right_aligned
 from planbook.wording import NO_FIGURE, counted, listed
 
 TOLD_CHANGES, TOLD_UNPAIRED = 8, 5
@@ -26,6 +28,7 @@ def comparison_parts(compared: Compared, name: str) -> Iterator[Table | str]:
     yield _success(compared, name)
     yield _how(compared)
     yield from _changes(compared, name)
+    yield from _measures(compared, name)
     if compared.costs:
         yield _costs(compared, name)
         yield from _actions(compared, name)
@@ -87,11 +90,9 @@ def _unpaired(compared: Compared, name: str) -> Iterator[str]:
 
 
 def _success(compared: Compared, name: str) -> Table:
-    table = Table(title=f"Solved, of the same tasks; {name} - A in points", title_justify="left")
-    table.add_column("task type", overflow="fold")
+    columns = ("pairs", "A", name, f"{name} - A", "95 % interval", "gained", "lost", "p")
+    table = right_aligned("task type", columns, title=f"Solved, of the same tasks; {name} - A in points")
     sides = (compared.first, compared.second)
-    for column in ("pairs", "A", name, f"{name} - A", "95 % interval", "gained", "lost", "p"):
-        table.add_column(column, justify="right")
     several = len(compared.by_type) > 1
     for kind, found in compared.by_type.items():
         table.add_row(kind, *_cells(found))
@@ -129,7 +130,38 @@ def _how(compared: Compared) -> str:
     several = "; p of all corrected for the runs compared, after Holm" if overall.p_corrected != overall.p else ""
     holm = "; p of task types corrected after Holm" if len(compared.by_type) > 1 else ""
     tests = f"Test: {overall.test}{pairs}{holm}{several}."
-    return f"{tests} Intervals (95 %): {overall.interval}; of costs, bootstrap over tasks."
+    return (
+        f"{tests} Intervals (95 %): {overall.interval}; of costs, bootstrap over tasks. Whether a difference is more "
+        f"than noise p alone says (below {NOISE}); an interval shows its size, is not corrected, and may disagree near "
+        "that bound."
+    )
+
+
+def _measures(compared: Compared, name: str) -> Iterator[Table | str]:
+    """What the world measures, in both, and which of it differs by more than noise."""
+    found = compared.measures
+    if not found:
+        return
+    columns = ("pairs", "A", name, f"{name} - A", "95 % interval", "p")
+    table = right_aligned("measure", columns, title="Measured by the world: means over pairs that both were played")
+    for what, each in found.items():
+        means = map(plain, (each.first, each.second))
+        table.add_row(what, str(each.pairs), *means, f"{each.difference:+.4g}", _bounds(each), _chance(each))
+    yield table
+    holm = "; p corrected after Holm" if any(each.p_corrected != each.p for each in found.values()) else ""
+    apart = [what for what, each in found.items() if each.is_told_apart]
+    verdict = f"More than noise would give: {', '.join(apart)}" if apart else "Each of these differences may be noise"
+    yield f"Test of what is measured: paired t over tasks, whose interval agrees with it{holm}. {verdict}."
+
+
+def _bounds(found: MeasureDifference) -> str:
+    if found.low is None or found.high is None:
+        return NO_FIGURE
+    return f"{found.low:.4g} to {found.high:.4g}"
+
+
+def _chance(found: MeasureDifference) -> str:
+    return NO_FIGURE if found.p_corrected is None else _p(found.p_corrected).removeprefix("= ")
 
 
 def _changes(compared: Compared, name: str) -> Iterator[str]:
@@ -146,10 +178,9 @@ def _change(changed: Changed) -> str:
 
 
 def _costs(compared: Compared, name: str) -> Table:
-    table = Table(title="Spent for each task solved", title_justify="left")
-    table.add_column("")
-    for column in ("A", name, f"{name} - A"):
-        table.add_column(column, justify="right")
+    table = right_aligned(
+        "", ("A", name, f"{name} - A"), title="Spent for each task solved; seconds are those of the episodes alone"
+    )
     for what, cost in compared.costs.items():
         figures = (cost.first, cost.second, cost.difference)
         table.add_row(what, *(_estimate(figure).replace(" (", "\n(") for figure in figures))

@@ -9,6 +9,8 @@ from planbook.figures.comparison.caveats import warnings
 from planbook.figures.comparison.costs import Cost, costs, extra_actions
 from planbook.figures.comparison.difference import Difference, Told, corrected, difference, is_solved, needed
 from planbook.figures.comparison.gathering import Gathered, Pair, Played
+from planbook.figures.comparison.measured import MeasureDifference, measured
+from planbook.figures.comparison.measured import corrected as corrected_measures
 from planbook.figures.comparison.resampling import Estimate
 from planbook.figures.comparison.settings import Setting, unlike
 from planbook.figures.statistics import wilson
@@ -55,6 +57,8 @@ class Compared(Told):
     played: Difference | None
     """Of the pairs that both were played, if there are others; None as well if there is no such pair."""
     by_type: dict[str, Difference]
+    measures: dict[str, MeasureDifference]
+    """By what the world measures, over the pairs that both were played."""
     changed: tuple[Changed, ...]
     costs: dict[str, Cost]
     """For each task solved, over the pairs."""
@@ -90,6 +94,7 @@ def compare(first: Gathered, second: Gathered) -> Compared:
         overall=overall,
         played=apart,
         by_type=_by_type(pairs),
+        measures=measured(both_played),
         changed=tuple(_changed(pairs)),
         costs=costs(pairs),
         extra_actions=extra_actions(both_solved),
@@ -105,10 +110,24 @@ def compare_all(runs: Sequence[Gathered]) -> tuple[Compared, ...]:
     overall = corrected({each.second.run: each.overall for each in found})
     played = corrected({each.second.run: each.played or each.overall for each in found})
     return tuple(
-        each.model_copy(update={"overall": overall[run], "played": played[run] if each.played else None})
-        for each in found
+        each.model_copy(
+            update={
+                "overall": overall[run],
+                "played": played[run] if each.played else None,
+                "measures": measures,
+            }
+        )
+        for each, measures in zip(found, _measures(found), strict=True)
         for run in [each.second.run]
     )
+
+
+def _measures(found: Sequence[Compared]) -> list[dict[str, MeasureDifference]]:
+    """Of each comparison, every p corrected for all measures of all of them."""
+    every = corrected_measures(
+        {(number, name): of for number, each in enumerate(found) for name, of in each.measures.items()}
+    )
+    return [{name: every[number, name] for name in each.measures} for number, each in enumerate(found)]
 
 
 def _check_worlds(first: Gathered, second: Gathered) -> None:

@@ -10,6 +10,7 @@ from planbook.figures.causes import UNPLAYED
 from planbook.figures.methods.plays import Deeds
 from planbook.figures.methods.records import Subtask
 from planbook.figures.statistics import Episodes, mean_of
+from planbook.terminal.tables import right_aligned
 from planner import Ending
 
 EXECUTOR, PLANNER = "executor", "planner"
@@ -127,10 +128,9 @@ def _claims(said: Iterable[bool | None]) -> Claims:
 
 def audit_table(figures: Decomposition) -> Table:
     """What was claimed of whole tasks, against what the world says."""
-    table = Table(title="Whole tasks: what was claimed in the end, and the world's verdict", title_justify="left")
-    table.add_column("verdict", no_wrap=True)
-    for column in ("claimed done", "claimed failed", "no claim: the episode ended first"):
-        table.add_column(column, justify="right")
+    columns = ("claimed done", "claimed failed", "no claim: the episode ended first")
+    title = "Whole tasks: what was claimed in the end, and the world's verdict"
+    table = right_aligned("verdict", columns, title=title, long="whole")
     for name, claims in (("solved", figures.audit.solved), ("not solved", figures.audit.not_solved)):
         table.add_row(name, str(claims.done), str(claims.failed), str(claims.none))
     if figures.audit.unplayed:

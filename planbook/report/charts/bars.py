@@ -5,7 +5,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from planbook.figures.causes import UNPLAYED, in_words
-from planbook.report.charts.chart import PERCENT, Axis, Chart, colour, layout, lying, plain, tall, whole
+from planbook.report.charts.chart import (
+    BAR_WIDTH,
+    PERCENT,
+    Axis,
+    Chart,
+    colour,
+    layout,
+    lying,
+    plain,
+    stacked,
+    tall,
+    whole,
+)
 from planbook.report.charts.shares import Share, error_bars
 from planbook.report.reading import Played, RunRead
 from planbook.wording import counted
@@ -21,29 +33,34 @@ MOST_BINS = 24
 
 
 def success(runs: Sequence[RunRead], first: int = 0) -> Chart:
-    """The share solved of each task type with its interval, the runs beside each other; the last is that of all."""
+    """The share solved of each task type with its interval, the runs beside each other; the last is that of all.
+
+    A run that has no task of a type takes no room there: runs of different worlds hardly share any.
+    """
     summaries = [run.summary() for run in runs]
     types = sorted({kind for summary in summaries for kind in summary.by_type})
+    shares = [{**each.by_type, ALL: (each.solved, each.tasks)} for each in summaries]
     names = [*types, ALL] if len(types) > 1 else types
-    traces = []
-    for number, (run, summary) in enumerate(zip(runs, summaries, strict=True), first):
-        shares = {**summary.by_type, ALL: (summary.solved, summary.tasks)}
-        found = [(at, name, Share(*shares[name])) for at, name in enumerate(names) if name in shares]
-        traces.append(_success(number, run.name, found))
-    share = Axis(more=PERCENT)
+    heights, middles, end = stacked([[number for number, of in enumerate(shares) if name in of] for name in names])
+    traces = [
+        _success(number, run.name, [(at[own], name, Share(*of[name]))
+                                    for name, at in zip(names, heights, strict=True) if own in at])
+        for own, (number, run, of) in enumerate(zip(range(first, first + len(runs)), runs, shares, strict=True))
+    ]  # fmt: skip
     return Chart(
         "Solved, by task type, with 95 % intervals",
         traces,
-        lying(names, share, legend=len(runs) > 1, barmode="group"),
-        height=tall(len(names), len(runs)),
+        lying(names, Axis(more=PERCENT), legend=len(runs) > 1, at=middles, end=end, barmode="overlay"),
+        height=tall(len(names), sum(map(len, heights)) - len(names)),
         broad=True,
     )
 
 
-def _success(number: int, name: str, found: Sequence[tuple[int, str, Share]]) -> dict[str, Any]:
+def _success(number: int, name: str, found: Sequence[tuple[float, str, Share]]) -> dict[str, Any]:
     shares = [share for _, _, share in found]
     return {
         **_bar(name, [at for at, _, _ in found], [share.value or 0 for share in shares], colour(number)),
+        "width": BAR_WIDTH,
         "error_x": error_bars(shares),
         "hovertext": [plain(f"{kind}: {share} in {name}") for _, kind, share in found],
     }
@@ -152,7 +169,7 @@ def _column(name: str, bins: range, counts: Sequence[int], hue: str, told: Seque
     }
 
 
-def _bar(name: str, at: Iterable[int], lengths: Sequence[float], hue: str) -> dict[str, Any]:
+def _bar(name: str, at: Iterable[float], lengths: Sequence[float], hue: str) -> dict[str, Any]:
     """Bars that lie at these heights."""
     return {
         "type": "bar",

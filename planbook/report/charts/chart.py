@@ -15,6 +15,8 @@ COLOURS = tuple(f"--c{number}" for number in range(8))
 GRID, SOFT = "--rule", "--soft"
 HEIGHT, BAR, AROUND = 260, 26, 84
 """Of a chart, of one bar lying down, and of what stands above and below all bars, in pixels."""
+CLOSE, BAR_WIDTH = 0.6, 0.56
+"""How far apart bars of one name lie, and how thick each is, where bars of different names lie 1 apart."""
 LONGEST_NAME = 26
 """Characters of a name beside an axis; the whole name is told when a pointer is on its bar."""
 APART: dict[str, Any] = {"ticklabelstandoff": 8}
@@ -90,16 +92,41 @@ def layout(across: Axis, up: Axis, *, legend: bool, **more: Any) -> dict[str, An
     }
 
 
-def lying(names: Sequence[str], counted: Axis, *, legend: bool, **more: Any) -> dict[str, Any]:
-    """The layout of bars that lie beside their names, the first at the top; bar n is drawn at height n."""
-    ticks = {"tickvals": list(range(len(names))), "ticktext": [short_name(name) for name in names]}
-    up = Axis(more={**ticks, "range": [len(names) - 0.5, -0.5], "showgrid": False, "zeroline": False, **APART})
+def lying(
+    names: Sequence[str],
+    counted: Axis,
+    *,
+    legend: bool,
+    at: Sequence[float] | None = None,
+    end: float | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """The layout of bars that lie beside their names, the first at the top; bar n is drawn at height n.
+
+    Where a name has several bars, the names stand ``at`` other heights, up to ``end``, see ``stacked``.
+    """
+    heights, lowest = list(range(len(names)) if at is None else at), len(names) if end is None else end
+    ticks = {"tickvals": heights, "ticktext": [short_name(name) for name in names]}
+    up = Axis(more={**ticks, "range": [lowest - 0.5, -0.5], "showgrid": False, "zeroline": False, **APART})
     return layout(counted, up, legend=legend, bargap=0.3, **more)
 
 
-def tall(names: int, bars: int = 1) -> int:
-    """The height of a chart with so many names, each with so many bars beside each other."""
-    return AROUND + names * (BAR + 14 * (bars - 1))
+def stacked(groups: Sequence[Sequence[int]]) -> tuple[list[dict[int, float]], list[float], float]:
+    """Where bars lie that belong to names: for each name by the numbers of its bars; where names stand; where it ends.
+
+    A name's first bar is one below the last of the name before, and further ones lie closer together.
+    """
+    heights, middles, top = list[dict[int, float]](), list[float](), 0.0
+    for group in groups:
+        heights.append({number: top + CLOSE * place for place, number in enumerate(group)})
+        middles.append(top + CLOSE * (len(group) - 1) / 2)
+        top += 1 + CLOSE * (len(group) - 1)
+    return heights, middles, top
+
+
+def tall(names: int, further: int = 0) -> int:
+    """The height of a chart with so many names, each with a bar, and so many further bars beside these."""
+    return AROUND + round((names + CLOSE * further) * BAR)
 
 
 def colour(number: int) -> str:

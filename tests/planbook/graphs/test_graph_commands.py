@@ -376,7 +376,9 @@ def test_a_hook_that_has_changed_is_told(tmp_path: Path, script: str) -> None:
     assert re.search("a hook has changed", str(invoked(*given).exception))
 
 
-@pytest.mark.parametrize("arguments", [("cost",), ("report",), ("rules",), ("replay",), ("run", "--resume")])
+@pytest.mark.parametrize(
+    "arguments", [("cost",), ("report",), ("watch",), ("rules",), ("replay",), ("run", "--resume")]
+)
 def test_other_commands_say_what_the_folder_holds(tmp_path: Path, script: str, arguments: tuple[str, ...]) -> None:
     run(script, tmp_path / "run")
     done = CliRunner().invoke(planbook, [*arguments, str(tmp_path / "run")], standalone_mode=False)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from planbook.cli import planbook
-from planbook.errors import REPORTED, exit_code
 
 SHIFTING = '''
 import os
@@ -42,14 +41,6 @@ PLAN = "print(agent.look())\nprint(agent.look())\n"
 def run(*arguments: object) -> int:
     """The exit code of a command. What it reports as an error is raised."""
     return int(planbook.main(list(map(str, arguments)), standalone_mode=False))
-
-
-def code_of(*arguments: object) -> int:
-    """The exit code of a command, also where it reports an error."""
-    try:
-        return run(*arguments)
-    except REPORTED as error:
-        return exit_code(error)
 
 
 def play_shifting(folder: Path) -> tuple[int, Path]:

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from planbook.config import RECORDINGS
 from planbook.errors import BadArgument, BadRun
+from planbook.run import Run
 from planner.errors import NotRecorded
 from tests.command import ROOT, planbook
 from tests.planbook.provenance.commands import play_shifting, run
@@ -186,6 +188,24 @@ def test_a_building_run_learns_the_same_again(tmp_path: Path, capsys: CAPTURED) 
     assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "second", "--json") == 0
     found = last_json(capsys)
     assert (found["totals"]["by_way"]["the same"], found["learnt_the_same"]) == (2, True)
+    copied = ("build", "--from", tmp_path / "first", "--model", script, "--out", tmp_path / "copied")
+    assert run(*copied) == 0
+    capsys.readouterr()
+    assert run("rerun", tmp_path / "copied", "--recorded", "--out", tmp_path / "again", "--json") == 0
+    found = last_json(capsys)
+    assert (found["totals"]["by_way"]["the same"], found["learnt_the_same"]) == (2, True), "also out of copies"
     lesser = f"scripted:{ROOT / 'tests' / 'toy_script.py'}:no_procedure"
     assert run("rerun", tmp_path / "first", "--model", lesser, "--out", tmp_path / "third") == 0
     assert "What was learnt from them is another." in capsys.readouterr().out
+
+
+def test_a_run_that_is_still_played_is_told_so_by_rerun_and_report(tmp_path: Path, capsys: CAPTURED) -> None:
+    assert run("replay", "--env", "toy", "--types", "fetch", "--out", tmp_path / "first") == 0
+    assert run("report", tmp_path / "first") == 0
+    assert "still being played" not in capsys.readouterr().err
+    with closing(Run.open(tmp_path / "first", to_play=True)):
+        assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
+        assert run("report", tmp_path / "first") == 0
+    said = capsys.readouterr()
+    assert "first is still being played; episodes that do not end meanwhile are not compared." in said.out
+    assert "first is still being played; the report has it as it stands now." in said.err

@@ -3,6 +3,7 @@
 import json
 import re
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from envs.browser import chromium
 from planbook.report import report_runs
 from planbook.report.charts.bars import actions, endings, success
-from planbook.report.charts.chart import plain, short_name, tall
+from planbook.report.charts.chart import BAR_WIDTH, plain, short_name, stacked, tall
 from planbook.report.charts.chosen import charts
 from planbook.report.charts.curves import curves
 from planbook.report.reading import RunRead, read_run
@@ -73,7 +74,19 @@ def test_several_runs_stand_beside_each_other_in_colours_of_their_own(folder: Pa
     ended = endings(runs)
     assert ended is not None
     assert [row[0] for row in ended.rows] == ["one", "other"]
-    assert drawn.height == tall(len(drawn.layout["yaxis"]["tickvals"]), 2)
+    names = drawn.layout["yaxis"]["ticktext"]
+    assert drawn.height == tall(len(names), sum(len(trace["y"]) for trace in drawn.traces) - len(names))
+
+
+def test_bars_take_room_only_where_a_run_has_tasks_of_a_type() -> None:
+    heights, middles, end = stacked([[0], [1, 2], [0, 1, 2]])
+    every = [at for each in heights for at in each.values()]
+    assert every == sorted(every)
+    assert every == pytest.approx([0, 1, 1.6, 2.6, 3.2, 3.8])
+    assert [*middles, end] == pytest.approx([0, 1.3, 3.2, 4.8])
+    assert min(later - former for former, later in pairwise(every)) > BAR_WIDTH, "no bar lies on another"
+    alone, _, _ = stacked([[0]] * 4)
+    assert [each[0] for each in alone] == [0, 1, 2, 3]
 
 
 def test_curves_follow_the_order_in_which_episodes_ended(folder: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from planbook.errors import BadRun
 from planbook.run import Run
+from planbook.watching.following import Following
 from planner import Body
 from tests.command import ROOT
 from tests.flows import here
@@ -95,7 +96,11 @@ def test_a_player_on_another_machine_is_refused(tmp_path: Path, postgres: Server
     with closing(Run.open(folder, to_play=True)):
         with pytest.raises(BadRun, match="is being played by another process"):
             Run.open(copy, to_play=True)
-        Run.open(copy).close()
+        with closing(Following(copy)) as following:
+            following.catch_up()
+            assert following.played, "planbook watch knows it all the same"
+    with closing(Run.open(copy)) as run:
+        assert not run.is_played
     Run.open(copy, to_play=True).close()
 
 

@@ -223,3 +223,16 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     assert "is there already" in refused.told
     assert events(tmp_path / "run") == before
     assert sorted(each.name for each in tmp_path.iterdir()) == ["run", "x.jsonl"]
+
+
+def test_a_folder_of_several_runs_is_called_imported_and_one_of_one_run_after_it(
+    runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ("adapt-textcraft-stepwise", "deps-minecraft-chances")
+    for name in names:
+        here("export", runs[name], "--out", f"{name}.jsonl")
+    assert here("import", f"{names[0]}.jsonl").returncode == 0
+    assert here("import", *(f"{name}.jsonl" for name in names)).returncode == 0
+    one, several = sorted(folder.name.split("-", 2)[2] for folder in Path("runs").iterdir())
+    assert (several, one) == ("imported-textcraft-adapt", "imported")

@@ -7,11 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from envs import Selection
 from planbook import errors
+from planbook.config import Config
+from planbook.figures.measures import unlock_score
 from planbook.run import Run
-from planner import Outcome
+from planbook.watching.following import Following
+from planbook.watching.pages import Pages
+from planbook.watching.steered import Steered
+from planner import Ending, Outcome
+from tests.executing import wait_until
+from tests.flows import BUILD, here
 from tests.reported import asking_run, many_endings, written
-from tests.watched import Watcher, count, played, until, watched
+from tests.watched import Watcher, count, played, watched
 
 
 @pytest.fixture(scope="module")
@@ -28,25 +36,25 @@ def test_a_run_is_paused_gone_on_with_stopped_and_begun_again(tmp_path: Path) ->
         assert watcher.doing() == "playing"
         assert watcher.news()["can"] == ["pause", "stop"]
         assert watcher.ask("pause").status == 200
-        until(lambda: watcher.doing() == "paused")
+        wait_until(lambda: watcher.doing() == "paused")
         before = count(folder, ("act", "outcome"))
         assert watcher.ask("go on").status == 200
-        until(lambda: watcher.doing() == "playing")
-        until(lambda: count(folder, ("act", "outcome")) > before)
+        wait_until(lambda: watcher.doing() == "playing")
+        wait_until(lambda: count(folder, ("act", "outcome")) > before)
         assert watcher.ask("stop").status == 200
         said = process.communicate(timeout=60)[0]
         assert process.returncode == errors.INTERRUPTED
         assert "Stopped from planbook watch." in said
-        until(lambda: watcher.doing() == "stopped")
+        wait_until(lambda: watcher.doing() == "stopped")
         news = watcher.news()
         assert (news["can"], news["under_way"]) == (["go on"], [])
         assert "under way" not in news["state"]
         before = count(folder, "outcome")
         assert watcher.ask("go on").status == 200
-        until(lambda: watcher.doing() == "playing")
-        until(lambda: count(folder, "outcome") > before)
+        wait_until(lambda: watcher.doing() == "playing")
+        wait_until(lambda: count(folder, "outcome") > before)
         watcher.ask("stop")
-        until(lambda: watcher.doing() == "stopped")
+        wait_until(lambda: watcher.doing() == "stopped")
         with closing(Run.open(folder)) as run:
             sittings = [event.body.get("jobs") for event in run.store.events("run", "sitting")]
         assert [jobs for jobs in sittings if jobs] == [2, 2], "as many episodes side by side as before"
@@ -62,12 +70,35 @@ def test_what_happens_is_told_and_what_stood_there_is_not_told_again(tmp_path: P
         assert ">waiting</span>" in page
         assert ">not_run<" not in page
         ended = count(folder, "outcome")
-        until(lambda: count(folder, "outcome") > ended)
+        wait_until(lambda: count(folder, "outcome") > ended)
         told = re.search(r"(\d+) of 100 episodes ended", watcher.news()["state"])
         assert told
         assert int(told[1]) > ended
         assert re.search(r"\d+ of 100 solved", watcher.news()["figures"])
         assert set(watcher.news(since=10**9)) == {"state", "title", "can", "under_way"}
+
+
+def test_what_was_reached_counts_only_what_was_played_so_far(tmp_path: Path) -> None:
+    world = Config(planner="procedures", env="crafter", actions=9)
+    tasks = world.world.tasks(Selection(seeds=(0, 1, 2, 3)))
+    with closing(Run.create(tmp_path / "run", world, tasks)) as run, closing(Following(tmp_path / "run")) as following:
+        known = world.world.all_milestones
+        ending = Ending(outcome=Outcome.FAILURE, cause="unfinished", milestones=known[:1])
+        run.store.put("task/0", "outcome", 0, ending.model_dump(mode="json"))
+        told = Pages(following, Steered(following)).news(0)[1]["figures"]
+        score = f"{unlock_score([1.0] + [0.0] * (len(known) - 1)):.2f} %"
+        assert f"<b>{score}</b> so far, over 1 episode played" in told
+        assert "<td>1 / 1</td>" in told
+        assert "1 / 4" not in told
+
+
+def test_rules_appear_as_they_are_learnt(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", folder).returncode == 0
+    with closing(Following(folder)) as following:
+        told = Pages(following, Steered(following)).news(0)[1]["figures"]
+    assert "What was learnt" in told
+    assert re.search(r"\d+ rules? in force", told)
 
 
 def test_a_run_that_cannot_be_gone_on_with_says_why(tmp_path: Path) -> None:
@@ -76,7 +107,7 @@ def test_a_run_that_cannot_be_gone_on_with_says_why(tmp_path: Path) -> None:
     with watched(folder) as watcher:
         assert watcher.doing() == "stopped"
         watcher.ask("go on")
-        until(lambda: "no-such-method" in watcher.news()["state"])
+        wait_until(lambda: "no-such-method" in watcher.news()["state"])
         assert watcher.doing() == "stopped"
 
 

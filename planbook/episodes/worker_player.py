@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple
 
 from planbook.episodes.divergence import Comparison, mute, replay_entry
 from planbook.episodes.lanes import Lane
+from planbook.episodes.role_models import voices
 from planbook.episodes.runner import play_in
 from planbook.episodes.steering import Steering
-from planbook.episodes.voices import voices
 from planbook.learning.knowing import memory_of
 from planbook.run import Entry, Run, RunFile
 from planbook.spending import prices_from

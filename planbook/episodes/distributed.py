@@ -7,10 +7,10 @@ from envs import MissingRequirement
 from planbook.config import Config
 from planbook.episodes.divergence import Comparison, Sameness
 from planbook.episodes.lanes import Executor, Hosting, hand_out
-from planbook.episodes.player import Orders
 from planbook.episodes.processes import on_this_machine
 from planbook.episodes.runner import entries_left, give_up, recorded_endings
 from planbook.episodes.steering import Steering
+from planbook.episodes.worker_player import Orders
 from planbook.episodes.workers import Crew, OpenPlaces, Places, Result, Work
 from planbook.errors import BadArgument
 from planbook.run import Entry, Run, RunFile
@@ -20,9 +20,10 @@ from planner import Ending
 
 def _on_ray() -> OpenPlaces:
     try:
-        from planbook.episodes.cluster import on_the_cluster  # Ray takes a second to import
+        from planbook.episodes.cluster import check_cluster, on_the_cluster  # Ray takes a second to import
     except ImportError as error:
         raise MissingRequirement("--executor ray needs Ray: pip install 'planbook[cluster]'") from error
+    check_cluster()
     return on_the_cluster
 
 

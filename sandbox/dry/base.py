@@ -1,0 +1,241 @@
+"""What every part of a walk shares: the state, the frames, the ends of paths, and how branches come together."""
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sandbox.dry import bodies
+from sandbox.dry.knowledge import Impossible
+from sandbox.dry.state import Content, State, either, joined
+from sandbox.dry.values import UNKNOWN, Box, Builtin, Defined, Given, Record, Unknown, Value
+
+MODULE = 0
+"""The number of the frame of the plan itself."""
+MOST_STEPS = 20_000
+"""Statements and calls that a walk looks at before it gives up."""
+
+
+class TooLong(Exception):
+    """The plan has more ways to go than a dry run follows."""
+
+
+class Ended(Exception):
+    """The path that is being followed goes on elsewhere, or nowhere."""
+
+
+@dataclass
+class Loop:
+    """States in which a loop is left by ``break`` or its body by ``continue``."""
+
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+@dataclass
+class Visits:
+    """What became of one call whenever a path came to it: why it was impossible, unless it once was possible."""
+
+    impossible: Impossible | None
+    node: ast.Call
+    line: int
+    through: tuple[str, ...]
+
+
+class Walk:
+    """One dry run. ``functions`` and ``attributes`` are dotted names; ``values`` are names that are known."""
+
+    def __init__(
+        self, state: State, functions: Iterable[str], attributes: Iterable[str], values: Mapping[str, Value]
+    ) -> None:
+        self.state = state
+        self.functions, self.attributes = frozenset(functions), frozenset(attributes)
+        self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
+        self.state.frames[MODULE] = dict(values)
+        self.visits: dict[tuple[int, ...], Visits] = {}
+        self.acting: frozenset[str] = self.roots
+        self.shared: frozenset[str] = frozenset()
+        """Names that a function declares global or nonlocal."""
+        self.defined_once: frozenset[str] = frozenset()
+        """Names that get their value in one place of the code, from a def."""
+        self.plan_calls: frozenset[int] = frozenset()
+        """The ids of the call nodes of the plan itself; all others are of helpers."""
+        self.blind = False
+        """Something may act or change lists at any time: nothing that is learnt on the way lasts."""
+        self.unseen: dict[int, Defined] = {}
+        """Functions that something unknown may call, by id of their node."""
+        self.frame = MODULE
+        self.at_once: set[int] = set()
+        """The ids of generator expressions that are gone through where they stand, as in ``any(...)``."""
+        self.parents: dict[int, int] = {}
+        self.own: dict[int, tuple[set[str], set[str]]] = {MODULE: (set(), set())}
+        """By frame: the names declared global and nonlocal."""
+        self.transparent: set[int] = set()
+        """The frames of comprehensions: what they assign by := is their owner's."""
+        self.loops: list[Loop] = []
+        self.returns: list[list[tuple[State, Value]]] = []
+        self.finals: list[list[ast.stmt]] = []
+        """The ``finally`` parts around the statement that is carried out."""
+        self.chain: list[ast.Call] = []
+        self.inside: list[ast.AST] = []
+        """The calls, and the functions, that the walk is inside of."""
+        self._numbers = 0
+        self._steps = 0
+
+    def step(self) -> None:
+        """Count one thing looked at. Raises TooLong."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise TooLong
+
+    # Branches.
+
+    def branches(self, *ways: Callable[[], Value]) -> Value:
+        """Follow each way from here; the value and state that are left are those of whichever was taken.
+
+        Raises Ended if none of them comes back.
+        """
+        start, came_back = self.state, list[tuple[State, Value]]()
+        for way in ways:
+            self.state = start.copy()
+            try:
+                value = way()
+            except Ended:
+                continue
+            came_back.append((self.state, value))
+        return self.meet(came_back)
+
+    def meet(self, ways: Sequence[tuple[State, Value]]) -> Value:
+        """Go on in the one state that all of these may have led to. Raises Ended if there are none."""
+        if not ways:
+            raise Ended
+        self.state, value = ways[0]
+        for state, other in ways[1:]:
+            self.state = joined(self.state, state)
+            value = either(self.state, value, other)
+            self.settle()
+        return value
+
+    def settle(self) -> None:
+        """Take note of functions and given objects that became part of something unknown."""
+        while self.state.escaped:
+            value = self.state.escaped.pop()
+            if isinstance(value, Defined):
+                self.unseen.setdefault(id(value.node), value)
+            if not self.is_harmless(value):
+                self.blind = True
+
+    def escape(self, *values: Value) -> None:
+        """Values that something unknown has now."""
+        for value in values:
+            self.state.escape(value)
+        self.settle()
+
+    def is_harmless(self, value: Value) -> bool:
+        """Whether whoever has the value can neither act with it nor change what others see."""
+        if isinstance(value, Given):
+            return value.path not in self.functions and value.path not in self.roots
+        if not isinstance(value, Defined):
+            return True
+        inner = bodies.parameters(value.node)
+        names = {each.id for each in ast.walk(value.node) if isinstance(each, ast.Name)} - {*inner}
+        reached = [self.look_up(name, value.frame) for name in names]
+        return bodies.is_harmless(value.node, self.acting) and not any(map(self._acts, reached))
+
+    def _acts(self, value: Value) -> bool:
+        """Whether a value that is no function of the plan (names tell that of those) may act."""
+        if isinstance(value, Given):
+            return not self.is_harmless(value)
+        content = value if isinstance(value, tuple) else self.content(value)
+        if isinstance(content, dict):
+            content = [*content, *content.values()]
+        return any(isinstance(each, Defined) or self._acts(each) for each in content or ())
+
+    def havoc(self, nodes: Sequence[ast.AST]) -> None:
+        """Any part of this code may have run, any number of times, as far as it likes."""
+        self.state.forget_names(bodies.bound(nodes) | self.shared)
+        self.state.lose_boxes()
+        self.state.knowledge = self.state.knowledge.forgotten()
+        self.settle()
+
+    # Names.
+
+    def open_frame(self, parent: int) -> int:
+        """A new frame inside another."""
+        self._numbers += 1
+        self.parents[self._numbers] = parent
+        self.own[self._numbers] = (set(), set())
+        self.state.frames[self._numbers] = {}
+        return self._numbers
+
+    def look_up(self, name: str, frame: int) -> Value:
+        """What a name stands for."""
+        if self.blind and name in self.shared:
+            return UNKNOWN
+        here: int | None = frame
+        while here is not None:
+            if here in self.state.frames and name in self.state.frames[here]:
+                return self.state.frames[here][name]
+            here = self.parents.get(here)
+        if name in self.roots:
+            return Given(name)
+        return Builtin(name) if name in PYTHON else UNKNOWN
+
+    def assign(self, name: str, value: Value) -> None:
+        """Give a name its value in the frame that it belongs to."""
+        frame = self.frame
+        while frame in self.transparent:
+            frame = self.parents[frame]
+        outer, enclosing = self.own[frame]
+        if name in outer:
+            frame = MODULE
+        elif name in enclosing:
+            frame = self.parents[frame]
+            while name not in self.state.frames.get(frame, {}) and frame in self.parents:
+                frame = self.parents[frame]
+        self.state.frames.setdefault(frame, {})[name] = value
+
+    # Boxes.
+
+    def box(self, content: Content) -> Box:
+        """A new list, dict or set."""
+        self._numbers += 1
+        self.state.heap[self._numbers] = content
+        return Box(self._numbers)
+
+    def dict_of(self, named: Mapping[str, Value]) -> Box:
+        """A new dict of what is passed by name."""
+        content: dict[Value, Value] = {}
+        content.update(named.items())
+        return self.box(content)
+
+    def content(self, value: Value) -> Content:
+        """What a box holds, where that is known."""
+        return self.state.heap.get(value.number) if isinstance(value, Box) and not self.blind else None
+
+    def holds_box(self, value: Value) -> bool:
+        """Whether a value is or has a list, dict or set."""
+        return isinstance(value, Box) or (isinstance(value, tuple) and any(map(self.holds_box, value)))
+
+    def items(self, value: Value) -> tuple[Value, ...] | None:
+        """What iterating over a value gives, where that is known."""
+        if isinstance(value, tuple):
+            return value
+        if isinstance(value, str):
+            return tuple(value)
+        content = self.content(value)
+        return None if content is None or isinstance(content, set) else tuple(content)
+
+    def truth(self, value: Value) -> bool | Unknown:
+        """Whether a value counts as true."""
+        if isinstance(value, Box):
+            content = self.content(value)
+            return UNKNOWN if content is None else bool(content)
+        if isinstance(value, Unknown):
+            return UNKNOWN
+        return True if isinstance(value, Given | Builtin | Defined | Record) else bool(value)
+
+
+PYTHON = frozenset(
+    "abs all any bool dict enumerate float getattr int isinstance len list max min print range repr reversed round "
+    "set sorted str sum tuple type zip map filter iter next".split()
+)

@@ -1,0 +1,162 @@
+"""What can be said of code without following it: which names act, which it binds, what it does when called unseen."""
+
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+
+_ARGUMENT_KINDS = ("posonlyargs", "args", "kwonlyargs")
+
+
+def bound(nodes: Iterable[ast.AST]) -> set[str]:
+    """Every name that the code may give a value, or declares as another frame's."""
+    return {name for node in _all(nodes) for name in _bound_by(node)}
+
+
+def _bound_by(node: ast.AST) -> list[str]:
+    """The names that this very node gives a value, or declares."""
+    if isinstance(node, ast.Name):
+        return [] if isinstance(node.ctx, ast.Load) else [node.id]
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        return node.names
+    if isinstance(node, ast.alias):
+        return [(node.asname or node.name).partition(".")[0]]
+    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+    name = (
+        node.rest
+        if isinstance(node, ast.MatchMapping)
+        else getattr(node, "name", None)
+        if isinstance(node, named)
+        else None
+    )
+    return [name] if name else []
+
+
+def defined_once(trees: Iterable[ast.AST]) -> set[str]:
+    """The names that one def gives a value, and nothing else anywhere: no other scope, and no parameter."""
+    nodes = list(_all(trees))
+    given = Counter(name for node in nodes for name in _bound_by(node))
+    given.update(node.arg for node in nodes if isinstance(node, ast.arg))
+    return {node.name for node in nodes if isinstance(node, ast.FunctionDef) and given[node.name] == 1}
+
+
+def declared(nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | type[ast.Nonlocal], ...]) -> set[str]:
+    """The names in ``global`` or ``nonlocal`` statements."""
+    return {name for node in _all(nodes) if isinstance(node, kinds) for name in node.names}
+
+
+def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """All names that a call gives a value."""
+    listed = [each.arg for kind in _ARGUMENT_KINDS for each in getattr(node.args, kind)]
+    return listed + [each.arg for each in (node.args.vararg, node.args.kwarg) if each]
+
+
+def own_declared(node: ast.FunctionDef | ast.Lambda, kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
+    """The names that a function declares for itself, not those of the functions inside it."""
+    return {name for each in own_nodes(node) if isinstance(each, kind) for name in each.names}
+
+
+def is_generator(node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Whether a call only makes something to iterate over."""
+    return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in own_nodes(node))
+
+
+def own_nodes(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
+    """The nodes of a function's body, without those of functions and classes inside it."""
+    waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        if not isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            waiting.extend(ast.iter_child_nodes(each))
+
+
+def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
+    """The names whose use may act or change a list: what is given, and every name that got something of it, anywhere.
+
+    Of functions, those that do so; what is passed to parameters is not followed.
+    """
+    nodes = list(_all(trees))
+    acting = set(roots)
+    while True:
+        found = {name for node in nodes for name in _made_acting(node, acting)} - acting
+        if not found:
+            return frozenset(acting)
+        acting |= found
+
+
+def _made_acting(node: ast.AST, acting: Collection[str]) -> Collection[str]:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return () if is_harmless(node, acting) else (node.name,)
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)):
+        value = node.iter if isinstance(node, ast.For) else node.value
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return bound(targets) if value is not None and _hands_on(value, acting) else ()
+    return ()
+
+
+def _hands_on(value: ast.expr, acting: Collection[str]) -> bool:
+    """Whether the value of an expression may act itself: calling ``agent.go_to(x)`` gives only an observation."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Name):
+        return any(_hands_on(each, acting) for each in (*value.args, *(pair.value for pair in value.keywords)))
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        return mentions(value, acting)
+    return any(_hands_on(each, acting) for each in ast.iter_child_nodes(value) if isinstance(each, ast.expr)) or (
+        isinstance(value, ast.Lambda) and not is_harmless(value, acting)
+    )
+
+
+def mentions(node: ast.AST, names: Collection[str]) -> bool:
+    """Whether the code reads one of the names anywhere."""
+    return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
+
+
+def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
+    """Whether code that is run unseen neither acts nor changes anything but what it made itself.
+
+    Calls of methods by names that change lists and dicts count as changes, whatever they are called on.
+    """
+    if mentions(node, acting):
+        return False
+    own = _made_inside(node)
+    return not any(_changes(each, own) for each in ast.walk(node))
+
+
+def _changes(node: ast.AST, own: Collection[str]) -> bool:
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return True
+    if isinstance(node, ast.AugAssign):
+        return not (isinstance(node.target, ast.Name) and node.target.id in own)
+    if isinstance(node, ast.Subscript):
+        changed = not isinstance(node.ctx, ast.Load)
+    else:
+        changed = isinstance(node, ast.Attribute) and node.attr in CHANGING
+    base = getattr(node, "value", None)
+    return changed and not (isinstance(base, ast.Name) and base.id in own)
+
+
+def _made_inside(node: ast.AST) -> set[str]:
+    """The names of a function that only ever stand for what it made itself: a new list, a number, a text."""
+    if not isinstance(node, ast.FunctionDef):
+        return set()
+    given: Counter[str] = Counter()
+    made: Counter[str] = Counter()
+    for each in ast.walk(node):
+        given.update([each.arg] if isinstance(each, ast.arg) else _bound_by(each))
+        if isinstance(each, ast.Assign) and isinstance(each.value, _NEW) and isinstance(each.targets[0], ast.Name):
+            made.update([each.targets[0].id])
+        elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
+            made.update([each.target.id])
+    return {name for name, count in given.items() if made[name] == count}
+
+
+_NEW = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant, ast.JoinedStr)
+
+
+CHANGING = frozenset(
+    "add append appendleft clear difference_update discard extend extendleft insert intersection_update pop popitem "
+    "popleft remove reverse rotate setdefault sort symmetric_difference_update update subtract move_to_end".split()
+)
+
+
+def _all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    return (each for node in nodes for each in ast.walk(node))

@@ -1,0 +1,246 @@
+"""Calls: of what the session gives, of the plan's own functions, of methods and of Python's functions."""
+
+import ast
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from sandbox.dry import bodies
+from sandbox.dry.base import Ended, Visits
+from sandbox.dry.boxes import Boxes
+from sandbox.dry.operators import FUNCTIONS, NotKnown, computed, text_method
+from sandbox.dry.values import UNKNOWN, Box, Builtin, Defined, Given, Value
+
+MOST_DEEP = 8
+"""Calls of plan functions inside each other; what goes deeper is not followed."""
+
+
+class Arguments(NamedTuple):
+    """The arguments of a call; ``whole`` is False where a star hides how many there are."""
+
+    args: list[Value]
+    named: dict[str, Value]
+    whole: bool = True
+
+
+class Calls(Boxes):
+    """A walk that carries calls out."""
+
+    @abstractmethod
+    def body(self, nodes: list[ast.stmt]) -> None:
+        """Carry statements out. Raises Ended if no path comes to their end."""
+
+    def call(self, node: ast.Call) -> Value:
+        """Carry a call out."""
+        self.step()
+        if isinstance(node.func, ast.Attribute):
+            base = self.value(node.func.value)
+            if not isinstance(base, Given):
+                return self._method(base, node.func.attr, self._arguments(node))
+        function = self.value(node.func)
+        if isinstance(function, Builtin) and function.name in _AT_ONCE and node.args:
+            self.at_once.add(id(node.args[0]))
+        given = self._arguments(node)
+        if isinstance(function, Given) and function.path in self.functions:
+            return self._act(node, function.path, given)
+        if isinstance(function, Defined):
+            return self.call_defined(node, function, given)
+        if isinstance(function, Builtin):
+            return self._python(function.name, given)
+        return self._unfollowed(given)
+
+    def _arguments(self, node: ast.Call) -> Arguments:
+        args = self.unpacked(node.args)
+        named = {pair.arg or "": self.value(pair.value) for pair in node.keywords}
+        whole = args is not None and "" not in named
+        if not whole:
+            self.escape(*(args or ()), *named.values())
+        return Arguments(args or [], named, whole)
+
+    def _unfollowed(self, given: Arguments, *more: Value) -> Value:
+        self.escape(*given.args, *given.named.values(), *more)
+        if self.blind:
+            self.state.knowledge = self.state.knowledge.forgotten()
+        return UNKNOWN
+
+    def _act(self, node: ast.Call, path: str, given: Arguments) -> Value:
+        if not given.whole:
+            self.state.knowledge = self.state.knowledge.forgotten()
+            self._visit(node, None)
+            return UNKNOWN
+        args = [self._told(each) for each in given.args]
+        named = {name: self._told(each) for name, each in given.named.items()}
+        if self.blind:
+            self.state.knowledge = self.state.knowledge.forgotten()
+        after, impossible = self.state.knowledge.act(path, args, named, self._line(node))
+        self.state.knowledge = after
+        self._visit(node, impossible)
+        return UNKNOWN
+
+    def _told(self, value: Value) -> object:
+        try:
+            return self.plain(value)
+        except NotKnown:
+            return UNKNOWN
+
+    def _visit(self, node: ast.Call, impossible: object) -> None:
+        key = (*map(id, self.chain), id(node))
+        through = tuple(ast.unparse(each.func) for each in self.chain)
+        visits = self.visits.setdefault(key, Visits(impossible, node, self._line(node), through))  # type: ignore[arg-type]
+        if impossible is None:
+            visits.impossible = None
+
+    def _line(self, node: ast.Call) -> int:
+        """The line of the plan: of the call itself, or of the innermost one that led to it from the plan."""
+        for each in (node, *reversed(self.chain)):
+            if id(each) in self.plan_calls:
+                return each.lineno
+        return 0
+
+    # The plan's own functions.
+
+    def call_defined(self, node: ast.Call, function: Defined, given: Arguments) -> Value:
+        """Carry out a function of the plan with its arguments."""
+        again = any(each is function.node for each in self.inside)
+        if again or len(self.chain) >= MOST_DEEP or bodies.is_generator(function.node) or not given.whole:
+            return self._unfollowed(given, function)
+        if self._only_reads(function, [*given.args, *given.named.values()]):
+            return UNKNOWN
+        values = _bound(self, function, given)
+        if values is None:
+            return self._unfollowed(given)
+        self.chain.append(node)
+        self.inside.append(function.node)
+        try:
+            return self.enter(function, values)
+        finally:
+            self.chain.pop()
+            self.inside.pop()
+
+    def _only_reads(self, function: Defined, given: list[Value]) -> bool:
+        """Whether a call need not be followed: it computes something from what is not known, and does no more."""
+        return UNKNOWN in given and not any(map(self.holds_box, given)) and self.is_harmless(function)
+
+    def enter(self, function: Defined, values: dict[str, Value]) -> Value:
+        """Carry out a function's body with these parameters; what it returns."""
+        own = self.open_frame(function.frame)
+        outside, self.frame, self.finals = (self.frame, self.finals), own, []
+        self.own[own] = (
+            bodies.own_declared(function.node, ast.Global),
+            bodies.own_declared(function.node, ast.Nonlocal),
+        )
+        self.state.frames[own].update(values)
+        self.returns.append([])
+        try:
+            if isinstance(function.node, ast.Lambda):
+                self.returns[-1].append((self.state, self.value(function.node.body)))
+            else:
+                self.body(function.node.body)
+                self.returns[-1].append((self.state, None))
+        except Ended:
+            pass
+        finally:
+            self.frame, self.finals = outside
+            ways = self.returns.pop()
+        value = self.meet(ways)
+        if not _has_inner(function.node):
+            self.state.frames.pop(own, None)
+        return value
+
+    def visit_unseen(self) -> None:
+        """Carry out the functions that something unknown may call, with anything for arguments."""
+        visited: set[int] = set()
+        while self.blind and (left := self.unseen.keys() - visited):
+            for key in sorted(left, key=lambda each: self.unseen[each].node.lineno):
+                visited.add(key)
+                function = self.unseen[key]
+                self._forget_all_data()
+                start = self.state.copy()
+                with suppress(Ended):
+                    self.enter(function, dict.fromkeys(bodies.parameters(function.node), UNKNOWN))
+                self.state = start
+
+    def _forget_all_data(self) -> None:
+        """Nobody knows when an unseen call comes: only functions that are defined in one place are what they were."""
+        self.havoc([])
+        for frame in self.state.frames.values():
+            for name, value in frame.items():
+                frame[name] = value if isinstance(value, Defined) and name in self.defined_once else UNKNOWN
+
+    # Methods and Python's functions.
+
+    def _method(self, base: Value, name: str, given: Arguments) -> Value:
+        try:
+            if isinstance(base, Box) and given.whole:
+                return self.box_method(base, name, given.args, given.named)
+            if isinstance(base, str):
+                return self._of_text(base, name, given)
+        except NotKnown:
+            pass
+        return self._unfollowed(given, base)
+
+    def _of_text(self, text: str, name: str, given: Arguments) -> Value:
+        """What a text's method gives: it keeps nothing of its arguments."""
+        try:
+            named = {each: self.plain(value) for each, value in given.named.items()}
+            args = [self.plain(each) for each in given.args]
+            return self.taken_in(text_method(text, name, args, named)) if given.whole else UNKNOWN
+        except NotKnown:
+            return UNKNOWN
+
+    def _python(self, name: str, given: Arguments) -> Value:
+        if name in ("print", "isinstance", "repr", "type"):
+            return UNKNOWN
+        items = self.items(given.args[0]) if len(given.args) == 1 and not given.named else None
+        if items is not None and name in _OF_ITEMS:
+            return _OF_ITEMS[name](self, items)
+        try:
+            if name == "dict" and not given.args and given.whole:
+                return self.dict_of(given.named)
+            if name in FUNCTIONS and given.whole:
+                named = {each: self.plain(value) for each, value in given.named.items()}
+                return self.taken_in(computed(FUNCTIONS[name], *map(self.flat, given.args), **named))
+        except NotKnown:
+            pass
+        if name == "getattr":
+            return self._unfollowed(given)
+        return self._looked_through(given)
+
+    def _looked_through(self, given: Arguments) -> Value:
+        """What Python's functions are given they only read, but for functions, and what they give shares its items."""
+        for value in (*given.args, *given.named.values()):
+            self.escape(*(self.items(value) or (value,)) if isinstance(value, Box) else (value,))
+        if self.blind:
+            self.state.knowledge = self.state.knowledge.forgotten()
+        return UNKNOWN
+
+
+_AT_ONCE = frozenset("all any dict list max min next set sorted sum tuple".split())
+_OF_ITEMS: Mapping[str, Callable[[Calls, tuple[Value, ...]], Value]] = {
+    "list": lambda walk, items: walk.box(list(items)),
+    "tuple": lambda walk, items: items,
+    "len": lambda walk, items: len(items),
+}
+"""Python's functions that do not look at the items themselves."""
+
+
+def _has_inner(node: ast.FunctionDef | ast.Lambda) -> bool:
+    return any(isinstance(each, (ast.FunctionDef, ast.Lambda)) for each in bodies.own_nodes(node))
+
+
+def _bound(walk: Calls, function: Defined, given: Arguments) -> dict[str, Value] | None:
+    """The parameters' values, or None where the call does not fit."""
+    a = function.node.args
+    positional = [each.arg for each in (*a.posonlyargs, *a.args)]
+    values = {**dict(function.defaults), **dict(zip(positional, given.args, strict=False))}
+    extra = given.args[len(positional) :]
+    others = {name: value for name, value in given.named.items() if name not in bodies.parameters(function.node)}
+    if (extra and a.vararg is None) or (others and a.kwarg is None):
+        return None
+    values.update({name: value for name, value in given.named.items() if name not in others})
+    if a.vararg:
+        values[a.vararg.arg] = tuple(extra)
+    if a.kwarg:
+        values[a.kwarg.arg] = walk.dict_of(others)
+    return values if set(bodies.parameters(function.node)) <= values.keys() else None

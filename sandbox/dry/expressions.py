@@ -1,0 +1,238 @@
+"""The values of expressions. Where something is not followed, its value is UNKNOWN and what it was given escapes."""
+
+import ast
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+
+from sandbox.dry.conversions import Conversions
+from sandbox.dry.operators import COMPARISONS, UNARY, NotKnown, binary, computed
+from sandbox.dry.values import UNKNOWN, Given, Record, Unknown, Value
+
+
+class Expressions(Conversions):
+    """A walk that evaluates expressions."""
+
+    def value(self, node: ast.expr) -> Value:
+        """Evaluate. Raises Ended if no path comes back from it."""
+        way = _WAYS.get(type(node))
+        if way is None:
+            return self.value_of_unknown(node)
+        return way(self, node)
+
+    def value_of_unknown(self, node: ast.expr) -> Value:
+        """Evaluate only the parts, for what they do."""
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.expr):
+                self.escape(self.value(part))
+        return UNKNOWN
+
+    @abstractmethod
+    def call(self, node: ast.Call) -> Value:
+        """Carry a call out."""
+
+    @abstractmethod
+    def comprehension(self, node: ast.expr) -> Value:
+        """Carry a comprehension out."""
+
+    @abstractmethod
+    def function(self, node: ast.FunctionDef | ast.Lambda) -> Value:
+        """A function as a value."""
+
+    # One method for each kind of expression.
+
+    def _name(self, node: ast.Name) -> Value:
+        return self.look_up(node.id, self.frame)
+
+    def _attribute(self, node: ast.Attribute) -> Value:
+        base = self.value(node.value)
+        if isinstance(base, Record):
+            return base.fields.get(node.attr, UNKNOWN)
+        if not isinstance(base, Given):
+            self.escape(base)
+            return UNKNOWN
+        path = f"{base.path}.{node.attr}"
+        if path in self.attributes:
+            return UNKNOWN if self.blind else self.state.knowledge.attribute(path)
+        return Given(path)
+
+    def _joined_text(self, node: ast.JoinedStr) -> Value:
+        parts = [self._part(part) for part in node.values]
+        return UNKNOWN if any(isinstance(part, Unknown) for part in parts) else "".join(map(str, parts))
+
+    def _part(self, node: ast.expr) -> Value:
+        if not isinstance(node, ast.FormattedValue):
+            return self.value(node)
+        value = self.value(node.value)
+        if node.format_spec is not None or node.conversion not in (-1, ord("s")):
+            return self.value_of_unknown(node.format_spec) if node.format_spec else UNKNOWN
+        return str(value) if isinstance(value, str | int | float | None) else UNKNOWN
+
+    def _tuple(self, node: ast.Tuple) -> Value:
+        parts = self.unpacked(node.elts)
+        return UNKNOWN if parts is None else tuple(parts)
+
+    def _list(self, node: ast.List) -> Value:
+        return self.box(self.unpacked(node.elts))
+
+    def unpacked(self, nodes: list[ast.expr]) -> list[Value] | None:
+        """The values in a row, starred ones spread out; None where it is not known how many."""
+        found: list[Value] | None = []
+        for node in nodes:
+            value = self.value(node.value if isinstance(node, ast.Starred) else node)
+            more = self.items(value) if isinstance(node, ast.Starred) else (value,)
+            if more is None or found is None:
+                self.escape(value, *(found or ()))
+                found = None
+            else:
+                found.extend(more)
+        return found
+
+    def _set(self, node: ast.Set) -> Value:
+        parts = self.unpacked(node.elts)
+        try:
+            return self.box(set(map(self.key, parts)) if parts is not None else None)
+        except NotKnown:
+            self.escape(*(parts or ()))
+            return self.box(None)
+
+    def _dict(self, node: ast.Dict) -> Value:
+        content: dict[Value, Value] | None = {}
+        for name, each in zip(node.keys, node.values, strict=True):
+            key = self.value(name) if name is not None else UNKNOWN
+            value = self.value(each)
+            try:
+                if content is not None:
+                    content[self.key(key)] = value
+                    continue
+            except NotKnown:
+                pass
+            self.escape(key, value, *(content.values() if content else ()))
+            content = None
+        return self.box(content)
+
+    def _binary(self, node: ast.BinOp) -> Value:
+        left, right = self.value(node.left), self.value(node.right)
+        return self.operated(type(node.op), left, right)
+
+    def operated(self, kind: type[ast.operator], left: Value, right: Value) -> Value:
+        """An operation on two values that makes a third."""
+        try:
+            return self.taken_in(binary(kind, self.flat(left), self.flat(right)))
+        except NotKnown:
+            self.escape(left, right)
+            return UNKNOWN
+
+    def _unary(self, node: ast.UnaryOp) -> Value:
+        value = self.value(node.operand)
+        if isinstance(node.op, ast.Not):
+            truth = self.truth(value)
+            return UNKNOWN if isinstance(truth, Unknown) else not truth
+        try:
+            return computed(UNARY[type(node.op)], self.plain(value)) if type(node.op) in UNARY else UNKNOWN
+        except NotKnown:
+            return UNKNOWN
+
+    def _compare(self, node: ast.Compare) -> Value:
+        left, truth = self.value(node.left), True
+        for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            right = self.value(right_node)
+            found = self._compared(operation, left, right)
+            if isinstance(found, Unknown):
+                for rest in node.comparators[position + 1 :]:
+                    self.branches(lambda rest=rest: self.value(rest), lambda: None)  # type: ignore[misc]
+                return UNKNOWN
+            if not found:
+                return False
+            left = right
+        return truth
+
+    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | Unknown:
+        if isinstance(operation, ast.Is | ast.IsNot):
+            if isinstance(left, Unknown) or isinstance(right, Unknown) or (left is not None and right is not None):
+                return UNKNOWN
+            return (left is right) == isinstance(operation, ast.Is)
+        try:
+            return bool(computed(COMPARISONS[type(operation)], self.plain(left), self.plain(right)))
+        except NotKnown:
+            return UNKNOWN
+
+    def _boolean(self, node: ast.BoolOp) -> Value:
+        return self._rest_of_boolean(node.values, isinstance(node.op, ast.And))
+
+    def _rest_of_boolean(self, nodes: list[ast.expr], is_and: bool) -> Value:
+        value = self.value(nodes[0])
+        if len(nodes) == 1:
+            return value
+        truth = self.truth(value)
+        if isinstance(truth, Unknown):
+            return self.branches(lambda: value, lambda: self._rest_of_boolean(nodes[1:], is_and))
+        return self._rest_of_boolean(nodes[1:], is_and) if truth == is_and else value
+
+    def _either(self, node: ast.IfExp) -> Value:
+        truth = self.truth(self.value(node.test))
+        if isinstance(truth, Unknown):
+            return self.branches(lambda: self.value(node.body), lambda: self.value(node.orelse))
+        return self.value(node.body if truth else node.orelse)
+
+    def _subscript(self, node: ast.Subscript) -> Value:
+        base = self.value(node.value)
+        if isinstance(node.slice, ast.Slice):
+            bounds = [
+                self.value(each) if each else None for each in (node.slice.lower, node.slice.upper, node.slice.step)
+            ]
+            return self._slice(base, bounds)
+        return self.item(base, self.value(node.slice))
+
+    def _slice(self, base: Value, bounds: list[Value]) -> Value:
+        content = base if isinstance(base, str | tuple) else self.content(base)
+        if not isinstance(content, str | tuple | list) or not all(isinstance(each, int | None) for each in bounds):
+            self.escape(base)
+            return UNKNOWN
+        try:
+            found = computed(content.__getitem__, slice(*bounds))
+        except NotKnown:
+            return UNKNOWN
+        return self.box(found) if isinstance(found, list) else found
+
+    def item(self, base: Value, key: Value) -> Value:
+        """What stands at a place of a text, tuple, list or dict."""
+        content = base if isinstance(base, str | tuple) else self.content(base)
+        if isinstance(content, str | tuple | list | dict):
+            try:
+                return computed(content.__getitem__, self.key(key))
+            except NotKnown:
+                pass
+        self.escape(base)
+        return UNKNOWN
+
+    def _walrus(self, node: ast.NamedExpr) -> Value:
+        value = self.value(node.value)
+        self.assign(node.target.id, value)
+        return value
+
+
+_WAYS: Mapping[type[ast.expr], Callable[..., Value]] = {
+    ast.Constant: lambda walk, node: (
+        node.value if isinstance(node.value, str | bytes | int | float | None) else UNKNOWN
+    ),
+    ast.Name: Expressions._name,
+    ast.Attribute: Expressions._attribute,
+    ast.JoinedStr: Expressions._joined_text,
+    ast.Tuple: Expressions._tuple,
+    ast.List: Expressions._list,
+    ast.Set: Expressions._set,
+    ast.Dict: Expressions._dict,
+    ast.BinOp: Expressions._binary,
+    ast.UnaryOp: Expressions._unary,
+    ast.Compare: Expressions._compare,
+    ast.BoolOp: Expressions._boolean,
+    ast.IfExp: Expressions._either,
+    ast.Subscript: Expressions._subscript,
+    ast.NamedExpr: Expressions._walrus,
+    ast.Call: lambda walk, node: walk.call(node),
+    ast.Lambda: lambda walk, node: walk.function(node),
+    ast.ListComp: lambda walk, node: walk.comprehension(node),
+    ast.SetComp: lambda walk, node: walk.comprehension(node),
+    ast.DictComp: lambda walk, node: walk.comprehension(node),
+    ast.GeneratorExp: lambda walk, node: walk.comprehension(node),
+}

@@ -1,0 +1,241 @@
+"""Loops and comprehensions: turn by turn where it is known over what, else until nothing new comes of another turn."""
+
+import ast
+from abc import abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+
+from sandbox.dry import bodies
+from sandbox.dry.base import Ended, Loop
+from sandbox.dry.calls import Calls
+from sandbox.dry.operators import NotKnown
+from sandbox.dry.state import State, joined
+from sandbox.dry.values import UNKNOWN, Box, Builtin, Unknown, Value
+
+MOST_TURNS = 300
+"""Turns of a loop that are followed one by one."""
+FEW_TURNS = 4
+"""Those of a ``while True``, which only a break ends."""
+ROUNDS = 3
+"""How often the body of an unknown loop is gone through, until nothing new comes of it."""
+
+Turn = Callable[[], None]
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+class Loops(Calls):
+    """A walk that goes through loops."""
+
+    @abstractmethod
+    def bind(self, target: ast.expr, value: Value) -> None:
+        """Give a target its value."""
+
+    def for_loop(self, node: ast.For) -> None:
+        """A for statement."""
+        over = self._over(node.iter)
+
+        def turn(item: Value) -> None:
+            self.bind(node.target, item)
+            self._turn_of(node.body, loop)
+
+        loop = self._enter_loop()
+        try:
+            self._all_turns(over, turn, [node])
+        except Ended:
+            self._leave_loop(loop, reached_end=False)
+            return
+        finally:
+            self.loops.pop()
+        self._leave_loop(loop, reached_end=True, orelse=node.orelse)
+
+    def while_loop(self, node: ast.While) -> None:
+        """A while statement: turn by turn while it is known that another turn comes."""
+        loop, exits = self._enter_loop(), list[State]()
+
+        def unknown_turn() -> None:
+            truth = self.truth(self.value(node.test))
+            if truth is not True:
+                exits.append(self.state.copy())
+            if truth is False:
+                raise Ended
+            self._turn_of(node.body, loop)
+
+        try:
+            if self._counted_turns(node, loop):
+                exits.append(self.state)
+            else:
+                self._repeated(unknown_turn, [node])
+        except Ended:
+            pass
+        finally:
+            self.loops.pop()
+        if not exits:
+            self._leave_loop(loop, reached_end=False)
+            return
+        self.meet([(state, None) for state in exits])
+        self._leave_loop(loop, reached_end=True, orelse=node.orelse)
+
+    def _counted_turns(self, node: ast.While, loop: Loop) -> bool:
+        """Whether the loop came to its end; else the rest has to be gone through as unknown."""
+        for _ in range(FEW_TURNS if isinstance(node.test, ast.Constant) else MOST_TURNS):
+            self.state.drop_unused()
+            before = self.state.copy()
+            truth = self.truth(self.value(node.test))
+            if truth is False:
+                return True
+            if isinstance(truth, Unknown):
+                self.state = before
+                return False
+            self._turn_of(node.body, loop)
+            self.state.drop_unused()
+            if self.state.stands_like(before):
+                return False
+        return False
+
+    def _enter_loop(self) -> Loop:
+        self.loops.append(Loop())
+        return self.loops[-1]
+
+    def _turn_of(self, body: list[ast.stmt], loop: Loop) -> None:
+        """One turn: to the end of the body, or to a continue. Raises Ended if it comes to neither."""
+        ways = list[tuple[State, Value]]()
+        try:
+            self.body(body)
+            ways.append((self.state, None))
+        except Ended:
+            pass
+        ways += [(state, None) for state in loop.continues]
+        loop.continues.clear()
+        self.meet(ways)
+
+    def _leave_loop(self, loop: Loop, *, reached_end: bool, orelse: list[ast.stmt] | None = None) -> None:
+        ways = [(state, None) for state in loop.breaks]
+        if reached_end:
+            try:
+                self.body(orelse or [])
+                ways.append((self.state, None))
+            except Ended:
+                pass
+        self.meet(ways)
+
+    # Over what.
+
+    def _over(self, node: ast.expr) -> Value:
+        """What a loop goes over. What is used up by going over it is taken apart here, where it is used once."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            function = self.look_up(node.func.id, self.frame)
+            if isinstance(function, Builtin) and function.name in ("enumerate", "zip", "reversed") and node.args:
+                given = self.unpacked(node.args)
+                return self._spread(function.name, given)
+        return self.value(node)
+
+    def _spread(self, name: str, given: list[Value] | None) -> Value:
+        rows = [self.items(each) for each in given or ()]
+        known = [row for row in rows if row is not None]
+        if len(known) < len(rows) or given is None or (len(known) != 1 and name != "zip"):
+            self.escape(*(given or ()))
+            return UNKNOWN
+        if name == "enumerate":
+            return tuple(enumerate(known[0]))
+        return tuple(zip(*known, strict=False)) if name == "zip" else known[0][::-1]
+
+    def _all_turns(self, over: Value, turn: Callable[[Value], None], nodes: list[ast.AST]) -> None:
+        """Every turn of a loop over a value. A list is looked at anew before each turn: the body may change it.
+
+        Raises Ended if no path comes to the end of the loop.
+        """
+        for position in range(MOST_TURNS):
+            items = self.items(over)
+            if items is None:
+                break
+            if position >= len(items):
+                return
+            turn(items[position])
+        self.escape(over)
+        self._repeated(lambda: turn(UNKNOWN), nodes)
+
+    def _repeated(self, turn: Turn, nodes: list[ast.AST]) -> None:
+        """Any number of turns, none included; the state that is left holds before and after each of them."""
+        for _ in range(ROUNDS):
+            before = self.state.copy()
+            try:
+                turn()
+            except Ended:
+                self.state = before
+                return
+            before.drop_unused()
+            self.state = joined(before, self.state)
+            self.state.drop_unused()
+            self.settle()
+            if self.state.stands_like(before):
+                return
+        self.havoc(nodes)
+        left = self.state.copy()
+        with suppress(Ended):
+            turn()
+        self.state = left
+
+    # Comprehensions.
+
+    def comprehension(self, node: ast.expr) -> Value:
+        """A comprehension, in a frame of its own; nobody knows how far a generator is gone through, and when."""
+        assert isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
+        self.step()
+        if not isinstance(node, ast.GeneratorExp):
+            return self._comprehended(node)
+        if not bodies.is_harmless(node, self.acting):
+            self.blind = self.blind or id(node) not in self.at_once
+            self._repeated(lambda: self.escape(self._comprehended(node)), [node])
+        return UNKNOWN
+
+    def _comprehended(self, node: Comprehension) -> Value:
+        over = self._over(node.generators[0].iter)
+        self.frame = self.open_frame(self.frame)
+        own = self.frame
+        self.transparent.add(own)
+        found: Box = self.box([] if isinstance(node, ast.ListComp) else None)
+        try:
+            self._generated(node, over, 0, found)
+        finally:
+            self.frame = self.parents[own]
+            self.state.frames.pop(own, None)
+        return found
+
+    def _generated(self, node: Comprehension, over: Value, depth: int, found: Box) -> None:
+        part = node.generators[depth]
+
+        def turn(item: Value) -> None:
+            self._bind_own(part.target, item)
+            self._filtered(part.ifs, go_on)
+
+        def go_on() -> None:
+            if depth + 1 < len(node.generators):
+                self._generated(node, self._over(node.generators[depth + 1].iter), depth + 1, found)
+            elif isinstance(node, ast.DictComp):
+                self.escape(self.value(node.key), self.value(node.value))
+            else:
+                self._collect(found, self.value(node.elt))
+
+        self._all_turns(over, turn, [node])
+
+    def _collect(self, found: Box, value: Value) -> None:
+        try:
+            self.box_method(found, "append", [value], {})
+        except NotKnown:
+            self.escape(value)
+
+    def _bind_own(self, target: ast.expr, value: Value) -> None:
+        """The target of a comprehension is its own frame's, unlike what it assigns by :=."""
+        self.transparent.discard(self.frame)
+        self.bind(target, value)
+        self.transparent.add(self.frame)
+
+    def _filtered(self, tests: list[ast.expr], go_on: Turn) -> None:
+        if not tests:
+            go_on()
+            return
+        truth = self.truth(self.value(tests[0]))
+        if isinstance(truth, Unknown):
+            self.branches(lambda: self._filtered(tests[1:], go_on), lambda: None)
+        elif truth:
+            self._filtered(tests[1:], go_on)

@@ -1,0 +1,125 @@
+"""Computing with known values: only what is cheap, has no effect, and gives in the sandbox what it gives here."""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sandbox.dry.values import Value
+
+MOST_CHARS, MOST_ITEMS, MOST_NUMBER = 20_000, 2_000, 10**12
+"""Larger values are not computed with: they are UNKNOWN."""
+
+Plain = object
+
+
+class NotKnown(Exception):
+    """The result is not known, or not worth knowing."""
+
+
+BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+}
+UNARY: Mapping[type[ast.unaryop], Callable[[Any], object]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+}
+COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda one, many: one in many,
+    ast.NotIn: lambda one, many: one not in many,
+}
+TEXT_METHODS = frozenset(
+    "capitalize casefold count endswith find index isalpha isdecimal isdigit islower isnumeric isspace isupper join "
+    "lower lstrip partition removeprefix removesuffix replace rfind rindex rpartition rsplit rstrip split splitlines "
+    "startswith strip title upper".split()
+)
+
+
+def _range(*bounds: object) -> tuple[int, ...]:
+    numbers = range(*bounds)  # type: ignore[call-overload]
+    if len(numbers) > MOST_ITEMS:
+        raise NotKnown
+    return tuple(numbers)
+
+
+FUNCTIONS: Mapping[str, Callable[..., object]] = {
+    "abs": abs,
+    "all": all,
+    "any": any,
+    "bool": bool,
+    "float": float,
+    "int": int,
+    "len": len,
+    "list": list,
+    "max": max,
+    "min": min,
+    "range": _range,
+    "round": round,
+    "set": set,
+    "sorted": sorted,
+    "str": str,
+    "sum": sum,
+    "tuple": tuple,
+}
+"""Python's functions that give a new value from known ones; those whose result is used up once are not among them."""
+_FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+
+
+def computed(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
+    """What the function gives. Raises NotKnown where it raises: the plan ends there, or catches it."""
+    for each in (*args, *named.values()):
+        _bounded(each)
+    try:
+        result = function(*args, **named)
+    except _FAILURES as error:
+        raise NotKnown from error
+    return _bounded(result)
+
+
+def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
+    """An operation on two values. Raises NotKnown."""
+    if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
+        raise NotKnown
+    if kind is ast.Mult and not (isinstance(left, int | float) and isinstance(right, int | float)):
+        _small(left, right)
+    return computed(BINARY[kind], left, right)
+
+
+def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
+    """What a method of a text gives. Raises NotKnown."""
+    if name not in TEXT_METHODS or (name == "replace" and len(text) * _length(args[-1:]) > MOST_CHARS):
+        raise NotKnown
+    return computed(getattr(text, name), *args, **named)
+
+
+def _small(left: Plain, right: Plain) -> None:
+    count = left if isinstance(left, int) else right
+    sequence = right if isinstance(left, int) else left
+    if not isinstance(count, int) or count * _length([sequence]) > MOST_ITEMS:
+        raise NotKnown
+
+
+def _length(values: Sequence[Plain]) -> int:
+    return max((len(each) for each in values if isinstance(each, str | tuple | list)), default=0)
+
+
+def _bounded(value: Value) -> Value:
+    if isinstance(value, int | float) and abs(value) > MOST_NUMBER:
+        raise NotKnown
+    if isinstance(value, str | bytes) and len(value) > MOST_CHARS:
+        raise NotKnown
+    if isinstance(value, list | tuple | dict | set) and len(value) > MOST_ITEMS:
+        raise NotKnown
+    return value

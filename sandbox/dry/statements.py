@@ -1,0 +1,236 @@
+"""What statements do: the state goes through them, forks at what is not known, and comes together again."""
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+
+from sandbox.dry import bodies
+from sandbox.dry.base import Ended
+from sandbox.dry.loops import Loops
+from sandbox.dry.values import UNKNOWN, Box, Defined, Unknown, Value
+
+
+class Statements(Loops):
+    """A walk that carries statements out."""
+
+    def body(self, nodes: Sequence[ast.stmt]) -> None:
+        """Carry statements out, one after the other. Raises Ended."""
+        for node in nodes:
+            self.step()
+            _WAYS.get(type(node), Statements._other)(self, node)
+
+    def _other(self, node: ast.stmt) -> None:
+        """What is not followed: anything in it may have been done."""
+        if not bodies.is_harmless(node, self.acting):
+            self.blind = True
+        self.havoc([node])
+
+    # Names.
+
+    def _assign(self, node: ast.Assign) -> None:
+        value = self.value(node.value)
+        for target in node.targets:
+            self.bind(target, value)
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.bind(node.target, self.value(node.value))
+
+    def _augmented(self, node: ast.AugAssign) -> None:
+        target = node.target
+        if isinstance(target, ast.Name):
+            left = self.look_up(target.id, self.frame)
+            self.assign(target.id, self._increased(node.op, left, self.value(node.value)))
+        elif isinstance(target, ast.Subscript):
+            base, key = self.value(target.value), self.value(target.slice)
+            left = self.item(base, key)
+            self.store(base, key, self._increased(node.op, left, self.value(node.value)))
+        else:
+            self.bind(target, self.value(node.value))
+
+    def _increased(self, operation: ast.operator, left: Value, right: Value) -> Value:
+        """What ``left += right`` leaves: a list stays the same list."""
+        if not isinstance(left, Box):
+            return self.operated(type(operation), left, right)
+        content, more = self.content(left), self.items(right)
+        if isinstance(operation, ast.Add) and isinstance(content, list) and more is not None:
+            self.state.heap[left.number] = [*content, *more]
+            return left
+        self.escape(left, right)
+        return UNKNOWN
+
+    def bind(self, target: ast.expr, value: Value) -> None:
+        """Give a target its value."""
+        if isinstance(target, ast.Name):
+            self.assign(target.id, value)
+        elif isinstance(target, ast.Tuple | ast.List):
+            self._unpack(target.elts, value)
+        elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+            self.store(self.value(target.value), self.value(target.slice), value)
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, value)
+        else:
+            self.escape(value)
+            for part in ast.iter_child_nodes(target):
+                if isinstance(part, ast.expr):
+                    self.escape(self.value(part))
+
+    def _unpack(self, targets: list[ast.expr], value: Value) -> None:
+        items = self.items(value)
+        if items is None or len(items) != len(targets) or any(isinstance(each, ast.Starred) for each in targets):
+            self.escape(value)
+            items = (UNKNOWN,) * len(targets)
+        for target, item in zip(targets, items, strict=True):
+            self.bind(target, item)
+
+    def _delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                self.assign(target.id, UNKNOWN)
+            elif isinstance(target, ast.Subscript):
+                self.drop(self.value(target.value), self.value(target.slice))
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for name in bodies.bound([node]):
+            self.assign(name, UNKNOWN)
+
+    def _define(self, node: ast.FunctionDef) -> None:
+        value = self.function(node)
+        for decorator in node.decorator_list:
+            self.escape(self.value(decorator), value)
+            value = UNKNOWN
+        self.assign(node.name, value)
+
+    def function(self, node: ast.FunctionDef | ast.Lambda) -> Value:
+        """A function as a value; its defaults are evaluated now."""
+        a = node.args
+        positional = [each.arg for each in (*a.posonlyargs, *a.args)]
+        pairs = list(zip(positional[len(positional) - len(a.defaults) :], a.defaults, strict=True))
+        pairs += [(each.arg, default) for each, default in zip(a.kwonlyargs, a.kw_defaults, strict=True) if default]
+        return Defined(node, self.frame, tuple((name, self.value(default)) for name, default in pairs))
+
+    def _class(self, node: ast.ClassDef) -> None:
+        for each in ast.walk(node):
+            if isinstance(each, ast.FunctionDef):
+                self.unseen.setdefault(id(each), Defined(each, self.frame))
+        if not bodies.is_harmless(node, self.acting):
+            self.blind = True
+            self.havoc([node])
+        self.assign(node.name, UNKNOWN)
+
+    # Branches.
+
+    def _if(self, node: ast.If) -> None:
+        truth = self.truth(self.value(node.test))
+        if isinstance(truth, Unknown):
+            self.branches(lambda: self.body(node.body), lambda: self.body(node.orelse))
+        else:
+            self.body(node.body if truth else node.orelse)
+
+    def _match(self, node: ast.Match) -> None:
+        self.escape(self.value(node.subject))
+
+        def case(each: ast.match_case) -> Callable[[], None]:
+            def way() -> None:
+                for name in bodies.bound([each.pattern]):
+                    self.assign(name, UNKNOWN)
+                if each.guard is not None:
+                    self.value(each.guard)
+                self.body(each.body)
+
+            return way
+
+        self.branches(*map(case, node.cases), lambda: None)
+
+    def _assert(self, node: ast.Assert) -> None:
+        if self.truth(self.value(node.test)) is False:
+            raise Ended
+
+    def _raise(self, node: ast.Raise) -> None:
+        for each in (node.exc, node.cause):
+            if each is not None:
+                self.value(each)
+        raise Ended
+
+    def _return(self, node: ast.Return) -> None:
+        value = self.value(node.value) if node.value else None
+        self.leave()
+        self.returns[-1].append((self.state, value))
+        raise Ended
+
+    def _break(self, node: ast.Break) -> None:
+        self.leave()
+        self.loops[-1].breaks.append(self.state)
+        raise Ended
+
+    def _continue(self, node: ast.Continue) -> None:
+        self.leave()
+        self.loops[-1].continues.append(self.state)
+        raise Ended
+
+    def _try(self, node: ast.Try) -> None:
+        """An exception may come from anywhere in the body, so nothing of it is known where it is caught."""
+
+        def caught(handler: ast.ExceptHandler) -> Callable[[], None]:
+            def way() -> None:
+                self.havoc(node.body)
+                if handler.name:
+                    self.assign(handler.name, UNKNOWN)
+                self.body(handler.body)
+
+            return way
+
+        def uncaught() -> None:
+            self.havoc([*node.body, *node.handlers, *node.orelse])
+            self.body(node.finalbody)
+            raise Ended
+
+        def through() -> None:
+            self.finals.append(node.finalbody)
+            try:
+                self.branches(lambda: self.body([*node.body, *node.orelse]), *map(caught, node.handlers))
+            finally:
+                self.finals.pop()
+            self.body(node.finalbody)
+
+        self.branches(through, *([uncaught] if node.finalbody else []))
+
+    def _with(self, node: ast.With) -> None:
+        """As a try: what it manages may swallow exceptions."""
+        for item in node.items:
+            self.escape(self.value(item.context_expr))
+            if item.optional_vars is not None:
+                self.bind(item.optional_vars, UNKNOWN)
+        self.branches(lambda: self.body(node.body), lambda: self.havoc(node.body))
+
+    def leave(self) -> None:
+        """What stands in enclosing ``finally`` parts is done on the way out."""
+        for final in reversed(self.finals):
+            if final:
+                self.havoc(final)
+
+
+_WAYS: Mapping[type[ast.stmt], Callable[..., None]] = {
+    ast.Expr: lambda walk, node: walk.value(node.value),
+    ast.Assign: Statements._assign,
+    ast.AnnAssign: Statements._annotated,
+    ast.AugAssign: Statements._augmented,
+    ast.Delete: Statements._delete,
+    ast.Import: Statements._import,
+    ast.ImportFrom: Statements._import,
+    ast.FunctionDef: Statements._define,
+    ast.ClassDef: Statements._class,
+    ast.If: Statements._if,
+    ast.Match: Statements._match,
+    ast.Assert: Statements._assert,
+    ast.Raise: Statements._raise,
+    ast.Return: Statements._return,
+    ast.Break: Statements._break,
+    ast.Continue: Statements._continue,
+    ast.Try: Statements._try,
+    ast.With: Statements._with,
+    ast.For: lambda walk, node: walk.for_loop(node),
+    ast.While: lambda walk, node: walk.while_loop(node),
+    ast.Pass: lambda walk, node: None,
+    ast.Global: lambda walk, node: None,
+    ast.Nonlocal: lambda walk, node: None,
+}

@@ -1,0 +1,173 @@
+"""Plans for dry runs, and what becomes of each of their calls when they are carried out for real."""
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+from envs import Action, Environment, EpisodeEnded, Preconditions, Task
+from envs.preconditions import Beliefs
+from planbook.commands.dry_run import Known
+from planner import checked_functions, plan_attributes
+from sandbox.dry import DryRun, dry_run
+
+
+class Recorder:
+    """An ``agent`` for plans of our own making, run here: whether each call was accepted, by the line that made it."""
+
+    def __init__(self, world: Environment) -> None:
+        self._world = world
+        self.accepted: dict[int, list[bool]] = defaultdict(list)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._world.attributes:
+            return self._world.attribute_values()[name]
+        if name in self._world.queries:
+            return getattr(self._world, name)
+        spec = self._world.actions[name]
+
+        def call(*args: Any, **kwargs: Any) -> str:
+            line = sys._getframe(1).f_lineno
+            action: Action = spec.bind(*args, **kwargs)
+            observation = self._world.act(action)
+            self.accepted[line].append(observation.accepted)
+            return observation.text
+
+        return call
+
+
+def carried_out(world: Environment, task: Task, plan: str) -> Mapping[int, Sequence[bool]]:
+    """Run a plan for real; by line, whether the calls there were accepted, in order. What it raises ends it."""
+    observation = world.reset(task)
+    agent = Recorder(world)
+    shown = type("Task", (), {"params": task.params, "observation": observation.text})
+    namespace: dict[str, Any] = {}
+    exec(compile(world.helpers, "<helpers>", "exec"), namespace)
+    with suppress(EpisodeEnded, AssertionError, LookupError, ValueError, TypeError):
+        exec(compile(plan, "<plan>", "exec"), {**namespace, "agent": agent, "task": shown})
+    return agent.accepted
+
+
+def followed(
+    world: type[Environment], declared: Preconditions, plan: str, *, helpers: str = "", **values: object
+) -> DryRun:
+    """A dry run of a plan."""
+    return dry_run(
+        plan,
+        checked_functions(world),
+        Known(declared, world.offered().actions, Beliefs.at_start(declared)),
+        attributes=plan_attributes(world),
+        values=values,
+        helpers=[world.helpers, helpers],
+    )
+
+
+Call = Callable[[Random, Sequence[str]], str]
+"""Writes one call, from dice and the names that may stand for an argument there."""
+UNKNOWN_TESTS = ("len(seen) % 2", "len(seen) % 3 == 0", "'a' in seen", "'Nothing' in seen")
+KNOWN_TESTS = ("count > 1", "not picked", "len(picked) < 2", "agent.holding == 'nothing'", "picked or count")
+
+
+class Writer:
+    """Writes plans at random: calls in branches, loops, functions and try; one call of a line each."""
+
+    def __init__(self, dice: Random, call: Call, words: Sequence[str]) -> None:
+        self._dice, self._call, self._words = dice, call, words
+        self._number = 0
+
+    def plan(self) -> str:
+        """A plan of some three dozen lines."""
+        lines = ["seen, count, picked = '', 0, []", *self._block((), self._dice.randint(4, 9), 0)]
+        return "\n".join(lines) + "\n"
+
+    def _block(self, names: tuple[str, ...], size: int, depth: int, loop: bool = False) -> list[str]:
+        lines: list[str] = []
+        for _ in range(size):
+            way = self._dice.choice(SIMPLE if depth > 2 else (*SIMPLE, *NESTED))
+            lines += way(self, names, depth)
+        if loop and self._dice.random() < 0.4:
+            lines += [f"if {self._test()}:", f"    {self._dice.choice(['break', 'continue'])}"]
+        return lines
+
+    def _test(self) -> str:
+        return self._dice.choice((*UNKNOWN_TESTS, *KNOWN_TESTS))
+
+    def _inner(self, names: tuple[str, ...], depth: int, loop: bool = False) -> list[str]:
+        return [f"    {line}" for line in self._block(names, self._dice.randint(1, 3), depth + 1, loop)]
+
+    def _some(self) -> str:
+        return repr([self._dice.choice(self._words) for _ in range(self._dice.randint(1, 3))])
+
+    def _name(self) -> str:
+        self._number += 1
+        return f"each_{self._number}"
+
+    def one_call(self, names: tuple[str, ...], depth: int) -> list[str]:
+        return [f"seen = {self._call(self._dice, names)}"]
+
+    def value(self, names: tuple[str, ...], depth: int) -> list[str]:
+        word = repr(self._dice.choice(self._words))
+        return [
+            self._dice.choice(
+                [f"picked.append({word})", "count += 1", f"picked = [{word}]", "picked = (picked + picked[:1])[:4]"]
+            )
+        ]
+
+    def unseen(self, names: tuple[str, ...], depth: int) -> list[str]:
+        name = self._name()
+        call = self._call(self._dice, (*names, name))
+        return [
+            self._dice.choice(
+                [
+                    f"seen = str([{call} for {name} in {self._some()}])",
+                    f"seen = str(any('a' in {call} for {name} in {self._some()}))",
+                    f"seen = str(list(map(lambda {name}: {call}, {self._some()})))",
+                    f"seen = sorted({self._some()}, key=lambda {name}: len({name}))[0]",
+                    f"seen = {call} if {self._test()} else ''".replace(name, repr(self._words[0])),
+                ]
+            )
+        ]
+
+    def branch(self, names: tuple[str, ...], depth: int) -> list[str]:
+        lines = [f"if {self._test()}:", *self._inner(names, depth)]
+        return [*lines, "else:", *self._inner(names, depth)] if self._dice.random() < 0.5 else lines
+
+    def loop(self, names: tuple[str, ...], depth: int) -> list[str]:
+        name = self._name()
+        over = self._dice.choice(
+            [self._some(), "list(picked)[:3]", "picked[:3]", "sorted(picked, key=len)[:3]", "seen.split()[:3]"]
+        )
+        return [f"for {name} in {over}:", *self._inner((*names, name), depth, loop=True)]
+
+    def turns(self, names: tuple[str, ...], depth: int) -> list[str]:
+        name = self._name()
+        test = self._dice.choice([f"{name} < 2", f"{name} < 3 and {self._dice.choice(UNKNOWN_TESTS)}"])
+        return [f"{name} = 0", f"while {test}:", f"    {name} += 1", *self._inner(names, depth, loop=True)]
+
+    def caught(self, names: tuple[str, ...], depth: int) -> list[str]:
+        lines = ["try:", *self._inner(names, depth), "    seen = [seen][len(seen) % 2]", *self._inner(names, depth)]
+        lines += ["except IndexError:", *self._inner(names, depth)]
+        return [*lines, "finally:", *self._inner(names, depth)] if self._dice.random() < 0.4 else lines
+
+    def function(self, names: tuple[str, ...], depth: int) -> list[str]:
+        name, given = self._name(), self._name()
+        leave = ["    if len(seen) % 2:", "        return seen"] if self._dice.random() < 0.4 else []
+        lines = [f"def {name}({given}, seen=''):", "    count, picked = 0, []", *leave, *self._inner((given,), depth)]
+        calls = [f"seen = str({name}({self._dice.choice(self._words)!r}))" for _ in range(self._dice.randint(0, 2))]
+        leak = [f"seen = str([*map({name}, {self._some()})])"] if self._dice.random() < 0.2 else []
+        return [*lines, *calls, *leak]
+
+
+SIMPLE = (Writer.one_call, Writer.one_call, Writer.one_call, Writer.value, Writer.unseen)
+NESTED = (Writer.branch, Writer.loop, Writer.turns, Writer.caught, Writer.function)
+
+
+def wrongly_told(plan: str, run: DryRun, accepted: Mapping[int, Sequence[bool]]) -> list[str]:
+    """The reports of a dry run that the world contradicts: a call of that line was accepted after all.
+
+    What is told of a call only as it is made from another place is left out: the line alone does not tell those apart.
+    """
+    told = [fault for fault in run.faults if ", called in " not in fault.message]
+    return [f"{fault}\n{plan}" for fault in told if any(accepted.get(fault.line or 0, ()))]

@@ -1,0 +1,218 @@
+"""What worlds declare of their actions, held against the worlds themselves: what is told is refused there."""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from random import Random
+
+import pytest
+from pydantic import BaseModel
+
+from envs import Change, Deed, Environment, Fact, Need, Preconditions, Selection, Task
+from envs.alfworld import Alfworld, AlfworldOptions, wheel
+from envs.alfworld import games as alfworld_games
+from envs.alfworld.conditions import CHANGES, NEEDS
+from envs.alfworld.preconditions import ACTIONS
+from envs.alfworld.rules import read_rules
+from envs.minecraft import Minecraft
+from envs.minecraft.known import known_goals
+from envs.preconditions import UNKNOWN, Beliefs
+from envs.tabletop import Tabletop
+from envs.textcraft import Textcraft
+from envs.toy import Toy
+from manuals import ProcedureLibrary
+from tests.dry_plans import Call, Writer, carried_out, followed, wrongly_told
+
+HOLDING, OPENED = Fact("holding"), Fact("opened", ("box",))
+REAL = bool(os.environ.get("ALFWORLD_DATA"))
+PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "12"))
+IDLE = {"(checked ?r)", "(checked ?o)", "(isclean ?o)", "(ishot ?o)", "(iscool ?o)", "(not (iscool ?o))"}
+IDLE |= {"(not (ishot ?o))", "(istoggled ?o)", "(holdsany ?a)", "(not (holdsany ?a))", "(not (atlocation ?a ?lstart))"}
+IDLE |= {"(objectatlocation ?o ?l)", "(not (objectatlocation ?o ?l))"}
+"""Effects that no action of ours asks for, or that others tell as well."""
+
+Actions = Callable[[Task], tuple[Call, Sequence[str]]]
+"""For a task, what writes a call at random, and words that may be arguments."""
+
+
+def _take(thing: str) -> Deed:
+    return Deed([Need.equal(HOLDING, "nothing", "{now} is held")], [Change(HOLDING, thing)], sure=True)
+
+
+def test_a_deed_is_sure_once_all_it_needs_is_known() -> None:
+    start = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
+    after, refusal = start.after(_take("pen"), line=3)
+    assert (refusal, after.of(HOLDING).values) == (None, frozenset({"pen"}))
+    again, told = after.after(_take("cup"), line=4)
+    assert told == ("pen is held", (3,))
+    assert again == after
+
+
+def test_what_may_have_been_refused_leaves_both_possible() -> None:
+    either, refusal = Beliefs({}, {}).after(_take("pen"), line=1)
+    assert (refusal, either.of(HOLDING).values) == (None, None)
+    unsure = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
+    deed = Deed([Need.equal(OPENED, True, "closed")], [Change(HOLDING, "pen")], sure=True)
+    after, _ = unsure.after(deed, line=1)
+    assert after.of(HOLDING).values == frozenset({"pen", "nothing"})
+
+
+def test_an_unknown_argument_makes_no_deed_sure_and_changes_any_fact_of_its_name() -> None:
+    declared = Preconditions(
+        {"open": lambda box: Deed(changes=[Change(Fact("opened", (box,)), True)], sure=True)}, usual={"opened": False}
+    )
+    deed = declared.deed("open", [UNKNOWN])
+    assert deed is not None
+    assert not deed.sure
+    after, _ = Beliefs.at_start(declared).after(deed, line=1)
+    assert after.of(OPENED).values == frozenset({True, False})
+
+
+def _household(task: Task) -> tuple[Call, Sequence[str]]:
+    world = Alfworld()
+    room = world.reset(task).text.split("Your task")[0]
+    dice = Random(task.id)
+    places = dice.sample(re.findall(r"[a-z]+_\d+", room), 3)
+    inside = (world.reset(task), [world.act(each).text for each in world.possible_actions() if each.name == "go_to"])[1]
+    things = dice.sample(sorted({*re.findall(r"[a-z]+_\d+", " ".join(inside))}), 4)
+    on_one = ("go_to", "go_to", "go_to", "open", "close", "examine", "use")
+    on_two = ("take_from", "take_from", "put_in_or_on", "clean_with", "heat_with", "cool_with")
+
+    def call(dice: Random, names: Sequence[str]) -> str:
+        place = dice.choice([*names, *map(repr, places), *map(repr, places)])
+        thing = dice.choice([*names, *map(repr, things), repr(f"{task.params['object']}_1")])
+        if dice.random() < 0.55:
+            return f"agent.{dice.choice(on_one)}({dice.choice([place, place, thing])})"
+        return f"agent.{dice.choice(on_two)}({thing}, {place})"
+
+    return call, [*places, *things]
+
+
+def _crafting(task: Task) -> tuple[Call, Sequence[str]]:
+    world = Textcraft()
+    world.reset(task)
+    goals = [str(goal).replace("get(", "agent.get(").replace("craft(", "agent.craft(") for goal in world.goals.known()]
+    items = [f"{count} {recipe.makes}" for recipe in world.bench.shown for count in (1, recipe.count)]
+
+    def call(dice: Random, names: Sequence[str]) -> str:
+        return dice.choice([*dice.choices(goals, k=5), f"agent.get({dice.choice([*names, repr(dice.choice(items))])})"])
+
+    return call, items[:4]
+
+
+def _mining(task: Task) -> tuple[Call, Sequence[str]]:
+    dice = Random(task.id)
+    simple = ("log", "planks", "stick", "crafting_table", "wooden_pickaxe", "cobblestone")
+    goals = [goal for goal in known_goals() if any(f"{{{name!r}: " in str(goal.args[0]) for name in simple)]
+    picked = [f"agent.{goal}" for goal in (*goals, *dice.sample(known_goals(), 10))]
+    return lambda dice, names: dice.choice(picked), simple
+
+
+def _moving(task: Task) -> tuple[Call, Sequence[str]]:
+    world = Tabletop()
+    world.reset(task)
+    things, places = list(world.things()), [*world.things(), *world.places(), *world.free_spots()]
+    return (
+        lambda dice, names: (
+            f"agent.pick_place({dice.choice([*names, repr(dice.choice(things))])}, {dice.choice(places)!r})"
+        ),
+        places[:6],
+    )
+
+
+@pytest.mark.parametrize(
+    ("world", "options", "actions"),
+    [
+        (Alfworld, AlfworldOptions(), _household),
+        (Alfworld, AlfworldOptions(shared_locations="open"), _household),
+        (Textcraft, None, _crafting),
+        (Minecraft, None, _mining),
+        (Tabletop, None, _moving),
+    ],
+)
+def test_what_is_told_of_random_plans_is_refused(
+    world: type[Environment], options: BaseModel | None, actions: Actions
+) -> None:
+    split = ("valid_seen" if REAL else "generated") if world is Alfworld else None
+    tasks = world.select(Selection(split=split, limit=6))
+    told = 0
+    for number in range(PLANS):
+        task = tasks[number % len(tasks)]
+        call, words = actions(task)
+        plan = Writer(Random(number), call, words).plan()
+        run = followed(world, _declared(world, task, options), plan)
+        assert not wrongly_told(plan, run, carried_out(world(options), task, plan)), number
+        told += len(run.faults)
+    assert told > PLANS / 2, "the dry runs told too little to be a test"
+
+
+def _declared(world: type[Environment], task: Task, options: BaseModel | None = None) -> Preconditions:
+    declared = world.preconditions(task, options)
+    assert declared is not None
+    return declared
+
+
+def test_the_reference_engine_refuses_what_is_told() -> None:
+    (task,) = Alfworld.select(Selection(split="generated", types=("pick_heat_then_place",), limit=1))
+    call, _ = _household(task)
+    world = Alfworld(AlfworldOptions(engine="textworld"))
+    plan = "".join(f"{call(Random(number), ())}\n" for number in range(25))
+    run = followed(Alfworld, _declared(Alfworld, task), plan)
+    assert run.faults
+    assert not wrongly_told(plan, run, carried_out(world, task, plan))
+    world.close()
+
+
+@pytest.mark.parametrize("world", [Toy, Alfworld, Textcraft, Tabletop, Minecraft])
+def test_nothing_is_told_of_the_procedures_that_solve_tasks(world: type[Environment]) -> None:
+    library = ProcedureLibrary(world)
+    split = "generated" if world is Alfworld else None
+    for task in world.select(Selection(split=split, limit=len(world.types))):
+        procedure = library.procedure(task.type)
+        assert procedure is not None
+        observation = world().reset(task).text
+        shown = {**task.model_dump(mode="json", include={"params", "type"}), "observation": observation}
+        run = followed(
+            world,
+            _declared(world, task),
+            f"{procedure.code}\nsolve(agent, task)\n",
+            helpers=procedure.helpers,
+            task=shown,
+        )
+        assert run.followed, procedure.name
+        assert run.calls, procedure.name
+        assert [str(fault) for fault in run.faults] == []
+
+
+def _domains() -> list[str]:
+    if not REAL:
+        return [wheel.domain()]
+    paths = [game for found in alfworld_games.list_games("valid_seen").values() for game in found[:3]]
+    return [wheel.domain(), *(str(alfworld_games.read_game(path).data["pddl_domain"]) for path in paths)]
+
+
+def test_every_condition_of_the_games_domain_is_declared_and_every_effect_known() -> None:
+    for domain in _domains():
+        rules = read_rules(domain)
+        for name, (theirs, _) in ACTIONS.items():
+            assert set(rules[theirs].needs) <= NEEDS.keys(), name
+            effects = {each for each in rules[theirs].changes if not each.startswith(("(increase", "(when"))}
+            assert effects - IDLE <= CHANGES.keys(), name
+
+
+def test_a_domain_is_read_whatever_its_spacing() -> None:
+    text = "(define (domain d) (:action A :parameters () :precondition (and (p ?x) ; c\n (not  (q ?y))) :effect (r)))"
+    assert read_rules(text) == {"a": (("(p ?x)", "(not (q ?y))"), ("(r)",))}
+
+
+def test_nothing_that_only_looking_tells_is_declared() -> None:
+    (task,) = Alfworld.select(Selection(split="generated", types=("pick_and_place",), limit=1))
+    world = Alfworld()
+    world.reset(task)
+    places = [each.args[0] for each in world.possible_actions() if each.name == "go_to"]
+    thing = f"{task.params['object']}_1"
+    plan = "".join(
+        f"agent.go_to({place!r})\nagent.open({place!r})\nagent.take_from({thing!r}, {place!r})\n" for place in places
+    )
+    told = followed(Alfworld, _declared(Alfworld, task), plan).faults
+    assert not [fault for fault in told if "take_from" in fault.message and "not in or on" in fault.message]

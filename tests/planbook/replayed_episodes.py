@@ -1,0 +1,140 @@
+"""Recorded episodes played in this process, one after the other, without the command line around them."""
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import NamedTuple
+from unittest.mock import patch
+
+from planbook.commands import playing
+from planbook.config import RECORDINGS, Config
+from planbook.episodes.lanes import Lane
+from planbook.episodes.runner import play_entry
+from planbook.episodes.role_models import opened
+from planbook.learning.knowing import memory_of
+from planbook.learning.stages import tasks_of
+from planbook.run import Entry
+from planner import Ending, Memory, Roles
+from planner.journal import Body, EventKind, MemoryJournal
+from planner.models import Message, Model, OnText, Reply, Sampling
+from sandbox import Sandbox
+from tests.flows import here
+from tests.planbook.recorded_episodes import EPISODES
+
+Event = tuple[str, EventKind, int, Body]
+
+
+LONG = ("agentkit-crafter", "chain-of-thought-graph-crafter")
+"""Seconds of playing, hundreds of events."""
+LIKE_ANOTHER = (
+    "adapt-alfworld",
+    "adapt-shopping",
+    "adapt-textcraft",
+    "deps-minecraft",
+    "react-textcraft",
+    "zero-shot-minecraft",
+)
+"""The same method in the same world as another recording, in which more happens."""
+USUAL = [name for name in EPISODES if name not in (*LONG, *LIKE_ANOTHER)]
+"""What is played by tests that do not play all."""
+
+
+class HostDied(BaseException):
+    """As the end of a process: nothing of what the host had in mind is left."""
+
+
+class Begun(BaseException):
+    """Raised where a command would begin to play."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        super().__init__()
+
+
+def config_of(name: str) -> Config:
+    """What the command of a recording asks for, as the command line reads it."""
+    words = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"].split()
+
+    def begin(config: Config, *more: object, **others: object) -> None:
+        raise Begun(config)
+
+    with patch.object(playing, "play", begin):
+        try:
+            here(*words, "--model", f"recorded:{name}")
+        except Begun as begun:
+            return begun.config
+    raise AssertionError(f"{name} plays nothing")
+
+
+class MortalJournal(MemoryJournal):
+    """A journal whose host dies after so many new events; the last of them may be lost with it."""
+
+    def __init__(self, held: Sequence[Event] = (), *, lasts: int = -1, loses: bool = False) -> None:
+        super().__init__()
+        self.events |= {(scope, kind, number): body for scope, kind, number, body in held}
+        self._left, self._loses = lasts, loses
+
+    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
+        """Keep an event, as it comes back from a file."""
+        self._left -= 1
+        if self._left == 0 and self._loses:
+            raise HostDied
+        super().put(scope, kind, number, json.loads(json.dumps(body)))
+        if self._left == 0:
+            raise HostDied
+
+    def told(self) -> list[Event]:
+        """All events, in the order in which they came."""
+        return [(*key, body) for key, body in self.events.items()]
+
+
+class CountedModel:
+    """Counts what a model is asked: each call is one to be paid for."""
+
+    def __init__(self, model: Model, paid: list[str]) -> None:
+        self.name, self._model, self._paid = model.name, model, paid
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        """The model's reply."""
+        self._paid.append(json.dumps([message.model_dump() for message in messages]))
+        return self._model.complete(messages, sampling, on_text)
+
+
+class Life(NamedTuple):
+    """What a host did until it died or had played its episode to the end."""
+
+    events: list[Event]
+    paid: list[str]
+    ending: Ending | None
+
+
+class Recorded:
+    """One episode of a recording."""
+
+    def __init__(self, name: str) -> None:
+        self.config = config_of(name)
+        self._model, self._memory = opened(f"recorded:{name}"), memory_of(self.config)
+        self.entries = [Entry(index=index, task=task) for index, task in enumerate(tasks_of(self.config))]
+
+    def live(self, sandbox: Sandbox, entry: Entry, journal: MortalJournal) -> Life:
+        """Play an episode in a new world, from its beginning or from what the journal holds."""
+        paid = list[str]()
+        model = CountedModel(self._model, paid)
+        roles = Roles(lambda role: model, self.config.sampling, seed=self.config.seed)
+        lane = Lane(self.config.world, self.config.world_options, sandbox, lambda: None, roles)
+        ending = None
+        with lane.open(play_with(self.config, journal, self._memory)) as play, suppress(HostDied):
+            ending = play(entry)
+        return Life(journal.told(), paid, ending)
+
+
+def play_with(config: Config, journal: MortalJournal, memory: Memory) -> Callable[[Entry, Lane], Ending]:
+    """What a lane does with an episode."""
+    return lambda entry, lane: play_entry(config, entry, entry.path, lane, journal, memory)
+
+
+@cache
+def recorded(name: str) -> Recorded:
+    """The episodes of a recording, read once."""
+    return Recorded(name)

@@ -1,0 +1,92 @@
+"""`planbook check --task`: what cannot succeed is told before anything is done."""
+
+from pathlib import Path
+
+import pytest
+
+from planbook.arguments import Asked
+from planbook.commands.dry_run import dry_runs
+from planbook.commands.inspection import show_checked
+from tests.command import planbook, result
+
+PLAN = """\
+places = ['countertop_1', 'moon_3']
+for place in places[1:]:
+    agent.go_to(place)
+seen = agent.look()
+if 'countertop_1' in seen:
+    agent.put_in_or_on('mug_1', 'countertop_1')
+agent.take_from('mug_1', 'fridge_1')
+"""
+WORLD = """\
+from envs import Change, Deed, Environment, Fact, Need, Observation, Preconditions, Task, Verdict, action
+
+LIT = Fact("lit")
+
+
+class Lamp(Environment):
+    name = "lamp"
+    types = ("on",)
+    splits = ("all",)
+
+    @classmethod
+    def tasks(cls, selection, options=None):
+        return [Task(id="on/1", env="lamp", split="all", type="on", goal="light")]
+
+    @classmethod
+    def preconditions(cls, task, options=None):
+        def press() -> Deed:
+            return Deed([Need.equal(LIT, False, "the lamp is on then")], [Change(LIT, True)], sure=True)
+
+        return Preconditions({"press": press}, start={LIT: False})
+
+    def begin(self, task):
+        self.lit = False
+        return Observation("It is dark.")
+
+    @action()
+    def press(self) -> Observation:
+        self.lit = True
+        return Observation("It is light.")
+
+    def verdict(self):
+        return Verdict(self.lit, float(self.lit))
+"""
+
+
+def test_each_line_that_cannot_succeed_is_told_with_its_reason(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.py"
+    plan.write_text(PLAN)
+    finished = planbook("check", plan, "--env", "alfworld", "--task", "generated/pick_heat_then_place/1", "--json")
+    assert finished.returncode == 2
+    assert f"{plan}:3: cannot-succeed: go_to('moon_3') cannot succeed: there is no receptacle moon_3" in finished.stderr
+    assert "    agent.go_to(place)" in finished.stderr
+    told = result(finished)
+    assert [(fault["line"], fault["type"]) for fault in told["faults"][:2]] == [
+        (3, "cannot-succeed"),
+        (6, "cannot-succeed"),
+    ]
+    assert told["faults"][1]["message"] == (
+        "put_in_or_on('mug_1', 'countertop_1') cannot succeed: nothing is held then"
+    )
+    (run,) = told["dry_runs"]
+    assert (run["task"], run["followed"], run["calls"]) == ("generated/pick_heat_then_place/1", True, 4)
+
+
+def test_a_world_of_ones_own_declares_in_a_few_lines(tmp_path: Path) -> None:
+    (tmp_path / "lamp.py").write_text(WORLD)
+    (tmp_path / "plan.py").write_text("agent.press()\n\nagent.press()\n")
+    finished = planbook(
+        "check", tmp_path / "plan.py", "--env", f"{tmp_path / 'lamp.py'}:Lamp", "--task", "on/1", "--json"
+    )
+    (fault,) = result(finished)["faults"]
+    assert (fault["line"], fault["message"]) == (3, "press() cannot succeed: the lamp is on then since line 1")
+
+
+def test_a_world_that_declares_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lamp.py").write_text(WORLD.replace("def preconditions", "def not_declared"))
+    plan = tmp_path / "plan.py"
+    plan.write_text("agent.press()\n")
+    runs = list(dry_runs(plan, Asked(env=f"{tmp_path / 'lamp.py'}:Lamp", ids=("on/1",))))
+    assert show_checked(plan, [], runs, as_json=False) == 0
+    assert "dry run on on/1: lamp declares no preconditions of its actions" in capsys.readouterr().out

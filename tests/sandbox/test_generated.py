@@ -1,0 +1,45 @@
+"""Generated programs do under the language layer what they do in plain Python.
+
+``PLANBOOK_PROGRAMS`` sets how many are tried.
+"""
+
+import os
+import re
+import warnings
+
+from hypothesis import HealthCheck, assume, given, settings
+
+from sandbox.policy import check
+from tests.sandbox.plans import Ran, run_guarded, run_plain
+from tests.sandbox.programs import GRAMMAR, SYMBOL, programs
+
+COUNT = int(os.environ.get("PLANBOOK_PROGRAMS", "100"))
+
+
+def told(ran: Ran) -> tuple[object, ...]:
+    """Output, exception type and message, and line; addresses left out."""
+    return *(re.sub(r"0x[0-9a-f]+", "0x", text) for text in ran.told), ran.line
+
+
+@settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs)
+def test_generated_programs_run_as_in_plain_python(source: str) -> None:
+    assume(_is_python(source))
+    assert check(source) == []
+    assert told(run_guarded(source)) == told(run_plain(source))
+
+
+def test_the_grammar_holds_together() -> None:
+    named = {name for productions in GRAMMAR.values() for each in productions for name in SYMBOL.findall(each)}
+    assert named <= GRAMMAR.keys()
+    assert GRAMMAR.keys() - named == {"stmt"} - named
+
+
+def _is_python(source: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(source, "<plan>", "exec")
+        except SyntaxError:
+            return False
+    return True

@@ -1,0 +1,387 @@
+"""Workers killed at every exchange of a plan: the rebuilt session equals the lost one, and nothing is done twice.
+
+PLANBOOK_KILLED_PLANS says how many plans are tried instead of the usual number.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkerFailed, WorkersKilled
+from sandbox.ending import KILLS
+from tests.killing import HOWS, How, Reaper, kernel_tells, kill_worker, look, worker_of
+
+PLANS = int(os.environ.get("PLANBOOK_KILLED_PLANS", "30"))
+LIMITS = Limits(wall_seconds=5)
+NAMES = ("n", "items", "words", "make", "stream", "held", "fault", "Box", "boxes", "table", "again")
+BEGIN = """
+import random, time
+n, items, words, held, fault, boxes, table = 0, [], {'left', 'right', 'up', 'down'}, None, '', [], {}
+def counted():
+    total = 0
+    while True:
+        total += world.add(1)
+        yield total
+stream = counted()
+def make(start):
+    def again(step=1):
+        nonlocal start
+        start += step + world.number
+        return start
+    return again
+again = make(10)
+class Box:
+    def __init__(self, content):
+        self.content = content
+    def __repr__(self):
+        return f'Box({self.content!r})'
+"""
+SNIPPETS = [
+    "n += world.add({0})",
+    "items.append(random.randrange(1_000))",
+    "random.shuffle(items)\nprint(items)",
+    "words.add(str(random.random()))\nprint(*words)",
+    "words = words | {{f'w{{k}}' for k in range({0})}}\nfor word in words:\n    held = world.tell(word)",
+    "held = [next(stream), next(stream)]\nprint('held', held)",
+    "print(again(), again(step={0}))",
+    "boxes = [Box(each) for each in [world.number, time.time(), *items[:2]]]",
+    "table[str({0})] = {{'now': time.time(), 'seen': world.number}}",
+    "time.sleep(0.{0})",
+    "try:\n    world.add(5_000)\nexcept ValueError as error:\n    fault = str(error)\n    print(fault)",
+    "try:\n    world.add('x')\nexcept TypeError as error:\n    fault = repr(error)",
+    "for k in range({0}):\n    print('x' * 500, k)\nitems = items[-3:]",
+    "for k in range(60_000):\n    n = (n * 31 + k) % 10_007",
+    "print(object(), make, stream, [Box])",
+    "held = sorted(map(world.add, [1, 2, {0}]))",
+    "n = 1 // (n - n)",
+    "missing_name",
+    "(n, items[:2], time.time())",
+]
+STATEMENT = st.builds(lambda code, number: code.format(number), st.sampled_from(SNIPPETS), st.integers(1, 6))
+CELLS = st.lists(st.lists(STATEMENT, min_size=1, max_size=4).map("\n".join), min_size=1, max_size=4)
+
+
+class World:
+    """One number."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def add(self, n: int) -> int:
+        """Add and tell."""
+        if n > 1_000:
+            raise ValueError("too much")
+        self.number += n
+        return self.number
+
+    def tell(self, word: str) -> str:
+        """The word and the number."""
+        return f"{word} {self.number}"
+
+    def attributes(self) -> dict[str, JsonValue]:
+        return {"world.number": self.number}
+
+
+def played(sandbox: Sandbox, reaper: Reaper, cells: list[str]) -> list[object]:
+    """What cells give, and what they leave, but for the seconds."""
+    world = World()
+    functions: dict[str, Callable[..., object]] = {"world.add": world.add, "world.tell": world.tell}
+    with reaper.open(sandbox.session, functions, attributes=world.attributes, limits=LIMITS, seed="plans") as session:
+        results = [plain(session.run(code)) for code in [BEGIN, *cells, look(NAMES)]]
+    return [*results, world.number, reaper.carried, reaper.left]
+
+
+def plain(result: CellResult) -> CellResult:
+    return replace(result, seconds=0.0)
+
+
+EVERY_HOW = [dict(enumerate(HOWS)), dict(enumerate(reversed(HOWS)))]
+ALL_KINDS = [snippet.format(2) for snippet in SNIPPETS]
+
+
+@settings(max_examples=PLANS, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(cells=ALL_KINDS, deaths=dict.fromkeys(range(100), "asked"))
+@example(cells=ALL_KINDS, deaths=dict.fromkeys(range(100), "answered"))
+@example(cells=ALL_KINDS, deaths=dict.fromkeys(range(100), "sent"))
+@example(cells=ALL_KINDS, deaths=dict.fromkeys(range(100), "computing"))
+@example(cells=ALL_KINDS, deaths=dict.fromkeys(range(100), "between"))
+@given(cells=CELLS, deaths=st.dictionaries(st.integers(0, 20), st.sampled_from(HOWS), min_size=1, max_size=6))
+def test_whenever_workers_are_killed_the_session_stays_the_same(
+    sandbox: Sandbox, cells: list[str], deaths: dict[int, How]
+) -> None:
+    assert played(sandbox, Reaper(deaths.get), cells) == played(sandbox, Reaper(), cells)
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_every_call_of_a_plan_may_cost_a_worker(sandbox: Sandbox, how: How) -> None:
+    """Who gets further each time is never given up."""
+    cells = [
+        "numbers = [world.add(k) for k in range(12)]\nfor k in range(300_000):\n    pass\nprint(numbers)",
+        "print(sum(map(world.add, range(12))))",
+    ]
+    reaper = Reaper(lambda number: how)
+    assert played(sandbox, reaper, cells) == played(sandbox, Reaper(), cells)
+    assert reaper.dead >= {"computing": 1, "between": 2}.get(how, 24)
+
+
+def test_a_session_is_rewound_under_fire(sandbox: Sandbox) -> None:
+    left = []
+    for deaths in (Reaper(), Reaper(lambda number: HOWS[number % len(HOWS)])):
+        world = World()
+        functions: dict[str, Callable[..., object]] = {"world.add": world.add}
+        with deaths.open(sandbox.session, functions, attributes=world.attributes) as session:
+            session.run("import random\nx = [world.add(1), random.random()]")
+            mark = session.mark()
+            for _ in range(3):
+                session.run("x += [world.add(2), random.random()]")
+                world.number = 1
+                kill_worker(session)
+                session.rewind(mark)
+                session.run("x += [random.random(), world.number]")
+                kill_worker(session)
+        left.append((world.number, deaths.carried, deaths.left))
+    assert left[0] == left[1]
+
+
+def nested(sandbox: Sandbox, reaper: Reaper, depth: int) -> list[object]:
+    """What a plan gives that runs plans, so many levels deep, two on each."""
+    world = World()
+
+    def down(level: int) -> list[object]:
+        functions: dict[str, Callable[..., object]] = {"world.add": world.add, "down": down}
+        code = "import random\ngot = [world.add(1), random.random()]\n"
+        code += f"got += [down({level - 1}), world.add(2), down({level - 1})]\n" if level else ""
+        with reaper.open(sandbox.session, functions, attributes=world.attributes, seed=level) as session:
+            return [plain(session.run(f"{code}print(got, world.add(3))\ngot")).value, session.output]
+
+    return [down(depth), world.number, reaper.carried, reaper.left]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_plans_inside_plans_are_killed_on_every_level(sandbox: Sandbox, how: How) -> None:
+    assert nested(sandbox, Reaper(lambda number: how), 2) == nested(sandbox, Reaper(), 2)
+
+
+def test_all_workers_are_killed_at_once(sandbox: Sandbox) -> None:
+    """Three plans inside each other, and those that stand ready."""
+
+    def strike() -> str:
+        for child in workers():
+            os.kill(child, signal.SIGKILL)
+        return "struck"
+
+    with sandbox.session({"strike": strike}) as inner, sandbox.session({"run": lambda: inner.run(CODE).value}) as outer:
+        inner.run("kept = 1")
+        outer.run("kept = 2")
+        assert outer.run("print('before')\n[run(), kept]").value == [["struck", 1], 2]
+        assert outer.output == "before\n"
+
+
+CODE = "[strike(), kept]"
+
+
+def workers() -> list[int]:
+    """Every worker of every sandbox of this process."""
+    return [worker for zygote in _children(os.getpid()) for worker in _children(zygote)]
+
+
+def _children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(child) for child in text.split()]
+
+
+class Hunter(threading.Thread):
+    """Kills so many workers of a session, each a few milliseconds after it was opened."""
+
+    def __init__(self, session: Session, kills: int) -> None:
+        super().__init__()
+        self._session, self._kills, self.killed = session, kills, [worker_of(session)]
+
+    def run(self) -> None:
+        while len(self.killed) < self._kills:
+            if (worker := worker_of(self._session)) not in (0, self.killed[-1]):
+                time.sleep(0.005)
+                os.kill(worker, signal.SIGKILL)
+                self.killed.append(worker)
+
+
+def test_workers_killed_while_they_are_rebuilt_are_replaced(sandbox: Sandbox) -> None:
+    """To run the first cell again takes longer than they live."""
+    with sandbox.session({}) as session:
+        session.run("import random\nfor k in range(2_000_000):\n    pass\nkept = [k, random.random()]")
+        expected = session.run("kept").value
+        hunter = Hunter(session, KILLS if kernel_tells() else 2)
+        kill_worker(session)
+        hunter.start()
+        assert session.run("kept").value == expected
+        hunter.join()
+
+
+def test_a_worker_killed_while_a_cell_is_repeated_costs_no_call(sandbox: Sandbox) -> None:
+    """The second worker dies between the calls that the first one had made already."""
+    world, hunters = World(), list[Hunter]()
+
+    def add(n: int) -> int:
+        """Add, and have this worker killed at the second call, and then the next one."""
+        if n == 2:
+            hunters.append(Hunter(session, 2))
+            kill_worker(session)
+            hunters[0].start()
+        return world.add(n)
+
+    with sandbox.session({"add": add}) as session:
+        code = "got = [add(1)]\nfor k in range(2_000_000):\n    pass\ngot += [add(2), add(10)]\ngot"
+        assert session.run(code).value == [1, 3, 13]
+    assert world.number == 13
+    assert hunters[0].killed[1:]
+    hunters[0].join()
+
+
+def strikes(session_of: list[Session], places: list[int], often: int) -> Callable[[], None]:
+    """A host's look at a running plan that kills its worker, so many times in all."""
+
+    def look() -> None:
+        if len(places) < often:
+            places.append(worker_of(session_of[0]))
+            kill_worker(session_of[0])
+
+    return look
+
+
+ENDLESS = "begun = world.add(1)\nfor k in range(2_000_000):\n    pass\nk"
+
+
+@pytest.mark.parametrize("often", [1, KILLS - 1, KILLS])
+def test_who_is_killed_at_one_place_again_and_again_is_given_up_but_not_blamed(sandbox: Sandbox, often: int) -> None:
+    """Where the kernel does not tell who ended a worker, the second one at one place counts as the plan's own."""
+    world, holder, struck = World(), list[Session](), list[int]()
+    functions: dict[str, Callable[..., object]] = {"world.add": world.add}
+    with sandbox.session(functions, meanwhile=strikes(holder, struck, often)) as session:
+        holder.append(session)
+        if not kernel_tells() and often > 1:
+            fault = session.run(ENDLESS).fault
+            assert fault is not None
+            assert fault.type == "crashed"
+        elif often == KILLS:
+            with pytest.raises(WorkersKilled, match="5 workers in a row were killed from outside at the same place of"):
+                session.run(ENDLESS)
+        else:
+            assert session.run(ENDLESS).value == 1_999_999
+        assert world.number == 1
+        assert session.run("1 + 1").value == 2
+
+
+def test_a_plan_that_ends_its_workers_is_told_so_whatever_else_kills_them(unguarded: Sandbox) -> None:
+    """Its own ends are counted, and not those by somebody else in between."""
+    world = World()
+    deaths: dict[int, How] = {0: "asked"}
+    with Reaper(deaths.get).open(unguarded.session, {"add": world.add}) as session:
+        fault = session.run("import os\nprint('so far')\nadd(1)\nos._exit(0)").fault
+        assert fault is not None
+        assert (fault.type, session.output, world.number) == ("crashed", "so far\n", 1)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_the_end_of_all_workers_is_no_fault_of_the_plan_nor_taken_for_a_kill(late: bool) -> None:
+    """A sandbox whose zygote is killed is of no use any more; that is said at once, whether it is known yet or not."""
+    with Sandbox() as own:
+
+        def strike() -> None:
+            """Kill the process that workers come from, and wait or not until it is gone."""
+            own._zygote._process.kill()
+            if late:
+                own._zygote._process.wait()
+
+        with own.session({"strike": strike}) as session, pytest.raises(WorkerFailed, match="open a new sandbox"):
+            session.run("strike()\nwhile True:\n    pass")
+
+
+OTHERWISE = [
+    ("import os\nprint('process', os.getpid())", r"cell 1 \(odd\): printed process \d+\n, run again process \d+\n"),
+    ("import os\nos.getpid()", r"cell 1 \(odd\): came to \(\d+, \[\]\), run again \(\d+, \[\]\)"),
+    ("import os\nraise ValueError(os.getpid())", r"cell 1 \(odd\): came to .*ValueError"),
+    ("import os\nprint(os.getpid())\nadd(1)", r"cell 1 \(odd\): printed \d+"),
+]
+
+
+@pytest.mark.parametrize(("code", "message"), OTHERWISE)
+def test_a_cell_that_shows_something_else_when_it_is_run_again_is_reported(
+    unguarded: Sandbox, code: str, message: str
+) -> None:
+    with unguarded.session({"add": World().add}) as session:
+        session.run(code, "odd")
+        kill_worker(session)
+        with pytest.raises(RebuildDiverged, match=message):
+            session.run("1")
+
+
+@pytest.mark.parametrize(
+    "shown", ["print(os.getpid())\nadd(1)", "add(os.getpid())", "if os.getpid() == process:\n    add(1)"]
+)
+def test_a_cell_under_way_that_does_otherwise_does_nothing_more(unguarded: Sandbox, shown: str) -> None:
+    """Its worker is killed at the second call; the third is not carried out any more."""
+    world = World()
+    deaths: dict[int, How] = {1: "answered"}
+    with Reaper(deaths.get).open(unguarded.session, {"add": world.add}) as session:
+        code = f"import os\nif add(0) == 0:\n    process = {worker_of(session)}\n{shown}\nadd(100)"
+        with pytest.raises(RebuildDiverged, match=r"cell 1 \(cell\): "):
+            session.run(code)
+        assert world.number != 101
+
+
+def test_addresses_are_no_part_of_what_a_plan_shows(sandbox: Sandbox) -> None:
+    code = "class Box:\n    pass\ndef f():\n    yield\nprint([Box()], f, f())\nraise ValueError(Box())"
+    with sandbox.session({}) as session:
+        result = session.run(code)
+        assert result.output == "[<__main__.Box object at 0x...>] <function f at 0x...> <generator object f at 0x...>\n"
+        assert result.fault is not None
+        assert result.fault.message == "<__main__.Box object at 0x...>"
+        assert session.run("{'held': Box().__class__()}").value == "{'held': <__main__.Box object at 0x...>}"
+        text = "print('meet me at 0xdeadbeef')\n'at 0x123456 and <at 0x12>'"
+        assert session.run(text).output == "meet me at 0xdeadbeef\n"
+        assert session.run(text).value == "at 0x123456 and <at 0x12>"
+
+
+ORDERS = "[list({f'w{k}' for k in range(200)}), list({str(k): 0 for k in range(9)}.keys() | {'a', 'b'}), hash('word')]"
+
+
+def test_sets_of_strings_have_one_order_in_every_worker_of_every_sandbox(sandbox: Sandbox) -> None:
+    with Sandbox() as other:
+        orders = []
+        for opened in (sandbox, sandbox, other):
+            with opened.session({}) as session:
+                orders.append(session.run(ORDERS).value)
+    assert orders[0] == orders[1] == orders[2]
+
+
+BY_ADDRESS = """
+class Box:
+    def __init__(self, number):
+        self.number = number
+boxes = {Box(number) for number in range(60)}
+asked = [tell('x' * 3_000 * number) for number in range(4)]
+boxes |= {Box(number) for number in range(300)}
+order = [box.number for box in boxes]
+"""
+
+
+def test_what_depends_on_addresses_comes_out_the_same_or_is_reported(sandbox: Sandbox) -> None:
+    """A set of objects that are told apart by where they lie has no order that another worker must share."""
+    for how in HOWS:
+        deaths: dict[int, How] = {1: how}
+        with Reaper(deaths.get).open(sandbox.session, {"tell": lambda text: text}, seed=how) as session:
+            try:
+                before = session.run(f"{BY_ADDRESS}\nprint(order)\norder").value
+                kill_worker(session)
+                assert session.run("order").value == before
+            except RebuildDiverged:
+                session.rewind(0)
