@@ -17,8 +17,9 @@ _NO_STATEMENTS = frozenset({"comment", "line_continuation"})
 """What tree-sitter takes for a sibling of statements, and is none."""
 _TAKES_MORE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
 """What an ``else`` or ``except`` further down may still belong to."""
-_PATIENCE = 8
-"""Where the parser did not agree, it is asked again when there is an eighth more: a broken plan may be long."""
+_LONG, _PATIENCE = 64, 8
+"""Behind so many lines without an end the parsers are asked again only when there is an eighth more: they take their
+time over broken plans."""
 _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 
@@ -58,11 +59,12 @@ class Statements:
     def add(self, line: str) -> list[Statement]:
         """Take in the next line, whole; the statements that are known to be whole by it."""
         self._lines.append(line)
-        if _GOES_ON.match(line) or len(self._lines) < self._not_before or not self._begins_another():
+        if _GOES_ON.match(line) or len(self._lines) < self._not_before:
             return []
-        found = self._give(len(self._lines) - 1)
+        found = self._give(len(self._lines) - 1) if self._begins_another() else []
         waiting = len(self._lines) - self._given
-        self._not_before = 0 if found else len(self._lines) + waiting // _PATIENCE
+        if not found and waiting > _LONG:
+            self._not_before = len(self._lines) + waiting // _PATIENCE
         return found
 
     def close(self) -> list[Statement]:
