@@ -84,6 +84,8 @@ class Config(BaseModel):
     """Model by role; ``default`` stands for the roles that are not named."""
     sampling: dict[str, Sampling] = Field(default_factory=dict)
     """Sampling by role, likewise."""
+    stream: bool = Field(default=False, exclude_if=lambda stream: not stream)
+    """Whether plans run while the model still writes them."""
     without: tuple[str, ...] = ()
     """What is left out (ablations)."""
     learning: Learning | None = None

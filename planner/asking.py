@@ -6,7 +6,7 @@ from typing import Generic, NamedTuple, TypeVar
 from planner.errors import ModelError
 from planner.models.context import Fitted, fit, room
 from planner.models.requests import labelled
-from planner.models.types import Message, Model, Reply, Sampling
+from planner.models.types import Message, Model, OnText, Reply, Sampling
 
 Read = TypeVar("Read")
 DEFAULT = "default"
@@ -85,13 +85,18 @@ class Roles:
         return fit(messages, room(self.sampling(role)))
 
     def complete(
-        self, role: str, template: str, messages: Sequence[Message], draw: Draw = FIRST
+        self,
+        role: str,
+        template: str,
+        messages: Sequence[Message],
+        draw: Draw = FIRST,
+        on_text: OnText | None = None,
     ) -> tuple[Reply, str, Sampling]:
         """The role's reply, the model that was asked, and how. Raises ModelError, BudgetEnded, EpisodeStopped."""
         self._guard()
         model, sampling = self._load(role), draw.of(self.sampling(role))
         with labelled(f"{role}: {template}"):
-            return model.complete(messages, sampling), model.name, sampling
+            return model.complete(messages, sampling, on_text), model.name, sampling
 
 
 def no_model(role: str) -> Model:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -13,11 +14,13 @@ from planner.asking import FIRST, SILENT, Answer, Draw, Roles
 from planner.ending import Standing, broken_ending, ending_of
 from planner.errors import CellOver, EpisodeBroken, EpisodeOver, NoPlan, RoundOver, UnusableReply, WrongMark
 from planner.frames import Frame, Frames, Functions
+from planner.hearing import Note
 from planner.journal import Journal
 from planner.memory import Memory, NoMemory, Recall
 from planner.models.types import Message
 from planner.prompts import Question
 from planner.scope import Scope
+from planner.streaming import GrowingPlan, of_played
 from planner.surface import plan_attributes, plan_functions
 from planner.thought import as_plan
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Plan, Step, Thought
@@ -41,11 +44,20 @@ class Mark:
 
 @dataclass(frozen=True)
 class Terms:
-    """What an episode may use, and its seed. ``actions`` are those of the world, over all rounds."""
+    """What an episode may use, its seed, and how it plays. ``actions`` are those of the world, over all rounds."""
 
     actions: int
     limits: Limits = field(default_factory=Limits)
     seed: str = "0"
+    stream: bool = False
+    """Whether plans run while the model still writes them."""
+
+
+class Told(NamedTuple):
+    """What came of a plan that was asked for and run. ``history`` is the conversation with the reply at its end."""
+
+    feedback: Feedback
+    history: tuple[Message, ...]
 
 
 class Episode:
@@ -142,17 +154,59 @@ class Episode:
         if faults:
             return self._close_cell(frame, code, source, thought, words.of_check(faults, self.world))
         try:
-            result = frame.run(code, source)
-        except CellOver as over:
-            ended = words.of_end(FeedbackKind.UNFINISHED, str(over), frame.session.output, self._ran(begun))
-            return self._close_cell(frame, code, source, thought, ended)
-        except EpisodeOver as over:
-            kind = FeedbackKind.DONE if self.world.ended else FeedbackKind.LIMIT
-            ended = words.of_end(kind, str(over), frame.session.output, self._ran(begun))
-            self._close_cell(frame, code, source, thought, ended)
-            raise
-        feedback = words.of_result(result, self._ran(begun))
+            feedback = words.of_result(frame.run(code, source), self._ran(begun))
+        except (CellOver, EpisodeOver) as over:
+            feedback = self._feedback_of_end(over, frame, begun)
+            self._close_cell(frame, code, source, thought, feedback)
+            if isinstance(over, EpisodeOver):
+                raise
+            return feedback
         return self._close_cell(frame, code, source, thought, feedback)
+
+    def stream(
+        self,
+        role: str,
+        prompt: Question,
+        *,
+        history: Sequence[Message] = (),
+        draw: Draw = FIRST,
+        actions: int | None = None,
+        **variables: object,
+    ) -> Told:
+        """Ask a model for a plan and run it: as ``ask`` and ``run``, and raises as they do.
+
+        Of the reply the conversation keeps what came up to the end of the statement that failed, or that ended the
+        cell. Where the episode streams, every statement runs as soon as it has come, and then the reply stops there.
+        """
+        frame, begun = self._innermost(), len(self.steps)
+        frame.actions = actions
+        attributes = plan_attributes(type(self.world))
+
+        def listen(note: Note) -> GrowingPlan:
+            return GrowingPlan(frame, attributes, role, note, waits=not self.terms.stream)
+
+        streams = self.terms.stream
+        try:
+            heard = frame.scope.listen(role, prompt, listen, streams=streams, history=history, draw=draw, **variables)
+        except UnusableReply as unusable:
+            raise self.no_plan(role, str(unusable)) from unusable
+        played = heard.value
+        if isinstance(over := played.error, CellOver | EpisodeOver):
+            feedback = self._feedback_of_end(over, frame, begun)
+        elif over is not None:
+            raise over
+        else:
+            feedback = of_played(played, self._ran(begun))
+        self._close_cell(frame, played.code, role, played.thought, feedback)
+        if isinstance(over, EpisodeOver):
+            raise over
+        return Told(feedback, heard.history)
+
+    def _feedback_of_end(self, over: CellOver | EpisodeOver, frame: Frame, begun: int) -> Feedback:
+        kind = FeedbackKind.UNFINISHED
+        if isinstance(over, EpisodeOver):
+            kind = FeedbackKind.DONE if self.world.ended else FeedbackKind.LIMIT
+        return words.of_end(kind, str(over), frame.session.output, self._ran(begun))
 
     @contextmanager
     def frame(

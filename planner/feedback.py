@@ -52,6 +52,26 @@ def of_reply(problem: str, world: Environment) -> Feedback:
     return Feedback(kind=FeedbackKind.PARSE, text=f"Nothing was run: {problem}\n{_state(world)}", faults=(fault,))
 
 
+def of_rest(result: CellResult, faults: Sequence[Fault], ran_to: int, ran: Ran) -> Feedback:
+    """The feedback for code whose beginning ran, up to a line, before the rest was refused."""
+    listed = "\n".join(str(fault) for fault in faults)
+    ending = f"The code ran up to line {ran_to}; what follows was not run. Mend this first:\n{listed}"
+    return Feedback(
+        kind=FeedbackKind.CHECK,
+        text=_joined(ran.told(result.output), ending, ran.seen(), _state(ran.world)),
+        line=faults[0].line,
+        faults=tuple(faults),
+        output=result.output,
+    )
+
+
+def of_cut(result: CellResult, ran_to: int, ran: Ran) -> Feedback:
+    """The feedback for code that broke off with its reply."""
+    ending = f"The reply broke off. Its code ran up to line {ran_to}; the task is not done yet."
+    text = _joined(ran.told(result.output), ending, ran.seen(), _state(ran.world))
+    return Feedback(kind=FeedbackKind.UNFINISHED, text=text, output=result.output)
+
+
 def of_result(result: CellResult, ran: Ran) -> Feedback:
     """The feedback for code that ran until it ended or failed."""
     fault = result.fault

@@ -1,6 +1,7 @@
 """The namespaces that an episode's plan code runs in, one inside the other."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 
@@ -10,7 +11,7 @@ from envs import Action, Environment
 from planner.errors import CellOver, EpisodeBroken, NotThePlans
 from planner.scope import Scope
 from planner.surface import AGENT, TASK
-from sandbox import CellResult, FaultKind, Limits, Sandbox, Session
+from sandbox import CellResult, Fault, FaultKind, GrowingCell, Limits, Sandbox, Session
 from sandbox.reading import bound_names
 
 Functions = Mapping[str, Callable[..., object]]
@@ -66,13 +67,34 @@ class Frame:
     def run(self, code: str, source: str) -> CellResult:
         """Run a cell; what it defines is known to the cells after it, unless its worker was ended."""
         self._printed = 0
-        try:
+        with _the_methods_own():
             result = self.session.run(code, source)
-        except NotThePlans as raised:
-            raise raised.error from raised.error.__cause__
+        self.learn(code, result)
+        return result
+
+    def grow(self, source: str) -> GrowingCell:
+        """Begin a cell that comes in parts."""
+        self._printed = 0
+        return self.session.grow(source)
+
+    def run_part(self, cell: GrowingCell, code: str) -> Fault | None:
+        """Run the next part of a cell."""
+        with _the_methods_own():
+            return cell.run(code)
+
+    def learn(self, code: str, result: CellResult) -> None:
+        """Take note of what a cell defined."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
             self.names |= bound_names(code)
-        return result
+
+
+@contextmanager
+def _the_methods_own() -> Iterator[None]:
+    """What a method's own function raised comes out of the plan that called it as it was."""
+    try:
+        yield
+    except NotThePlans as raised:
+        raise raised.error from raised.error.__cause__
 
 
 class Frames:

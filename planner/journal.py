@@ -10,6 +10,7 @@ from planner.errors import JournalFailed, JournalMismatch
 EventKind = Literal[
     "task",
     "recall",
+    "heard",
     "ask",
     "act",
     "rewind",

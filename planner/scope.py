@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from planner.asking import FIRST, SILENT, Answer, Draw, Roles
-from planner.errors import ContextExceeded, JournalMismatch, UnusableReply
+from planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
+from planner.hearing import Heard, Listener, Note, Silent
 from planner.journal import Body, EventKind, Journal, record, write
 from planner.models.requests import placed
 from planner.models.types import Message, Reply
@@ -76,21 +77,64 @@ class Scope:
         (``Roles.repairs``). The conversation that is carried on leaves such replies out. Raises UnusableReply at the
         end of that, ModelError where no model answers, and BudgetEnded.
         """
-        asked = (*history, Message(role="user", content=prompt.render(**variables)))
+        question = Message(role="user", content=prompt.render(**variables))
+        return self._converse(role, prompt.name, (*history, question), lambda note: Silent(read), draw, streams=False)
+
+    def listen(
+        self,
+        role: str,
+        prompt: Question,
+        listen: Callable[[Note], Listener[Read]],
+        *,
+        streams: bool,
+        history: Sequence[Message] = (),
+        draw: Draw = FIRST,
+        **variables: object,
+    ) -> Answer[Read]:
+        """As ``ask``, but each reply is read by a listener of its own, and heard while it comes if it ``streams``.
+
+        What a listener notes is in the journal before it acts upon it. The conversation keeps of the reply what the
+        listener says.
+        """
+        question = Message(role="user", content=prompt.render(**variables))
+        return self._converse(role, prompt.name, (*history, question), listen, draw, streams=streams)
+
+    def _converse(
+        self,
+        role: str,
+        template: str,
+        asked: tuple[Message, ...],
+        listen: Callable[[Note], Listener[Read]],
+        draw: Draw,
+        *,
+        streams: bool,
+    ) -> Answer[Read]:
         messages, problem = asked, ""
         for _ in range(1 + self.roles.repairs):
-            reply = self._reply(role, prompt.name, messages, draw)
-            said = Message(role="assistant", content=reply.text or NO_ANSWER)
+            reply, listener = self._reply(role, template, messages, draw, listen, streams)
             try:
-                return Answer(read(reply.text), reply, (*asked, said))
+                value = listener.read(reply)
+                return Answer(value, reply, (*asked, _said(listener.kept(reply))))
             except ValueError as error:
                 problem = _problem(reply, str(error))
+            said = _said(listener.kept(reply))
             repair = Message(role="user", content=PROMPTS["repair"].render(problem=problem))
             messages = (*asked, said, repair)
-        raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}")
+        raise UnusableReply(f"the {role} gave no usable reply to {template}: {problem}")
 
-    def _reply(self, role: str, template: str, messages: Sequence[Message], draw: Draw) -> Reply:
-        """The next reply: out of the journal if it answers this very request. Raises JournalMismatch if another."""
+    def _reply(
+        self,
+        role: str,
+        template: str,
+        messages: Sequence[Message],
+        draw: Draw,
+        listen: Callable[[Note], Listener[Read]],
+        streams: bool,
+    ) -> tuple[Reply, Listener[Read]]:
+        """The next reply, heard: out of the journal if it answers this very request. Raises JournalMismatch if another.
+
+        What was heard of a reply is in the journal before it, piece by piece; beside the reply it no longer counts.
+        """
         try:
             fitted = self.roles.fit(role, messages)
         except ContextExceeded as exceeded:
@@ -105,18 +149,44 @@ class Scope:
         if recorded is not None:
             if different := [key for key, value in request.items() if recorded[key] != value]:
                 raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
-            return Reply.model_validate(recorded["reply"])
+            heard = Heard(lambda: listen(lambda text: self._note(number, text, to_write=False)), "")
+            heard.repeat(reply := Reply.model_validate(recorded["reply"]))
+            return reply, heard.listener
+        heard = Heard(lambda: listen(lambda text: self._note(number, text)), self._heard_before(number))
         with placed(f"{self.path}/{number}"):
-            reply, model, sampling = self.roles.complete(role, template, fitted.messages, draw)
+            on_text = heard if streams else None
+            reply, model, sampling = self.roles.complete(role, template, fitted.messages, draw, on_text)
+        reply = heard.settle(reply)
+        if isinstance(heard.listener.failed, JournalMismatch | JournalFailed):
+            raise heard.listener.failed
         shortened: Body = {"left_out": fitted.left_out, "cut_characters": fitted.cut_characters}
         asked: Body = {"model": model, "sampling": sampling.model_dump(mode="json")}
         write(self.journal, self.path, "ask", number, {**request, **asked, **shortened, "reply": reply.model_dump()})
-        return reply
+        return reply, heard.listener
+
+    def _note(self, ask: int, text: str, *, to_write: bool = True) -> None:
+        number = self._next("heard")
+        if to_write:
+            record(self.journal, self.path, "heard", number, {"ask": ask, "text": text})
+
+    def _heard_before(self, ask: int) -> str:
+        """What an earlier sitting had noted of a reply that never came to its end."""
+        texts: list[str] = []
+        for number in count(self._events["heard"]):
+            body: Any = self.journal.get(self.path, "heard", number)
+            if body is None or body["ask"] != ask:
+                return "".join(texts)
+            texts.append(body["text"])
+        return ""
 
     def _next(self, kind: EventKind) -> int:
         number = self._events[kind]
         self._events[kind] += 1
         return number
+
+
+def _said(text: str) -> Message:
+    return Message(role="assistant", content=text or NO_ANSWER)
 
 
 def _problem(reply: Reply, why: str) -> str:

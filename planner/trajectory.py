@@ -1,8 +1,10 @@
 """A whole episode, read back from its events."""
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Any, Protocol
+from operator import itemgetter
+from typing import Any, Protocol, TypeVar
 
 from envs import Task
 from planner.prompts import Prompts
@@ -26,6 +28,27 @@ class Event(Protocol):
     @property
     def body(self) -> Any:
         """What happened."""
+
+
+Happened = TypeVar("Happened", bound=Event)
+
+
+def as_asked(events: Iterable[Happened]) -> list[Happened]:
+    """The events as a reader wants them: a reply that was acted upon while it came stands before what it led to."""
+    events = list(events)
+    begun: dict[tuple[str, int], int] = {}
+    for order, event in enumerate(events):
+        if event.kind == "heard":
+            begun.setdefault((event.scope, event.body["ask"]), order)
+    asks: Counter[str] = Counter()
+    placed: list[tuple[int, Happened]] = []
+    for order, event in enumerate(events):
+        if event.kind == "ask":
+            placed.append((begun.get((event.scope, asks[event.scope]), order), event))
+            asks[event.scope] += 1
+        elif event.kind != "heard":
+            placed.append((order, event))
+    return [event for _, event in sorted(placed, key=itemgetter(0))]
 
 
 def read_trajectory(path: str, events: Iterable[Event]) -> Trajectory:

@@ -14,7 +14,7 @@ from sandbox.errors import (
 from sandbox.functions import FunctionSpec
 from sandbox.host import Sandbox
 from sandbox.mechanisms import Mechanism
-from sandbox.session import Session
+from sandbox.session import GrowingCell, Session
 from sandbox.types import CellResult, Fault, FaultKind, Limits
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Fault",
     "FaultKind",
     "FunctionSpec",
+    "GrowingCell",
     "Limits",
     "Mechanism",
     "MissingMechanism",

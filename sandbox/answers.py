@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, from_json, to_json
@@ -17,6 +17,7 @@ EPOCH = 946_684_800_000_000
 """2000-01-01T00:00:00Z in microseconds."""
 SECOND = 1_000_000
 MAX_MESSAGE = 20_000
+Kind = Literal["run", "part"]
 Attributes = Callable[[], Mapping[str, JsonValue]]
 
 
@@ -43,12 +44,16 @@ class Answers:
         """What the plan has been shown by now."""
         return Seen(self._clock, self._shown)
 
-    def run(self, source: str, name: str) -> bytes:
-        """The message that starts a cell; no other cell of the session has its file name."""
-        file = f"{name}#{self._runs}"
+    def new_file(self, name: str) -> str:
+        """A file name for a cell that no other cell of the session has."""
         self._runs += 1
-        compiled = precompile(source, file) if self._guarded else None
-        return _message("run", source, name, file, compiled, self.changed(), self._clock)
+        return f"{name}#{self._runs - 1}"
+
+    def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
+        """The message that starts a cell, or a part of one; a cell without a file gets one of its own."""
+        file = file or self.new_file(name)
+        compiled = precompile(source, file, is_part=kind == "part") if self._guarded else None
+        return _message(kind, source, name, file, compiled, self.changed(), self._clock)
 
     def answer(self, message: list[Any]) -> bytes:
         """Answer a "call" or "sleep". Raises HostileFrame, BadAnswer, and what functions raise beyond Exception."""

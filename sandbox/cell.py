@@ -1,7 +1,7 @@
 """Running one cell from the host: the conversation with the worker, under every limit."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
@@ -56,14 +56,25 @@ class FinishedCell:
     """What it takes to run a cell again in another worker: what the host sent, and what it had shown by the end."""
 
     name: str
-    start: bytes
+    starts: tuple[bytes, ...]
+    """One, or several of a cell that came in parts."""
     exchanges: tuple[Exchange, ...]
-    end: End
+    ends: tuple[End, ...]
     seen: Seen
 
 
+@dataclass
+class UnderWay:
+    """A cell that is being run: its name, its file, what was sent for it, and how each part has ended."""
+
+    name: str
+    file: str
+    starts: list[bytes] = field(default_factory=list)
+    ends: list[End] = field(default_factory=list)
+
+
 class Conversation:
-    """One cell's messages, from "run" to "end".
+    """One cell's messages, from "run" to "end"; of a cell that comes in parts, from the first "part" on.
 
     Keeps what has been printed and asked so far, whatever becomes of the cell. Raises LimitReached, HostileFrame,
     ChannelClosed, FrameTooLong, and what ``answer`` raises.
@@ -81,7 +92,9 @@ class Conversation:
         self._chars = self._told = 0
         self._slept, self._sleeps, self._asked = 0.0, 0, 0
         self._started = self._looked = monotonic()
-        self._paused = 0.0
+        self._paused, self._before = 0.0, (0, 0)
+        self._ended: float | None = None
+        """When the last part ended, while none runs: the plan's clock stands still."""
         self._cpu_before = worker.cpu_seconds()
 
     @property
@@ -91,18 +104,22 @@ class Conversation:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the plan has been seen to run: it printed or asked."""
-        return bool(self._printed or self.exchanges)
+        """Whether the plan, or its last part, has been seen to run: it printed or asked."""
+        return (len(self._printed), len(self.exchanges)) != self._before
 
     @property
     def seconds(self) -> float:
         """Wall clock of the plan itself, without the host's work."""
-        return monotonic() - self._started - self._paused
+        return (self._ended or monotonic()) - self._started - self._paused
 
     def hold(self, start: bytes) -> End:
-        """Send the "run" message and see to everything until the "end" message."""
+        """Send a "run" or "part" message and see to everything until the "end" message."""
         if not self._worker.quiet():
             raise messages.HostileFrame("it spoke before it was asked")
+        self._before = len(self._printed), len(self.exchanges)
+        if self._ended is not None:
+            self._looked = monotonic()
+            self._paused, self._ended = self._paused + self._looked - self._ended, None
         self._worker.send(start, self._look)
         while True:
             payload = self._worker.receive(self._look)
@@ -116,6 +133,7 @@ class Conversation:
                 case "print":
                     self._print(without_addresses(message[1]) if MARK in payload else message[1])
                 case "end":
+                    self._ended = monotonic()
                     value, faults = shown_without(message[1:]) if MARK in payload else message[1:]
                     return End(self._newly_printed(), value, faults)
                 case other:

@@ -15,13 +15,13 @@ MAX_CODE = 1 << 20
 
 
 @lru_cache(maxsize=KEPT)
-def precompile(source: str, file: str) -> str | None:
+def precompile(source: str, file: str, *, is_part: bool = False) -> str | None:
     """The cell's code and final expression, marshalled, a character a byte; None for what the policy refuses.
 
     Such a cell goes to the worker as it is, which says what is wrong with it; so does one that compiles to too much.
     """
     try:
-        cell = compile_cell(source, file)
+        cell = compile_cell(source, file, is_part=is_part)
     except PolicyRefused:
         return None
     code = marshal.dumps((cell.code, cell.tail))

@@ -7,13 +7,15 @@ From the host                                       From the worker
 ["open", settings]                                  ["opened", {mechanism: "" or why not}]
 ["run", source, name, file, compiled, attributes,   ["print", text]
  clock]
+["part", ... as "run"]
 ["answer", value, attributes, clock]                ["call", line, function, arguments, keyword arguments]
 ["error", type, message, attributes, clock]         ["sleep", seconds]
                                                     ["end", value, faults]
 
 ``attributes`` holds what changed since the last frame, or null; ``clock`` is the logical time in microseconds. "call"
-and "sleep" are answered by exactly one "answer" or "error"; "run" by any number of "print", "call" and "sleep", then
-one "end".
+and "sleep" are answered by exactly one "answer" or "error"; "run" and "part" by any number of "print", "call" and
+"sleep", then one "end". A cell that comes in parts is any number of "part" and one "run", all with the same file; only
+the end of the "run" has a value, which without source is that of the part before.
 """
 
 from collections.abc import Callable

@@ -43,17 +43,17 @@ class Said:
         self._compare(f"call {self._next} was", expected.request.decode(), request.payload.decode())
         return expected.answer
 
-    def check_end(self, end: End, expected: End | None) -> None:
-        """Raise RebuildDiverged if the cell ended otherwise than the first time, or before it had asked everything.
+    def check_ends(self, ends: Sequence[End], expected: Sequence[End]) -> None:
+        """Raise RebuildDiverged if a part ended otherwise than the first time, or all before everything was asked.
 
-        ``expected`` is None for a cell that had not ended then.
+        ``expected`` are the ends of those parts that had ended then.
         """
         if self._next < len(self._before):
             missing = _around(self._before[self._next].request.decode(), 0)
             raise RebuildDiverged(f"{self._title}: run again, it ended before call {self._next + 1}, {missing}")
-        if expected is not None:
-            self._compare("printed", expected.printed, end.printed)
-            self._compare("came to", repr(expected[1:]), repr(end[1:]))
+        for was, now in zip(expected, ends, strict=False):
+            self._compare("printed", was.printed, now.printed)
+            self._compare("came to", repr(was[1:]), repr(now[1:]))
 
     def _compare(self, what: str, was: str, now: str) -> None:
         if was != now:
@@ -78,7 +78,8 @@ def run_again(cell: FinishedCell, title: str, worker: Worker, limits: Limits) ->
     )
     said = Said(cell.exchanges, title, None)
     try:
-        end = Conversation(worker, patient, said.answer).hold(cell.start)
+        talk = Conversation(worker, patient, said.answer)
+        ends = [talk.hold(start) for start in cell.starts]
     except LimitReached as reached:
         fault = limit_fault(reached.name, patient)
         raise RebuildDiverged(f"{title}: run again, it did not finish: {fault.message}") from reached
@@ -86,4 +87,4 @@ def run_again(cell: FinishedCell, title: str, worker: Worker, limits: Limits) ->
         raise RebuildDiverged(f"{title}: run again, it ended its worker: {error}") from error
     except ChannelClosed as error:
         raise ChannelClosed(f"{title}: run again, it ended its worker: {error}") from error
-    said.check_end(end, cell.end)
+    said.check_ends(ends, cell.ends)

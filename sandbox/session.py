@@ -1,13 +1,13 @@
 """A session: one namespace that lives across cells, in a worker of its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 from sandbox import messages
-from sandbox.answers import Answers, Seen
-from sandbox.cell import NO_END, Conversation, End, Exchange, FinishedCell
+from sandbox.answers import Answers, Kind, Seen
+from sandbox.cell import NO_END, Conversation, End, Exchange, FinishedCell, UnderWay
 from sandbox.ending import KILLS, OWN_ENDS, Losses
 from sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
 from sandbox.limits import LimitReached, limit_fault
@@ -16,6 +16,9 @@ from sandbox.process import Worker
 from sandbox.protocol import ChannelClosed, FrameTooLong
 from sandbox.rerun import Said, run_again
 from sandbox.types import CellResult, Fault, FaultKind, Limits
+
+Ended = tuple[End, tuple[Fault, ...]]
+"""How a cell, or a part of one, ended, and what was wrong."""
 
 
 class Session:
@@ -39,6 +42,7 @@ class Session:
         self._cells: list[FinishedCell] = []
         self._busy = self._closed = False
         self._current: Conversation | None = None
+        self._growing: GrowingCell | None = None
         self._opened: Seen = answers.seen
         self._worker: Worker | None = open_worker()
 
@@ -60,10 +64,17 @@ class Session:
         """
         with self._alone():
             self._current = None
-            if refused := self._refused(code):
+            if refused := self._refused(code, 0):
                 return CellResult(faults=(refused,))
-            worker = self._worker or self._rebuild()
-            return self._run(worker, name, self._answers.run(code, name))
+            cell = UnderWay(name, self._answers.new_file(name))
+            return self._finish(cell, *self._say(cell, code, "run"))
+
+    def grow(self, name: str = "cell") -> "GrowingCell":
+        """Begin a cell that is run part by part; until it is finished the session is there for it alone."""
+        with self._alone():
+            self._current = None
+            self._growing = GrowingCell(self, UnderWay(name, self._answers.new_file(name)))
+            return self._growing
 
     def mark(self) -> int:
         """The number of finished cells; ``rewind`` comes back to it."""
@@ -94,23 +105,24 @@ class Session:
         self.close()
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
         """Guard against use from within a cell; whatever escapes ends the worker."""
         if self._closed:
             raise SandboxClosed("the session is closed")
-        if self._busy:
+        if self._busy or self._growing is not growing:
             raise SessionBusy("a cell of this session is running; a nested plan needs a session of its own")
         self._busy = True
         try:
             yield
         except BaseException:
+            self._growing = None
             self._kill()
             raise
         finally:
             self._busy = False
 
-    def _refused(self, code: str) -> Fault | None:
-        if len(code) > self._limits.source_chars:
+    def _refused(self, code: str, chars_before: int) -> Fault | None:
+        if chars_before + len(code) > self._limits.source_chars:
             return limit_fault("source", self._limits)
         try:
             code.encode()
@@ -119,30 +131,41 @@ class Session:
             return Fault(FaultKind.CHECK, "SyntaxError", "the code has a lone surrogate, which is no character", line)
         return None
 
-    def _run(self, worker: Worker, name: str, start: bytes) -> CellResult:
-        """Run a cell. If its worker ends under it, it is run again in a new one, from what it had been answered on.
+    def _say(self, cell: UnderWay, source: str, kind: Kind) -> Ended:
+        """Run a cell, or its next part. If its worker ends under it, all of it so far is run again in a new one.
 
-        Somebody may have killed the worker. What ends a second one at the same place is the plan's own doing.
+        It goes on from what it had been answered: somebody may have killed the worker. What ends a second one at the
+        same place is the plan's own doing.
         """
-        before, losses = list[Exchange](), Losses()
+        worker = self._worker or self._rebuild()
+        cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
+        if self._current is None:
+            self._current = self._conversation(worker, cell, ())
+        before, losses, starts = list[Exchange](), Losses(), cell.starts[-1:]
         while True:
-            said = Said(before, self._title(len(self._cells), name), self._answers.answer)
-            talk = self._current = Conversation(worker, self._limits, said.answer, self._meanwhile)
+            talk = self._current
             try:
-                return self._converse(talk, said, name, start)
+                return self._hold(cell, talk, starts)
             except ChannelClosed:
                 self._lose(worker, losses, len(talk.exchanges))
             if losses.ends == OWN_ENDS:
-                return self._finish(name, start, talk, NO_END, (limit_fault("crashed", self._limits),))
+                return NO_END, (limit_fault("crashed", self._limits),)
             before, seen = max(before, talk.exchanges, key=len), self._answers.seen
             worker = self._rebuild()
             self._answers.return_to(seen)
+            self._current, starts = self._conversation(worker, cell, before), cell.starts
 
-    def _converse(self, talk: Conversation, said: Said, name: str, start: bytes) -> CellResult:
-        """Hold the conversation of a cell. Raises ChannelClosed, and RebuildDiverged of one that was run again."""
+    def _conversation(self, worker: Worker, cell: UnderWay, before: Sequence[Exchange]) -> Conversation:
+        """That of a cell, ``before`` of which has been said already."""
+        self._said = Said(before, self._title(len(self._cells), cell.name), self._answers.answer)
+        return Conversation(worker, self._limits, self._said.answer, self._meanwhile)
+
+    def _hold(self, cell: UnderWay, talk: Conversation, starts: Sequence[bytes]) -> Ended:
+        """Hold a conversation. Raises ChannelClosed, and RebuildDiverged of what was run again."""
         end = NO_END
         try:
-            end = talk.hold(start)
+            ends = [talk.hold(start) for start in starts]
+            end = ends[-1]
             faults = messages.faults(end.faults)
             if talk.has_begun and any(fault.kind is FaultKind.CHECK for fault in faults):
                 raise HostileFrame("it refused the code after it had run")  # noqa: TRY301
@@ -151,16 +174,21 @@ class Session:
         except (HostileFrame, FrameTooLong) as error:
             end, faults = NO_END, (limit_fault("protocol", self._limits, str(error)),)
         else:
-            said.check_end(end, None)
-        return self._finish(name, start, talk, end, faults)
+            self._said.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
+        cell.ends.append(end)
+        return end, faults
 
-    def _finish(self, name: str, start: bytes, talk: Conversation, end: End, faults: tuple[Fault, ...]) -> CellResult:
+    def _finish(self, cell: UnderWay, end: End, faults: tuple[Fault, ...]) -> CellResult:
+        talk = self._current
+        if talk is None:
+            return CellResult(faults=faults)
         seconds, kinds = talk.seconds, {fault.kind for fault in faults}
         if FaultKind.LIMIT in kinds:
             self._kill()
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
-        elif FaultKind.CHECK not in kinds:
-            self._cells.append(FinishedCell(name, start, tuple(talk.exchanges), end, self._answers.seen))
+        elif FaultKind.CHECK not in kinds or len(cell.starts) > 1:
+            said, ends = tuple(talk.exchanges), tuple(cell.ends)
+            self._cells.append(FinishedCell(cell.name, tuple(cell.starts), said, ends, self._answers.seen))
         return CellResult(talk.output, end.value, faults, talk.calls, seconds)
 
     def _kill(self) -> None:
@@ -200,3 +228,39 @@ class Session:
     @staticmethod
     def _title(number: int, name: str) -> str:
         return f"cell {number + 1} ({name})"
+
+
+class GrowingCell:
+    """A cell that is run part by part, while its code is still being written. Made by ``Session.grow``.
+
+    Its parts are one cell: they have one file, one output and one set of limits, and what has run is run again as one.
+    Only while a part runs does the plan's clock go on.
+    """
+
+    def __init__(self, session: Session, cell: UnderWay) -> None:
+        self._session, self._cell = session, cell
+        self._chars = 0
+        self._ended: Ended = (NO_END, ())
+
+    def run(self, source: str) -> Fault | None:
+        """Run the next part: whole statements, behind as many empty lines as stand before them in the whole.
+
+        After a fault there is no further part. Raises as ``Session.run`` does; then the cell is over.
+        """
+        session = self._session
+        with session._alone(self):
+            before, self._chars = self._chars, self._chars + len(source.lstrip("\n"))
+            if refused := session._refused(source, before - (len(source) - len(source.lstrip("\n")))):
+                self._ended = NO_END, (refused,)
+            else:
+                self._ended = session._say(self._cell, source, "part")
+        return self._ended[1][0] if self._ended[1] else None
+
+    def finish(self) -> CellResult:
+        """End the cell; the value is that of a final expression."""
+        session = self._session
+        with session._alone(self):
+            if self._cell.starts and not self._ended[1]:
+                self._ended = session._say(self._cell, "", "run")
+            session._growing = None
+            return session._finish(self._cell, *self._ended)

@@ -89,6 +89,8 @@ class Server:
     most_at_once: int = 0
     hung_up: int = 0
     """Streams that the client closed before their end."""
+    pieces: int = 0
+    """Chunks of streams that were sent."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     busy: int = 0
 
@@ -238,6 +240,8 @@ class Handler(BaseHTTPRequestHandler):
         content = f"data: {data}\n\n".encode()
         self.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
         self.wfile.flush()
+        with self.state.lock:
+            self.state.pieces += 1
 
     def usage(self, body: dict[str, Any], completion: Completion) -> dict[str, object]:
         prompt, written = self.tokens(body), -(-len(completion.text) // PIECE)

@@ -16,6 +16,7 @@ BENCHES: Mapping[str, tuple[str, ...]] = {
     "sandbox": ("planbook.bench.sandbox",),
     "scale": ("planbook.bench.scale",),
     "selector": ("planbook.bench.selector",),
+    "stream": ("planbook.bench.stream",),
 }
 """Part to the modules that measure it; each has a function ``rows() -> list[Row]``."""
 

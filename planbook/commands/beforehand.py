@@ -9,7 +9,7 @@ from manuals import demonstrated
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.terminal.printing import ERRORS
-from planner import Memory, method
+from planner import METHODS, Memory, method
 
 
 def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
@@ -35,6 +35,13 @@ def check_naive(config: Config) -> None:
         return
     worlds = [name for name in sorted(known_worlds()) if _has_naive(name)]
     raise BadArgument(f"naive has no plan for {config.world.name}; it has one for {', '.join(worlds)}")
+
+
+def check_streams(config: Config) -> None:
+    """See that there are plans to be run while they are written. Raises BadArgument, which names who writes such."""
+    if config.stream and not method(config.planner).streams:
+        those = ", ".join(name for name, each in sorted(METHODS.items()) if each.streams)
+        raise BadArgument(f"--stream: {config.planner} asks no model for a plan that is run as it stands; {those} do")
 
 
 def _has_naive(world: str) -> bool:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from envs import Task
 from planbook import errors
-from planbook.commands.beforehand import check_naive, check_procedures, tell_missing_demonstrations
+from planbook.commands.beforehand import check_naive, check_procedures, check_streams, tell_missing_demonstrations
 from planbook.config import Config
 from planbook.episodes.control import Control, hosted
 from planbook.episodes.distributed import check_executor, play_elsewhere
@@ -78,6 +78,7 @@ def play(
     check_ablations(config.without)
     check_voices(config)
     check_naive(config)
+    check_streams(config)
     check_executor(config, hosting)
     check_money(config.models.values(), hosting.budget, hosting.prices)
     tasks = tasks_of(config) if tasks is None else tasks

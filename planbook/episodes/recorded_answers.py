@@ -13,6 +13,7 @@ from planner.models.missing import explain
 from planner.models.recording import Asked, Entry
 from planner.models.requests import place, request_key
 from planner.models.telling import tell
+from planner.models.tokens import usage_of_cut
 
 AGAIN = re.compile(r"/restart/\d+")
 """Where an episode was started over, the last time stands for it."""
@@ -45,6 +46,7 @@ class RunAnswers:
         return reply.model_copy(
             update={
                 "text": text,
+                "usage": usage_of_cut(reply.usage, reply.text, text),
                 "finish": finish if finish == "cut" else reply.finish,
                 "seconds": 0.0,
                 "replayed": True,

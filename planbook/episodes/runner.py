@@ -93,7 +93,7 @@ def play_entry(
         lane.world(),
         lane.sandbox,
         journal,
-        terms=Terms(actions=config.actions, limits=config.limits, seed=f"{config.seed}/{entry.repeat}"),
+        terms=Terms(config.actions, config.limits, f"{config.seed}/{entry.repeat}", config.stream),
         path=path,
         memory=memory,
         roles=lane.roles.seeded(config.seed + entry.repeat),

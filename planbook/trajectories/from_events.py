@@ -10,6 +10,7 @@ from planbook.errors import BadRun
 from planbook.run import Entry, Run
 from planbook.store import Event
 from planbook.trajectories.schema import SCHEMA, RunFacts, Trajectory
+from planner.trajectory import as_asked
 
 PARTS: Mapping[str, str] = {
     "subtask": "subtasks",
@@ -70,7 +71,7 @@ class Told:
 
     def of(self, events: Iterable[Event]) -> Trajectory:
         """The whole."""
-        for order, event in enumerate(events):
+        for order, event in enumerate(as_asked(events)):
             self._take(order, event, written(event.body))
         for number, played in enumerate(self._whole["rounds"]):
             self._give_steps(number, played["cells"])

@@ -10,6 +10,7 @@ from planner.models.missing import explain
 from planner.models.recording import Entry, Header, append, read
 from planner.models.requests import request_key
 from planner.models.telling import PIECE, tell
+from planner.models.tokens import usage_of_cut
 from planner.models.types import Message, Model, OnText, Reply, Sampling
 
 
@@ -50,7 +51,8 @@ class RecordedModel:
         if entry is None:
             raise NotRecorded(explain(self.path, messages, sampling, list(self._entries.values())))
         text, finish = tell(entry.text, on_text)
-        return Reply(text=text, finish=finish, usage=entry.usage, model=entry.model, replayed=True)
+        usage = usage_of_cut(entry.usage, entry.text, text)
+        return Reply(text=text, finish=finish, usage=usage, model=entry.model, replayed=True)
 
     def _record(self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None) -> Reply:
         listener = Listener(on_text) if on_text else None

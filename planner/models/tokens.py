@@ -38,6 +38,14 @@ def estimate_prompt(messages: Iterable[Message]) -> int:
     return sum(estimate_tokens(message.content) + MESSAGE_TOKENS for message in messages)
 
 
+def usage_of_cut(usage: Usage, whole: str, text: str) -> Usage:
+    """The usage of a reply that was counted whole, and of which so much text was told."""
+    if text == whole:
+        return usage
+    completion = round(usage.completion * len(text) / len(whole))
+    return usage.model_copy(update={"completion": completion, "estimated": True})
+
+
 def estimated_usage(messages: Sequence[Message], text: str) -> Usage:
     """The usage of a reply whose server did not count, or never came to tell."""
     return Usage(prompt=estimate_prompt(messages), completion=estimate_tokens(text), estimated=True)

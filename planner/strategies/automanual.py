@@ -40,9 +40,12 @@ def automanual(episode: Episode, options: BaseModel) -> None:
     recall = episode.recall()
     tried = _procedure_first(episode, recall) if chosen.procedures_first else ""
     with episode.frame("plan", helpers=recall.helpers, task=told_task(episode)):
-        answer = episode.ask(
+        ask_and_run(
+            episode,
             PLANNER,
             PROMPTS["automanual/task"],
+            PROMPTS["automanual/feedback"],
+            countdown(_replans(episode, chosen)),
             history=[_system(episode, recall, chosen)],
             knowledge=recall.text,
             defined=[definition.name for definition in definitions(recall.helpers)],
@@ -50,8 +53,6 @@ def automanual(episode: Episode, options: BaseModel) -> None:
             goal=episode.task.goal,
             tried=tried,
         )
-        again = PROMPTS["automanual/feedback"]
-        ask_and_run(episode, PLANNER, answer, again, countdown(_replans(episode, chosen)))
 
 
 def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Message:
@@ -88,5 +89,7 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
 
 
 METHODS: Mapping[str, Method] = {
-    "automanual": Method(automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,))
+    "automanual": Method(
+        automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,), streams=True
+    )
 }

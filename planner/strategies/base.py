@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Protocol
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from envs import Environment
-from planner.asking import FIRST, Answer, Draw, as_text
+from planner.asking import FIRST, Draw, as_text
 from planner.episode import Episode
 from planner.errors import NoPlan, RoundOver, UnusableReply
+from planner.models.types import Message
 from planner.prompts import Prompt
 from planner.scope import Scope
-from planner.types import Plan
 
 
 class Strategy(Protocol):
@@ -64,6 +64,8 @@ class Method:
     stand_ins: tuple[str, ...] = ()
     named: Callable[[BaseModel, str], Collection[str]] = _nobody
     """The roles that the options name beside, for the world of that name."""
+    streams: bool = False
+    """Whether it asks for plans by ``Episode.stream``, so that they can run while they are written."""
 
     def asks(self, role: str, options: BaseModel, world: Environment) -> bool:
         """Whether the role is asked, under these options on this world; the world need not have begun."""
@@ -73,24 +75,24 @@ class Method:
 def ask_and_run(
     episode: Episode,
     role: str,
-    answer: Answer[Plan],
+    first: Prompt,
     again: Prompt,
     left: Callable[[], int],
     *,
+    history: Sequence[Message],
     draw: Draw = FIRST,
     actions: int | None = None,
+    **told: object,
 ) -> None:
-    """Run a plan, feed back what came of it, and run the next, while any replies are ``left``.
+    """Ask for a plan, run it, feed back what came of it, and run the next, while any replies are ``left``.
 
-    The ``draw`` is that of every further reply. Each plan may take so many ``actions``; None is as many as are left.
+    What is ``told`` is what the first prompt says. The ``draw`` is that of every reply. Each plan may take so many
+    ``actions``; None is as many as are left.
     """
-    while True:
-        plan = answer.value
-        feedback = episode.run(plan.code, source=role, thought=plan.thought, actions=actions)
-        if (more := left()) <= 0:
-            return
+    feedback, history = episode.stream(role, first, history=history, draw=draw, actions=actions, **told)
+    while (more := left()) > 0:
         told = {"feedback": feedback.text, "left": more - 1}
-        answer = episode.ask(role, again, history=answer.history, draw=draw, **told)
+        feedback, history = episode.stream(role, again, history=history, draw=draw, actions=actions, **told)
 
 
 def said_or_nothing(scope: Scope, role: str, prompt: Prompt, **told: Any) -> str:

@@ -16,11 +16,12 @@ from sandbox.check.procedure import check_solve
 from sandbox.check.report import Report
 from sandbox.check.usage import Usage
 from sandbox.policy import check as check_policy
+from sandbox.policy.hints import NAME_HINTS
 from sandbox.reading.syntax import code_lines, compile_error, parse, too_deep
 from sandbox.reading.walker import scopes_of
 from sandbox.types import Fault, FaultKind
 
-__all__ = ["check", "check_procedure"]
+__all__ = ["check", "check_part", "check_procedure"]
 
 _CACHED_CHECKS = 512
 SYNTAX = "syntax"
@@ -43,6 +44,20 @@ def check(
     return list(_check(code, Api.of(functions, attributes, names), allow_definitions_only, False))
 
 
+def check_part(
+    code: str,
+    functions: Mapping[str, Callable[..., object]],
+    *,
+    attributes: Iterable[str] = (),
+    names: Iterable[str] = (),
+) -> list[Fault]:
+    """As ``check``, for a part of a plan whose other parts are not all known: what may yet become right is no fault.
+
+    ``names`` are also those that the parts before it define. A plan that passes the check passes it in parts.
+    """
+    return list(_check(code, Api.of(functions, attributes, names, whole=False), True, False))
+
+
 def check_procedure(
     code: str,
     functions: Mapping[str, Callable[..., object]],
@@ -63,12 +78,20 @@ def _check(code: str, api: Api, definitions_only: bool, procedure: bool) -> tupl
         report = _examined(code, tree, api, definitions_only, procedure)
     except RecursionError:
         return (too_deep(code),)
-    return _merged(report, _policy_faults(code))
+    return _merged(report, _policy_faults(code, () if api.whole else _bound_elsewhere(tree, api)))
+
+
+def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
+    """The names that other parts of a plan define, or, for all that is known, may have defined when they are read."""
+    scopes = scopes_of(tree)
+    read_at_once = {use.node.id for use in scopes.uses if not scopes.find(use.node.id, use.scope)[1]}
+    return api.names | (NAME_HINTS.keys() - read_at_once)
 
 
 def _examined(code: str, tree: ast.Module, api: Api, definitions_only: bool, procedure: bool) -> Report:
     report, scopes = Report(code), scopes_of(tree)
-    check_does_something(tree, report, definitions_only=definitions_only)
+    if api.whole:
+        check_does_something(tree, report, definitions_only=definitions_only)
     check_flow(scopes, report)
     check_names(scopes, api, report)
     usage = Usage(scopes, api)
@@ -88,7 +111,7 @@ def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
     return report.sorted()
 
 
-def _policy_faults(source: str) -> list[Fault]:
+def _policy_faults(source: str, bound: Iterable[str]) -> list[Fault]:
     """What the sandbox's language policy refuses."""
     lines = code_lines(source)
     return [
@@ -101,6 +124,6 @@ def _policy_faults(source: str) -> list[Fault]:
             lines[problem.line - 1],
             problem.hint,
         )
-        for problem in check_policy(source)
+        for problem in check_policy(source, bound)
         if problem.name != SYNTAX
     ]

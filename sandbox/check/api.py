@@ -56,14 +56,21 @@ class Api:
     functions: tuple[Function, ...]
     attributes: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
+    whole: bool = True
+    """Whether the code is a whole plan: of a part, what later parts may bind is not known."""
 
     @classmethod
     def of(
-        cls, functions: Mapping[str, Callable[..., object]], attributes: Iterable[str] = (), names: Iterable[str] = ()
+        cls,
+        functions: Mapping[str, Callable[..., object]],
+        attributes: Iterable[str] = (),
+        names: Iterable[str] = (),
+        *,
+        whole: bool = True,
     ) -> "Api":
         """Describe what a session is given."""
         described = tuple(Function.of(name, function) for name, function in functions.items())
-        return cls(described, frozenset(attributes), frozenset(names))
+        return cls(described, frozenset(attributes), frozenset(names), whole)
 
     @cached_property
     def by_name(self) -> dict[str, Function]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from sandbox.check.report import Report
 from sandbox.reading.scopes import Scopes
+from sandbox.reading.statements import acts, does_nothing
 
 _LEAVES = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
 _STRAYS = {
@@ -13,7 +14,6 @@ _STRAYS = {
     ast.Continue: ("'continue' outside loop", "continue works inside a for or while only"),
 }
 _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 
 
 def check_flow(scopes: Scopes, report: Report) -> None:
@@ -28,7 +28,7 @@ def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
     for number, statement in enumerate(block[:-1]):
         if word := _LEAVES.get(type(statement)):
             dead = next(
-                (later for later in block[number + 1 :] if not _does_nothing(later) and not _is_yield(later)), None
+                (later for later in block[number + 1 :] if not does_nothing(later) and not _is_yield(later)), None
             )
             if dead is not None:
                 hint = f"move it above the {word} in line {statement.lineno}, or leave it out"
@@ -38,30 +38,14 @@ def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
 
 def check_does_something(tree: ast.Module, report: Report, *, definitions_only: bool) -> None:
     """Report a plan without statements, and, unless allowed, one that defines functions and never calls any."""
-    left = [statement for statement in tree.body if not _does_nothing(statement)]
+    left = [statement for statement in tree.body if not does_nothing(statement)]
     if not left:
         report.add(None, "empty", "the plan does nothing", "write the actions to take")
         return
     defined = [statement.name for statement in left if isinstance(statement, _DEFINES)]
-    if defined and not definitions_only and not any(map(_acts, left)):
+    if defined and not definitions_only and not any(map(acts, left)):
         message = f"the plan defines {', '.join(defined)} and calls nothing, so nothing happens"
         report.add(left[-1], "only-definitions", message, f"call {defined[-1]}(...) at the end of the plan")
-
-
-def _acts(statement: ast.stmt) -> bool:
-    """Whether a top-level statement does more than define: constants and imports are definitions too."""
-    if isinstance(statement, _DEFINES | ast.Import | ast.ImportFrom):
-        return False
-    return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
-        isinstance(node, _ACTS) for node in ast.walk(statement)
-    )
-
-
-def _does_nothing(statement: ast.stmt) -> bool:
-    """pass, a docstring, three dots."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-        return isinstance(statement.value.value, str | type(...))
-    return isinstance(statement, ast.Pass)
 
 
 def _is_yield(statement: ast.stmt) -> bool:

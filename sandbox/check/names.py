@@ -5,6 +5,8 @@ import builtins
 from sandbox.check.api import Api
 from sandbox.check.report import Report
 from sandbox.check.suggest import closest
+from sandbox.policy.hints import NAME_HINTS
+from sandbox.reading.definitions import UNKNOWN
 from sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
@@ -16,7 +18,8 @@ MAX_HINTS = 20
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
     """Report every use of a name that has no value there."""
-    known = api.roots | api.names | BUILTINS
+    given, any_name = api.roots | api.names, scopes.star_import or UNKNOWN in api.names
+    known, bound_before = given | BUILTINS, given | (BUILTINS - NAME_HINTS.keys())
     for use in scopes.uses:
         if report.full:
             return
@@ -24,12 +27,19 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
         if use.annotation or (name.startswith("__") and name.endswith("__")):
             continue  # annotations are never evaluated; special names are the language policy's
         scope, deferred = scopes.find(name, use.scope)
+        if not api.whole and (deferred or use.guard is not Guard.NONE or not _is_certain(scope)):
+            continue
         if scope is None:
-            if name not in known and use.guard is not Guard.NAME_ERROR and not scopes.star_import:
+            if name not in known and use.guard is not Guard.NAME_ERROR and not any_name:
                 hint = _hint(name, use, scopes, api) if len(report.faults) < MAX_HINTS else ""
                 report.add(use.node, "unknown-name", f"{name} is not defined", hint)
-        elif not deferred and not (scope.kind is ScopeKind.MODULE and name in known):
+        elif not deferred and not (scope.kind is ScopeKind.MODULE and name in bound_before):
             _check_order(use, scope, report)
+
+
+def _is_certain(scope: Scope | None) -> bool:
+    """Whether a part of a plan shows all that binds a name of this scope."""
+    return scope is None or scope.kind is not ScopeKind.MODULE
 
 
 def _check_order(use: Use, scope: Scope, report: Report) -> None:
@@ -37,7 +47,7 @@ def _check_order(use: Use, scope: Scope, report: Report) -> None:
     first = bindings[0]
     if ANY_TIME < first.order < use.order and first.last is None and name not in scope.deletions:
         return  # the plain case, first: a check should cost little
-    if scope.kind is ScopeKind.CLASS or any(binding.order == ANY_TIME for binding in bindings):
+    if scope.kind is ScopeKind.CLASS or any(b.order == ANY_TIME and _may_precede(b, use) for b in bindings):
         return
     if all(binding.last is not None for binding in bindings):
         if not any(binding.order < use.order < (binding.last or 0) for binding in bindings):
@@ -50,7 +60,8 @@ def _check_order(use: Use, scope: Scope, report: Report) -> None:
 
 
 def _may_precede(binding: Binding, use: Use) -> bool:
-    return binding.order < use.order or bool(set(binding.loops) & set(use.loops))
+    order = binding.since if binding.order == ANY_TIME else binding.order
+    return order < use.order or bool(set(binding.loops) & set(use.loops))
 
 
 def _deleted(use: Use, scope: Scope) -> bool:

@@ -29,7 +29,7 @@ class Usage:
             return node.id  # a plan that rebinds it is refused, so it still is what was given
         if home is None:
             return None
-        binding = _only_binding(node.id, home)
+        binding = self._only_binding(node.id, home)
         if binding is None or (home.kind is ScopeKind.MODULE and node.id in self.api.names):
             return None
         if isinstance(binding.node, ast.arg):
@@ -42,7 +42,7 @@ class Usage:
         if path is not None or not isinstance(call.func, ast.Name):
             return self.api.by_name.get(path) if path else None
         home, _ = self.scopes.find(call.func.id, scope)
-        binding = _only_binding(call.func.id, home) if home is not None else None
+        binding = self._only_binding(call.func.id, home) if home is not None else None
         if binding is None or call.func.id in self.api.names or not isinstance(binding.node, ast.FunctionDef):
             return None
         return None if binding.node.decorator_list else _defined(binding.node)
@@ -89,10 +89,12 @@ class Usage:
     def _actions_of(self, path: str) -> str:
         return f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
 
-
-def _only_binding(name: str, scope: Scope) -> Binding | None:
-    bindings = scope.bindings.get(name, ())
-    return bindings[0] if len(bindings) == 1 and name not in scope.deletions else None
+    def _only_binding(self, name: str, scope: Scope) -> Binding | None:
+        """That of a name with one; of a module's, as far as a part of a plan can tell, there may be more to come."""
+        if scope.kind is ScopeKind.MODULE and not self.api.whole:
+            return None
+        bindings = scope.bindings.get(name, ())
+        return bindings[0] if len(bindings) == 1 and name not in scope.deletions else None
 
 
 def _defined(node: ast.FunctionDef) -> Function:

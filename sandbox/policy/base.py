@@ -33,11 +33,13 @@ class Enough(Exception):
 class BasePolicy(RestrictingNodeTransformer):
     """RestrictedPython's transformer, which refuses every kind of node it does not know, with our names and faults."""
 
-    def __init__(self) -> None:
+    def __init__(self, bound: Iterable[str] = ()) -> None:
         super().__init__()
         self.problems: list[Problem] = []
         self.bound: set[str] = set()
         """Names that the source binds, but by ``import``."""
+        self.bound_elsewhere = frozenset(bound)
+        """Names that are bound elsewhere, of a cell that comes in parts."""
         self.missing: list[ast.Name] = []
         """Uses of builtins that plans do not have."""
 

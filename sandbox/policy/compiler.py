@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from sandbox.policy.base import Enough
+from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem
 from sandbox.policy.tables import MAX_DEPTH, MAX_NODES, MAX_SOURCE
 from sandbox.policy.transformer import PlanPolicy
@@ -29,18 +30,24 @@ class PolicyRefused(Exception):
         super().__init__("; ".join(f"line {p.line}: {p.message}" for p in self.problems))
 
 
-def check(source: str) -> list[Problem]:
-    """Every fault of the source, in the order of its lines. Never raises."""
+def check(source: str, bound: Iterable[str] = ()) -> list[Problem]:
+    """Every fault of the source, in the order of its lines. Never raises.
+
+    ``bound`` are names that are bound elsewhere, where the source is a part of a cell.
+    """
     try:
-        _compile(source, "plan", all_faults=True)
+        _compile(source, "plan", bound, all_faults=True)
     except PolicyRefused as refused:
         return sorted(refused.problems, key=lambda problem: (problem.line, problem.column))
     return []
 
 
-def compile_cell(source: str, name: str) -> CompiledCell:
-    """Compile under the policy. ``name`` is what tracebacks call the file. Raises PolicyRefused."""
-    return _compile(source, name, all_faults=False)
+def compile_cell(source: str, name: str, *, is_part: bool = False) -> CompiledCell:
+    """Compile under the policy. ``name`` is what tracebacks call the file. Raises PolicyRefused.
+
+    Of a part of a cell it cannot be told whether another defines what plans do not have: there it is no name at all.
+    """
+    return _compile(source, name, NAME_HINTS if is_part else (), all_faults=False)
 
 
 def compile_plain(source: str, name: str) -> CompiledCell:
@@ -48,11 +55,11 @@ def compile_plain(source: str, name: str) -> CompiledCell:
     return _split(parse_source(source, name), name)
 
 
-def _compile(source: str, name: str, *, all_faults: bool) -> CompiledCell:
+def _compile(source: str, name: str, bound: Iterable[str], *, all_faults: bool) -> CompiledCell:
     if len(source) > MAX_SOURCE:
         raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
     try:
-        return _transformed(source, name, all_faults)
+        return _transformed(source, name, bound, all_faults)
     except SyntaxError as error:
         column = max((error.offset or 1) - 1, 0)
         raise PolicyRefused([Problem(error.lineno or 1, column, SYNTAX, error.msg or "invalid syntax")]) from None
@@ -73,11 +80,11 @@ def _unreadable(message: str) -> Problem:
     return Problem(1, 0, SYNTAX, message, "use ordinary characters, or escapes such as \\u00e9 in strings")
 
 
-def _transformed(source: str, name: str, all_faults: bool) -> CompiledCell:
+def _transformed(source: str, name: str, bound: Iterable[str], all_faults: bool) -> CompiledCell:
     tree = parse_source(source, name)
     _measure(tree)
     problems = list(_misplaced(tree, name)) if all_faults else []
-    policy = PlanPolicy()
+    policy = PlanPolicy(bound)
     with suppress(Enough):
         policy.visit(tree)
     problems += policy.problems

@@ -1,6 +1,7 @@
 """The policy of imports: listed names of listed modules."""
 
 import ast
+from collections.abc import Iterable
 
 from sandbox.policy.base import BasePolicy, N
 from sandbox.policy.hints import MEMBER_HINTS, MODULE_HINTS
@@ -16,8 +17,8 @@ _KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(
 class ImportPolicy(BasePolicy):
     """Checks import statements, and what is then read from the imported modules."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, bound: Iterable[str] = ()) -> None:
+        super().__init__(bound)
         self.modules: dict[str, str] = {}
         """Variable to the module that it was imported as."""
         self.members: list[ast.Attribute] = []

@@ -35,7 +35,7 @@ class PlanPolicy(ClassPolicy, ImportPolicy, PatternPolicy):
         """The whole tree; what needs all names known is settled at the end."""
         node = self.node_contents_visit(node)
         for name in self.missing:
-            if name.id not in self.bound:
+            if name.id not in self.bound | self.bound_elsewhere:
                 self.refuse(name, NAME, f"`{name.id}` is not available in plans", NAME_HINTS[name.id])
         self.check_members()
         return node

@@ -13,6 +13,8 @@ from sandbox.types import Fault
 
 _STEP = re.compile(r"#+\s*\[Step\s*([\w.-]*)\s*\]\s*:?\s*(.*)", re.IGNORECASE)
 _BUILTINS = frozenset(dir(builtins))
+UNKNOWN = "*"
+"""Stands among names for those that nobody can list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,13 @@ def bound_names(code: str) -> frozenset[str]:
     """The names that a cell defines for the cells after it; none for code that is broken."""
     tree = parse(code)
     return frozenset() if isinstance(tree, Fault) else frozenset(scopes_of(tree).module.bindings)
+
+
+def bound_by_part(code: str) -> frozenset[str]:
+    """The same of a part of a cell for the parts after it, with UNKNOWN among them if it imports whatever there is."""
+    tree = parse(code)
+    star = not isinstance(tree, Fault) and scopes_of(tree).star_import
+    return bound_names(code) | ({UNKNOWN} if star else frozenset())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from sandbox.reading.syntax import parse
 from sandbox.types import Fault
 
-_OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
-_PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
-_MAX_BLOCKS = 200
+OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
+"""A line that opens a block: its own indentation, its fence, and what stands behind."""
+PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
+MAX_BLOCKS = 200
 _LATER_CLOSINGS = 20
 """How many further fence lines are tried as the end of a block that is cut short by a fence inside a string."""
 
@@ -26,19 +27,35 @@ class Fenced:
     @property
     def is_python(self) -> bool:
         """Whether the fence says so."""
-        return self.language in _PYTHON
+        return self.language in PYTHON
 
 
 def fenced_blocks(lines: list[str]) -> list[Fenced]:
     """The blocks in order, 200 at most. The last one may be unclosed: it then ends with the text."""
     blocks: list[Fenced] = []
     number = 0
-    while number < len(lines) and len(blocks) < _MAX_BLOCKS:
-        if opening := _OPENING.match(lines[number]):
+    while number < len(lines) and len(blocks) < MAX_BLOCKS:
+        if opening := OPENING.match(lines[number]):
             blocks.append(_block(lines, number, *opening.groups()))
             number = blocks[-1].closing
         number += 1
     return blocks
+
+
+def language_of(info: str) -> str:
+    """The language that stands behind a fence, in small letters; empty where none does."""
+    named = re.sub(r"[{}.,:]", " ", info).split()[:1]
+    return named[0].lower() if named else ""
+
+
+def closing_of(fence: str) -> re.Pattern[str]:
+    """What a line that closes a fence is like."""
+    return re.compile(rf"^[ \t]*(?:>[ \t]?)*{fence[0]}{{{len(fence)},}}[ \t]*$")
+
+
+def margin_of(line: str) -> str:
+    """What a line is indented by."""
+    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -> Fenced:
@@ -47,9 +64,8 @@ def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -
     It ends at the first line that closes the fence, unless its code is whole only up to a later one: then the fences
     in between stand inside a string.
     """
-    language = re.sub(r"[{}.,:]", " ", info).split()[:1]
-    named = language[0].lower() if language else ""
-    closings = _closings(lines, opening, fence, stop_at_opening=named not in _PYTHON)
+    named = language_of(info)
+    closings = _closings(lines, opening, fence, stop_at_opening=named not in PYTHON)
     for closing in closings:
         code = _without(indent, lines[opening + 1 : closing])
         if not isinstance(parse(code), Fault):
@@ -61,7 +77,7 @@ def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -
 
 def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bool) -> list[int]:
     """The lines that may close the fence, up to the next line that plainly opens a Python block."""
-    closing = re.compile(rf"^[ \t]*(?:>[ \t]?)*{fence[0]}{{{len(fence)},}}[ \t]*$")
+    closing = closing_of(fence)
     found: list[int] = []
     for number in range(opening + 1, len(lines)):
         if closing.match(lines[number]):
@@ -74,13 +90,13 @@ def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bo
 
 
 def _opens_python(line: str) -> bool:
-    match = _OPENING.match(line)
-    return bool(match) and match[3].strip().lower() in _PYTHON if match else False
+    match = OPENING.match(line)
+    return bool(match) and match[3].strip().lower() in PYTHON if match else False
 
 
 def _without(indent: str, lines: list[str]) -> str:
     """The lines without the fence's own indentation, and without what they all are indented beyond it."""
     lines = [line.removeprefix(indent) if indent else line for line in lines]
     first = next((line for line in lines if line.strip()), "")
-    margin = first[: len(first) - len(first.lstrip(" \t"))]
+    margin = margin_of(first)
     return "\n".join(line.removeprefix(margin) for line in lines) if margin else "\n".join(lines)

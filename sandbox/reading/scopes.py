@@ -39,6 +39,8 @@ class Binding:
     value: ast.expr | None = None
     last: int | None = None
     """For ``except ... as name``: the order at which the handler ends and the name with it."""
+    since: int = 0
+    """Of order ANY_TIME: where in the order it stands, before which nothing can have carried it out but a loop."""
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ MAX_CHARS = MAX_SOURCE
 MAX_LINES = 5_000
 """Lines and semicolons: CPython's compiler takes seconds over tens of thousands of statements."""
 
-_LANGUAGE = Language(tree_sitter_python.language())
+LANGUAGE = Language(tree_sitter_python.language())
 
 _HINTS_BY_CHARACTER = {
     **dict.fromkeys("‘’‚‛′´", "write a plain quote: '"),
@@ -90,7 +90,7 @@ def code_lines(code: str) -> list[str]:
 
 def syntax_tree(code: str) -> Tree:
     """tree-sitter's tree, which exists for broken code too. Its columns count UTF-8 bytes."""
-    return Parser(_LANGUAGE).parse(code.encode("utf-8", "replace"))
+    return Parser(LANGUAGE).parse(code.encode("utf-8", "replace"))
 
 
 def walk(tree: Tree) -> Iterator[Node]:

@@ -23,6 +23,8 @@ class _Walker(ast.NodeVisitor):
         self.found = Scopes(self.scope)
         self.clock = 0
         self.loops: tuple[int, ...] = ()
+        self.loops_around: tuple[int, ...] = ()
+        """Those that the functions stand in whose bodies are being walked."""
         self.open_blocks: tuple[int, ...] = ()
         self.guard = Guard.NONE
         self.annotation = False
@@ -45,12 +47,12 @@ class _Walker(ast.NodeVisitor):
 
     @contextmanager
     def inside(self, kind: ScopeKind, *, deferred: bool) -> Iterator[Scope]:
-        outer = self.scope, self.loops, self.guard
+        outer = self.scope, self.loops, self.loops_around, self.guard
         self.scope = Scope(kind, self.scope, deferred)
         if deferred:
-            self.loops, self.guard = (), Guard.NONE
+            self.loops_around, self.loops, self.guard = (*self.loops_around, *self.loops), (), Guard.NONE
         yield self.scope
-        self.scope, self.loops, self.guard = outer
+        self.scope, self.loops, self.loops_around, self.guard = outer
 
     def tick(self) -> int:
         self.clock += 1
@@ -60,11 +62,14 @@ class _Walker(ast.NodeVisitor):
 
     def bind(self, name: str, node: ast.AST, value: ast.expr | None = None) -> Binding:
         target, order = self.scope, self.tick()
+        since, loops = order, self.loops
         if name in target.globals and target is not self.found.module:
             target, order = self.found.module, ANY_TIME
         elif name in target.nonlocals:
             target, order = self.outer_function(name), ANY_TIME
-        binding = Binding(node, order, self.loops, value)
+        if order == ANY_TIME:
+            loops = (*self.loops_around, *loops)
+        binding = Binding(node, order, loops, value, since=since)
         target.bindings.setdefault(name, []).append(binding)
         return binding
 

@@ -22,18 +22,33 @@ MAX_TEXT = 300
 
 @dataclass
 class Cell:
-    """A compiled cell and where its code comes from."""
+    """A compiled cell and where its code comes from; one that comes in parts grows.
+
+    Each part's source begins with as many empty lines as stand before it in the whole.
+    """
 
     name: str
     source: str
-    code: CodeType
-    tail: CodeType | None
-    """The final expression, where there is one."""
+    compiled: list[tuple[CodeType, CodeType | None]]
+    """Of each part its code and the final expression, where there is one."""
+
+    def goes_on_in(self, code: CodeType) -> bool:
+        """Whether the code is a further part of this cell: no other cell has its file name."""
+        return code.co_filename == self.compiled[0][0].co_filename
+
+    def add(self, source: str, code: CodeType, tail: CodeType | None) -> None:
+        """Take in a further part."""
+        after = source.lstrip("\n")
+        lines_before = len(source) - len(after)
+        if after:
+            self.source += "\n" * (lines_before - self.source.count("\n")) + after
+        self.compiled.append((code, tail))
+        self.__dict__.pop("codes", None)
 
     @cached_property
     def codes(self) -> frozenset[int]:
         """The id of every code object made from this cell's source; equal code of two cells is told apart."""
-        roots = (self.code, self.tail)
+        roots = (root for part in self.compiled for root in part)
         return frozenset(id(code) for root in roots if root is not None for code in _nested(root))
 
     def line(self, number: int) -> str:

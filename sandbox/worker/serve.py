@@ -20,6 +20,9 @@ WARM_UP = "for n in range(4):\n    text = host.call(n)\nprint(text)\n[host.now, 
 WARM_UP_SETTINGS = (
     '{"seed": 0, "functions": {"host.call": ["x"]}, "attributes": {"host.now": 0}, "values": {"record": {"a": 1}}}'
 )
+PART = "part"
+"""The kind of message that brings a part of a cell, with more to come."""
+PART_OVER = to_bytes(["end", None, []])
 WARM_UPS = 20
 seed_by_number: Callable[[Random, int], None] = Random.__mro__[1].seed  # type: ignore[attr-defined]
 """What ``Random.seed`` comes to for a number."""
@@ -44,9 +47,9 @@ def serve(nature: Nature) -> NoReturn:
     link.send(to_bytes(["opened", _lock(nature, settings["memory_mb"])]))
     cells.open(settings)
     while True:
-        _, source, name, file, compiled, changed, clock = link.receive()
+        kind, source, name, file, compiled, changed, clock = link.receive()
         try:
-            end = cells.run(source, name, file, compiled, changed, clock)
+            end = cells.run(source, name, file, compiled, changed, clock, is_part=kind == PART)
         except MemoryError:
             end = OUT_OF_MEMORY
         link.send(end)
@@ -69,6 +72,8 @@ class Cells:
     def __init__(self, sock: socket.socket, *, guarded: bool) -> None:
         self.link = Link(sock)
         self._random, self._earlier = Random(0), list[faults.Cell]()
+        self._value: object = None
+        """Of the part that ran last, of a cell that goes on."""
         self._compile = language.compile_cell if guarded else language.compile_plain
         make = language.namespace if guarded else language.unguarded_namespace
         self._names = make(self._random, self.link.clock, self.link.write)
@@ -91,8 +96,13 @@ class Cells:
         compiled: str | None,
         changed: Mapping[str, object] | None,
         clock: int,
+        *,
+        is_part: bool = False,
     ) -> bytes:
-        """Run one cell; the "end" message. Nothing of the cell lives on in this frame when it is sent."""
+        """Run one cell, or the next part of one; the "end" message.
+
+        Nothing of the cell lives on in this frame when it is sent.
+        """
         self.link.clock.set_to = clock
         if changed:
             refresh(self.link.objects, changed)
@@ -100,13 +110,18 @@ class Cells:
             code, tail = self._code(source, file, compiled)
         except Exception as error:  # whatever the compiler stumbles over, the code is to blame, and was not run
             return to_bytes(["end", None, faults.refused(error, source)])
-        cell = faults.Cell(name, source, code, tail)
+        goes_on = bool(self._earlier) and self._earlier[-1].goes_on_in(code)
+        if goes_on:
+            self._earlier[-1].add(source, code, tail)
+        else:
+            self._earlier.append(faults.Cell(name, source, [(code, tail)]))
+        if source or not goes_on:
+            self._value = None
         self.link.running(code.co_filename)
         try:
-            return self._execute(cell)
+            return self._execute(self._earlier[-1], is_part)
         finally:
             self.link.running(None)
-            self._earlier.append(cell)
 
     def _code(self, source: str, file: str, compiled: str | None) -> tuple[CodeType, CodeType | None]:
         """What the host has compiled under the policy, or is compiled here."""
@@ -115,14 +130,18 @@ class Cells:
         cell = self._compile(source, file)
         return cell.code, cell.tail
 
-    def _execute(self, cell: faults.Cell) -> bytes:
-        names = self._names
+    def _execute(self, cell: faults.Cell, is_part: bool) -> bytes:
+        (code, tail), names = cell.compiled[-1], self._names
+        value, self._value = self._value, None
         try:
-            exec(cell.code, names)
-            value = None if cell.tail is None else eval(cell.tail, names)
-            return to_bytes(["end", shown(value, MAX_VALUE), []])
+            exec(code, names)
+            if tail is not None:
+                value = eval(tail, names)
+            end = PART_OVER if is_part else to_bytes(["end", shown(value, MAX_VALUE), []])
         except BaseException as error:
             return to_bytes(["end", None, [faults.raised(error, cell, self._earlier, names)]])
+        self._value = value if is_part else None
+        return end
 
 
 def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping[str, object]) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planbook.bench import Row, peers, replay, report, sandbox, scale
+from planbook.bench import Row, peers, replay, report, sandbox, scale, stream
 from planbook.bench.timing import in_turn, percentile
 from sandbox import Sandbox
 from tests.browser import need_browser
@@ -86,3 +86,17 @@ def test_a_report_is_measured_in_a_browser() -> None:
     assert sum(row.goal.startswith("under ") for row in rows.values()) == 4
     loaded, painted = list(rows.values())[3:]
     assert (loaded.value or 0) < (painted.value or 0)
+
+
+def test_streaming_is_measured_over_recorded_replies() -> None:
+    figures = {row.name: row for row in stream.rows(("react-textcraft",), rate=1_000.0)}
+    waited, streamed = (
+        figures[f"stream: first action, median, {how}"].value for how in ("the whole reply awaited", "streamed")
+    )
+    assert waited is not None
+    assert streamed is not None
+    assert 0 < streamed < waited
+    assert figures["stream: tokens not sent, of plans that succeed"].value is not None
+    saved = figures["stream: tokens not sent, of plans that fail in the middle"].value
+    assert saved is not None
+    assert 10 < saved < 90

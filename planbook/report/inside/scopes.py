@@ -15,6 +15,7 @@ from planbook.report.inside.searched import Limb, Searched, link
 from planbook.report.learnt import step_text
 from planbook.store import Event
 from planner import Cell, Ending, Step
+from planner.trajectory import as_asked
 
 REPLY = "assistant"
 
@@ -22,7 +23,7 @@ REPLY = "assistant"
 def told(root: str, events: Iterable[Event], anchor: str) -> Place:
     """Everything that happened in a scope and below it. ``anchor`` begins the page's names for its prompts."""
     teller = _Teller(root, anchor)
-    for event in events:
+    for event in as_asked(events):
         TELL.get(event.kind, _Teller.note)(teller, event)
     link(list(teller.searched.values()), teller.flow)
     shorten(list(teller.passes.values()))

@@ -35,6 +35,7 @@ METHODS: Mapping[str, Method] = {
         (EXECUTOR, PLANNER),
         (*DEMONSTRATIONS, PLANNING),
         sometimes={PLANNER: _deep},
+        streams=True,
     ),
     "plan-and-execute": Method(
         plan_and_execute,
@@ -43,8 +44,11 @@ METHODS: Mapping[str, Method] = {
         (PLANNER, EXECUTOR),
         (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
         stand_ins=(PLANNING,),
+        streams=True,
     ),
-    "react": Method(react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS),
+    "react": Method(
+        react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS, streams=True
+    ),
     "reflexion": Method(
         reflexion,
         DepthOptions,
@@ -52,6 +56,9 @@ METHODS: Mapping[str, Method] = {
         (EXECUTOR, REFLECTOR),
         DEMONSTRATIONS,
         sometimes={REFLECTOR: _deep},
+        streams=True,
     ),
-    "try-again": Method(try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS),
+    "try-again": Method(
+        try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS, streams=True
+    ),
 }

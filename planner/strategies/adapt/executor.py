@@ -127,19 +127,21 @@ def _work(
     left: Callable[[], int],
 ) -> None:
     """Ask for plan code, run it, feed back, while replies are left."""
-    answer = episode.ask(
+    ask_and_run(
+        episode,
         EXECUTOR,
         PROMPTS["executor/task"],
+        PROMPTS["executor/feedback"],
+        left,
         history=[_system(episode, options)],
         draw=draw,
+        actions=options.actions_per_reply,
         scene=episode.world.scene(),
         subtask=subtask.text,
         handed=subtask.handed,
         lessons=subtask.lessons,
         replies=left(),
     )
-    again, actions = PROMPTS["executor/feedback"], options.actions_per_reply
-    ask_and_run(episode, EXECUTOR, answer, again, left, draw=draw, actions=actions)
 
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:

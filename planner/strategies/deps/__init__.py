@@ -60,7 +60,7 @@ METHODS: Mapping[str, Method] = {
         _WHERE_CONTROLLED,
     ),
     "code-as-policies": Method(
-        code_as_policies, Options, "one program that decides by what it sees", (PLANNER,), (POLICIES,)
+        code_as_policies, Options, "one program that decides by what it sees", (PLANNER,), (POLICIES,), streams=True
     ),
     "dep": Method(dep, ReplanningOptions, "DEPS without its selector", _EXPLAINED, (DEMONSTRATION,), _WHERE_EXPLAINED),
     "deps": Method(
@@ -79,7 +79,7 @@ METHODS: Mapping[str, Method] = {
         (LISTS,),
         _WHERE_CONTROLLED,
     ),
-    "progprompt": Method(prog_prompt, Options, "one program with assertions", (PLANNER,), (ASSERTIONS,)),
+    "progprompt": Method(prog_prompt, Options, "one program with assertions", (PLANNER,), (ASSERTIONS,), streams=True),
     "zero-shot": Method(
         zero_shot, PursuitOptions, "one plan of goals, never mended", _PURSUING, (LISTS,), _WHERE_CONTROLLED
     ),

@@ -86,5 +86,4 @@ def code_as_policies(episode: Episode, options: BaseModel) -> None:
 def _run_program(episode: Episode, template: str, demonstration: str) -> None:
     told = system(episode, template, demonstration, surface_of(episode.world))
     with episode.frame("plan"):
-        program = episode.ask(PLANNER, PROMPTS["deps/task"], history=[told], **situation(episode)).value
-        episode.run(program.code, source=PLANNER, thought=program.thought)
+        episode.stream(PLANNER, PROMPTS["deps/task"], history=[told], **situation(episode))

@@ -1,0 +1,164 @@
+"""Plans that run while the model writes them: when the first action is taken, and the tokens that a failure saves.
+
+The replies are those of recordings that ship; a local server streams them at 30 tokens a second. For failures a line
+that fails is put into each reply, before the statement in the middle of its plan.
+"""
+
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from envs import MissingRequirement
+from planbook.arguments import Asked
+from planbook.bench import Row
+from planbook.bench.paced_server import Answer, Recorded, Sent, paced
+from planbook.config import RECORDINGS, Config
+from planbook.episodes.lanes import Hosting
+from planbook.episodes.role_models import check_voices
+from planbook.episodes.runner import run_tasks
+from planbook.learning.knowing import memory_of
+from planbook.run import Run
+from planner import Body, EventKind
+from planner.models.recording import read
+from planner.models.requests import digest
+from sandbox.reading import read_reply, statements_of
+
+TOKENS_A_SECOND = 30.0
+RUNS: Mapping[str, tuple[str, dict[str, str]]] = {
+    "adapt-alfworld": ("adapt", {"env": "alfworld", "split": "generated:3"}),
+    "adapt-shopping": ("adapt", {"env": "shopping", "split": "test:3"}),
+    "adapt-textcraft": ("adapt", {"env": "textcraft", "split": "test:6"}),
+    "code-as-policies-minecraft": ("code-as-policies", {"env": "minecraft", "split": "table21:4"}),
+    "react-textcraft": ("react", {"env": "textcraft", "split": "test:2"}),
+}
+"""Recordings, and the runs whose questions they answer: the planner, and what selects the tasks."""
+FAILS = 'assert False, "this step failed"'
+GIVEN_UP = Recorded("I give up.", 3)
+MODEL = {"models": ("openai:paced",)}
+
+
+class Played(NamedTuple):
+    """Of each episode the seconds to its first action and to its end, from its first question on; what was sent."""
+
+    first: list[float]
+    whole: list[float]
+    sent: list[Sent]
+
+    def add(self, other: "Played") -> None:
+        """Take in what was measured in another run."""
+        self.first.extend(other.first)
+        self.whole.extend(other.whole)
+        self.sent.extend(other.sent)
+
+    @property
+    def saved(self) -> int:
+        """Tokens that were not sent."""
+        return sum(each.whole - each.tokens for each in self.sent)
+
+
+def rows(names: Sequence[str] = tuple(RUNS), rate: float = TOKENS_A_SECOND) -> list[Row]:
+    """Figures over all the runs whose worlds are installed."""
+    waited, streamed, failed = Played([], [], []), Played([], [], []), Played([], [], [])
+    missing: list[Row] = []
+    for name in names:
+        try:
+            for found, stream, fails in ((waited, False, False), (streamed, True, False), (failed, True, True)):
+                found.add(_play(name, rate, stream=stream, fails=fails))
+        except MissingRequirement as error:
+            missing.append(Row(f"stream: {name} was not played: {error}", None, ""))
+    return [*_figures(waited, streamed, failed, rate), *missing]
+
+
+def _figures(waited: Played, streamed: Played, failed: Played, rate: float) -> list[Row]:
+    source = f"{len(waited.first)} recorded replies at {rate:g} tokens a second"
+    all_tokens, to_fail = (sum(each.whole for each in found.sent) for found in (streamed, failed))
+    return [
+        Row("stream: first action, median, the whole reply awaited", median(waited.first), "s", None, source),
+        _beside("stream: first action, median, streamed", median(waited.first), median(streamed.first)),
+        Row("stream: plan carried out, median, the whole reply awaited", median(waited.whole), "s"),
+        _beside("stream: plan carried out, median, streamed", median(waited.whole), median(streamed.whole)),
+        Row("stream: tokens not sent, of plans that succeed", streamed.saved, "", None, f"of {all_tokens:,}"),
+        Row(
+            "stream: tokens not sent, of plans that fail in the middle",
+            100 * failed.saved / to_fail,
+            "%",
+            None,
+            f"{failed.saved:,} of {to_fail:,} in {len(failed.sent)} replies",
+        ),
+    ]
+
+
+def _beside(name: str, waited: float, streamed: float) -> Row:
+    return Row(name, streamed, "s", waited / streamed, "the whole reply awaited")
+
+
+def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Played:
+    planner, chosen = RUNS[name]
+    config = Asked.model_validate({**MODEL, **chosen}).config(planner).model_copy(update={"stream": stream})
+    tasks = config.world.select(config.selection)
+    with paced(_answer(name, fails=fails), rate) as sent:
+        check_voices(config)  # the SDK is imported beforehand
+        times = _timed(config, len(tasks))
+    plans = [each for each in sent if each.whole > GIVEN_UP.tokens]
+    return Played([each.first for each in times], [each.whole for each in times], plans)
+
+
+def _answer(name: str, *, fails: bool) -> Answer:
+    """The recorded reply to a conversation; of one that was never held, since a plan failed, that it is given up."""
+    replies: dict[tuple[str, ...], Recorded] = {}
+    for entry in read(RECORDINGS / f"{name}.jsonl")[1]:
+        text = _failing(entry.text) if fails else entry.text
+        replies[tuple(message.sha256 for message in entry.messages)] = Recorded(text, entry.usage.completion)
+    return lambda contents: replies.get(tuple(map(digest, contents)), GIVEN_UP)
+
+
+def _failing(text: str) -> str:
+    """The reply with a line that fails before the statement in the middle of its plan."""
+    reply = read_reply(text)
+    found = statements_of(reply.code.split("\n"))
+    before = found[len(found) // 2 - 1].last_line if len(found) > 1 else 0
+    lines = text.split("\n")
+    place = reply.reply_line(before) if before else reply.blocks[0].line - 1
+    return "\n".join([*lines[:place], FAILS, *lines[place:]])
+
+
+class Times(NamedTuple):
+    """Seconds from an episode's first question on."""
+
+    first: float
+    whole: float
+
+
+def _timed(config: Config, episodes: int) -> list[Times]:
+    """Play all episodes side by side, and time each by its events; the first plan alone counts."""
+    events: defaultdict[int, list[tuple[float, EventKind]]] = defaultdict(list)
+
+    def watch(kind: EventKind, body: Body) -> None:
+        events[threading.get_ident()].append((time.monotonic(), kind))
+
+    with tempfile.TemporaryDirectory() as folder:
+        tasks = config.world.select(config.selection)
+        with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
+            hosting = Hosting(episodes if config.world.parallel else 1)
+            run_tasks(run, memory_of(config), lambda entry, ending: None, hosting=hosting, watch=watch)
+    return [times for played in events.values() for times in _of_thread(played)]
+
+
+def _of_thread(events: Sequence[tuple[float, EventKind]]) -> list[Times]:
+    """Of each episode that took an action; one begins with its task."""
+    begins = [place for place, (_, kind) in enumerate(events) if kind == "task"]
+    found = []
+    for begin, end in zip(begins, [*begins[1:], len(events)], strict=True):
+        own = events[begin:end]
+        said = next(place for place, (_, kind) in enumerate(own) if kind in ("heard", "ask"))
+        acted = [at for at, kind in own if kind == "act"]
+        ran = [at for at, kind in own if kind == "cell"]
+        if acted and ran:
+            found.append(Times(acted[0] - own[said - 1][0], ran[0] - own[said - 1][0]))
+    return found

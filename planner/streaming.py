@@ -1,0 +1,206 @@
+"""Running a plan while the model still writes it: every statement as soon as it is certain, up to the first fault.
+
+The same statements run, with the same end, however the reply was cut into pieces, and if it came whole.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.errors import CellOver, EpisodeBroken, EpisodeOver, JournalFailed, JournalMismatch
+from planner.feedback import Ran, of_check, of_cut, of_rest, of_result
+from planner.frames import Frame
+from planner.hearing import Note
+from planner.models.types import Reply
+from planner.thought import as_plan, read_thought
+from planner.types import Feedback, Thought
+from sandbox import CellResult, Fault, FaultKind, GrowingCell
+from sandbox.check import check, check_part
+from sandbox.reading import (
+    GrowingReply,
+    ReadReply,
+    Statement,
+    bound_by_part,
+    chars_to_line,
+    code_lines,
+    read_reply,
+    statements_of,
+)
+
+FOR_GOOD = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, JournalFailed, KeyboardInterrupt
+"""What stops a reply. After anything else the episode may be resumed: its reply is heard out, to be paid for once."""
+REVISED = Fault(
+    FaultKind.CHECK,
+    "revised",
+    "a later block of the reply defines again what the first one defines, and that had run by then",
+    hint="write the plan once, in one block; what has run need not be written again",
+)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a reply whose plan was run while it came. ``code`` is as much of the plan as counts.
+
+    ``refused`` are the faults of what was not run, behind line ``ran_to``; of a plan of which nothing ran, 0. ``error``
+    is what ended the cell if the plan did not. ``cut`` says that the reply broke off there, and its plan with it.
+    """
+
+    code: str
+    thought: Thought
+    result: CellResult
+    refused: Sequence[Fault] = ()
+    ran_to: int = 0
+    error: BaseException | None = None
+    cut: bool = False
+
+
+def of_played(played: Played, ran: Ran) -> Feedback:
+    """The feedback for a plan that nothing but itself has ended."""
+    if played.refused and not played.ran_to:
+        return of_check(played.refused, ran.world)
+    if played.refused:
+        return of_rest(played.result, played.refused, played.ran_to, ran)
+    return of_cut(played.result, played.ran_to, ran) if played.cut else of_result(played.result, ran)
+
+
+class GrowingPlan:
+    """Listens to one reply, and runs its plan in a frame as one cell.
+
+    Statements that only define something wait for one that acts: a reply that holds no other is no plan. One that
+    ``waits`` runs nothing before the whole plan is there and has passed the check; it, too, knows where it ended.
+    """
+
+    def __init__(self, frame: Frame, attributes: Sequence[str], source: str, note: Note, *, waits: bool) -> None:
+        self._frame, self._attributes, self._source, self._note = frame, attributes, source, note
+        self._waits = waits
+        self._reply, self._text, self._noted = GrowingReply(), "", 0
+        self._names = frame.names
+        self._held: list[Statement] = []
+        self._cell: GrowingCell | None = None
+        self._ran_to = 0
+        self._stop: Statement | None = None
+        """Where it ended, if before the end of the plan."""
+        self._refused: Sequence[Fault] = ()
+        self._error: BaseException | None = None
+        self._stopped_at: int | None = None
+        self._whole: ReadReply | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether anything was run."""
+        return self._cell is not None
+
+    @property
+    def stopped_at(self) -> int | None:
+        """Where in the reply it became certain that the plan had ended, before the reply had."""
+        return self._stopped_at
+
+    @property
+    def failed(self) -> BaseException | None:
+        """What ended the cell, where it was not the plan."""
+        return self._error
+
+    def hear(self, piece: str) -> bool:
+        """Take in the next piece, and run what has become certain by it; False once the plan has ended."""
+        if self._waits:
+            return True
+        self._text += piece
+        for arrival in self._reply.add(piece) if self._stop is None else ():
+            self._take(arrival.statements, arrival.chars)
+            if self._stop is not None:
+                if self._error is None or isinstance(self._error, FOR_GOOD):
+                    self._stopped_at = arrival.chars
+                break
+        return self._stopped_at is None
+
+    def read(self, reply: Reply) -> Played:
+        """Run what is left. Raises ValueError if nothing has run, and the reply holds no plan that could be."""
+        if self._stop is None:
+            self._run_rest(reply)
+        if self._refused and not self.ran and self._refused[0].type == "syntax":
+            raise ValueError(str(self._refused[0]))
+        lines, before = self._reply.code.split("\n"), self._reply.before
+        if self._whole is not None:
+            lines, before = self._whole.code.split("\n"), self._whole.before
+        cut = self._whole is None and self._stop is None
+        last = self._stop.last_line if self._stop else self._ran_to if cut else len(lines)
+        code = "\n".join(lines if self._waits else lines[:last])
+        return Played(
+            code=code,
+            thought=read_thought("\n".join(code_lines(before))),
+            result=self._result(code),
+            refused=self._refused,
+            ran_to=self._ran_to,
+            error=self._error,
+            cut=cut,
+        )
+
+    def kept(self, reply: Reply) -> str:
+        """The reply up to the end of the statement that ended the plan; all of it if none did."""
+        if self._stop is None:
+            return reply.text
+        if self._whole is None:
+            return reply.text[: self._reply.chars_to(self._stop.last_line)]
+        return reply.text[: chars_to_line(reply.text, self._whole.reply_line(self._stop.last_line))]
+
+    def _take(self, statements: Sequence[Statement], chars: int) -> None:
+        """Check statements and run them, as soon as one of them acts."""
+        faulty, faults = None, list[Fault]()
+        frame, attributes = self._frame, self._attributes
+        for statement in statements:
+            faults = check_part(statement.source, frame.functions, attributes=attributes, names=self._names)
+            if faults:
+                faulty = statement
+                break
+            self._held.append(statement)
+            self._names |= bound_by_part(statement.source)
+        if any(statement.acts for statement in self._held):
+            held, self._held = self._held, []
+            self._run(held, chars)
+        if self._stop is None and faulty is not None:
+            self._stop, self._refused = faulty, faults
+
+    def _run(self, statements: Sequence[Statement], chars: int | None = None) -> None:
+        """Run statements that so many characters of the reply have made certain; None is all of it."""
+        statement = statements[0]
+        try:
+            if chars is not None:
+                self._note(self._text[self._noted : chars])
+                self._noted = chars
+            if self._cell is None:
+                self._cell = self._frame.grow(self._source)
+            for statement in statements:
+                self._ran_to = statement.last_line
+                if self._frame.run_part(self._cell, statement.source):
+                    self._stop = statement
+                    return
+        except BaseException as error:  # it must not unwind the model, whose reply is to be written down first
+            self._error, self._stop = error, statement
+
+    def _run_rest(self, reply: Reply) -> None:
+        """Run what the end of the reply has made certain, if the plan as a whole is in order."""
+        if reply.finish == "cut":
+            if not self.ran:
+                raise ValueError("the reply broke off before anything could be run")
+            return
+        self._whole = read_reply(reply.text)
+        lines = self._whole.code.split("\n")
+        if not self.ran:
+            as_plan(reply.text)
+        elif lines[: self._ran_to] != self._reply.code.split("\n")[: self._ran_to]:
+            self._refused = (REVISED,)
+        elif self._whole.problem is not None:
+            self._refused = (self._whole.problem,)
+        rest = () if self._refused else statements_of(lines, self._ran_to)
+        if rest:
+            frame, attributes = self._frame, self._attributes
+            self._refused = check(self._whole.code, frame.functions, attributes=attributes, names=frame.names)
+        if rest and not self._refused:
+            self._run(rest)
+
+    def _result(self, code: str) -> CellResult:
+        """The result of the cell, as far as it came."""
+        if self._cell is None or self._error is not None:
+            return CellResult()
+        result = self._cell.finish()
+        self._frame.learn("\n".join(code.split("\n")[: self._ran_to]), result)
+        return result

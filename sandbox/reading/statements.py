@@ -1,0 +1,147 @@
+"""The top-level statements of code that is still being written, each as soon as it is certain to be whole."""
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import UnionType
+
+from tree_sitter import Parser, Point, Tree
+
+from sandbox.reading.syntax import LANGUAGE, parse
+from sandbox.types import Fault
+
+_GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
+"""How a line begins that begins no statement."""
+_NO_STATEMENTS = frozenset({"comment", "line_continuation"})
+"""What tree-sitter takes for a sibling of statements, and is none."""
+_TAKES_MORE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
+"""What an ``else`` or ``except`` further down may still belong to."""
+_LONG, _PATIENCE = 64, 8
+"""Behind so many lines without an end the parsers are asked again only when there is an eighth more: they take their
+time over broken plans."""
+_DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+_ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement, or several that share a line, with the comments above; lines count from 1 in the whole code.
+
+    ``source`` begins with an empty line for each line before it in the whole. ``acts`` is whether it may do more than
+    define something: without such a statement a plan does nothing.
+    """
+
+    source: str
+    last_line: int
+    acts: bool
+
+
+class Statements:
+    """Finds statements in lines of code as they come. A statement is whole when the first line of the next is there.
+
+    tree-sitter's incremental parse sees where the next one may begin; that the lines before it are whole statements
+    CPython's parser decides. They then are for certain: a line at the margin that does not go on (``else``, a closing
+    bracket) begins a new one.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._given = self._not_before = 0
+        self._parser, self._text, self._end = Parser(LANGUAGE), b"", Point(0, 0)
+        self._tree: Tree | None = None
+
+    @property
+    def code(self) -> str:
+        """All lines so far."""
+        return "\n".join(self._lines)
+
+    def add(self, line: str) -> list[Statement]:
+        """Take in the next line, whole; the statements that are known to be whole by it."""
+        self._lines.append(line)
+        if _GOES_ON.match(line) or len(self._lines) < self._not_before:
+            return []
+        found = self._give(len(self._lines) - 1) if self._begins_another() else []
+        waiting = len(self._lines) - self._given
+        if not found and waiting > _LONG:
+            self._not_before = len(self._lines) + waiting // _PATIENCE
+        return found
+
+    def close(self) -> list[Statement]:
+        """What is whole if no line follows in this place, but perhaps in another: nothing that may still go on."""
+        return self._give(len(self._lines), but=_TAKES_MORE)
+
+    def _begins_another(self) -> bool:
+        """Whether the last line begins a statement behind another, as tree-sitter sees it."""
+        new = "\n".join(self._lines[self._given + self._end.row :]).encode("utf-8", "replace") + b"\n"
+        begun, self._text = len(self._text), self._text + new
+        row = len(self._lines) - self._given
+        if self._tree is None:
+            self._tree = self._parser.parse(self._text)
+        else:
+            self._tree.edit(begun, begun, len(self._text), self._end, self._end, Point(row, 0))
+            self._tree = self._parser.parse(self._text, self._tree)
+        self._end = Point(row, 0)
+        begins = [node.start_point for node in self._tree.root_node.children if node.type not in _NO_STATEMENTS]
+        return len(begins) > 1 and Point(row - 1, 0) in begins
+
+    def _give(self, until: int, but: UnionType | None = None) -> list[Statement]:
+        """The statements in the lines up to this one that were not given yet, if CPython's parser agrees."""
+        found = statements_of(self._lines[:until], self._given, but)
+        if len(found) == 1 and not self._given and _is_text(found[0]):
+            return []
+        if found:
+            self._given = found[-1].last_line
+            self._tree, self._text, self._end = None, b"", Point(0, 0)
+        return found
+
+
+def statements_of(lines: Sequence[str], given: int = 0, but: UnionType | None = None) -> list[Statement]:
+    """The statements behind the first ``given`` lines, without a last one of the kind ``but``; none in broken code.
+
+    A docstring belongs to the statement behind it: by itself it would not be the cell's.
+    """
+    tree = parse("\n".join(lines[given:]))
+    body = [] if isinstance(tree, Fault) else tree.body
+    if but is not None and body and isinstance(body[-1], but):
+        body = body[:-1]
+    groups = _by_lines(body)
+    if not given and groups and ast.get_docstring(ast.Module(body, []), clean=False) is not None:
+        groups[:2] = [[each for group in groups[:2] for each in group]]
+    found: list[Statement] = []
+    for group in groups:
+        begin, last = found[-1].last_line if found else given, given + (group[-1].end_lineno or group[-1].lineno)
+        found.append(Statement("\n" * begin + "\n".join(lines[begin:last]), last, any(map(acts, group))))
+    return found
+
+
+def _is_text(statement: Statement) -> bool:
+    tree = parse(statement.source)
+    return not isinstance(tree, Fault) and len(tree.body) == 1 and ast.get_docstring(tree, clean=False) is not None
+
+
+def _by_lines(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
+    """Statements that share a line belong together."""
+    groups: list[list[ast.stmt]] = []
+    for statement in body:
+        if groups and groups[-1][-1].end_lineno == statement.lineno:
+            groups[-1].append(statement)
+        else:
+            groups.append([statement])
+    return groups
+
+
+def acts(statement: ast.stmt) -> bool:
+    """Whether a top-level statement does more than define: constants and imports are definitions too."""
+    if does_nothing(statement) or isinstance(statement, _DEFINES):
+        return False
+    return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
+        isinstance(node, _ACTS) for node in ast.walk(statement)
+    )
+
+
+def does_nothing(statement: ast.stmt) -> bool:
+    """pass, a docstring, three dots."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+        return isinstance(statement.value.value, str | type(...))
+    return isinstance(statement, ast.Pass)

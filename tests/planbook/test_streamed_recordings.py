@@ -1,0 +1,121 @@
+"""Recorded replies of a strong model, streamed: the same steps as without, wherever each reply is cut.
+
+Every place and every recording with PLANBOOK_CUTS=1; else some of both.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.alfworld import games
+from planbook.config import RECORDINGS, Config
+from planbook.episodes.lanes import Lane
+from planbook.episodes.runner import play_entry
+from planbook.learning.knowing import memory_of
+from planbook.run import Entry, Run
+from planner import METHODS, Memory, MemoryJournal
+from planner.asking import Roles
+from planner.models import Message, RecordedModel, Reply, Sampling
+from planner.models.types import OnText
+from sandbox import Sandbox
+from tests.flows import here
+from tests.planbook.recorded_episodes import EPISODES
+from tests.planbook.test_recorded_episodes import command
+from tests.planner.pieces import Cut, at, timeless, whole
+
+ALL = bool(os.environ.get("PLANBOOK_CUTS"))
+SOME = ("adapt-textcraft-stepwise", "progprompt-minecraft", "react-textcraft")
+STREAMED = [
+    name
+    for name in EPISODES
+    if METHODS[command(name)[command(name).index("--planner") + 1]].streams
+    and (ALL or name in SOME)
+    and ("alfworld" not in name or "generated" in command(name) or (games.data_root() / games.DATA_FOLDER).is_dir())
+]
+PLACES = 4
+
+
+class Told(RecordedModel):
+    """A recording that tells its replies in chosen pieces."""
+
+    def __init__(self, path: Path, cut: Cut) -> None:
+        super().__init__(path)
+        self._cut = cut
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        reply = super().complete(messages, sampling)
+        told = 0
+        for piece in self._cut(reply.text) if on_text is not None else ():
+            told += len(piece)
+            if on_text is not None and not on_text(piece):
+                return reply.model_copy(update={"text": reply.text[:told], "finish": "cut"})
+        return reply
+
+
+class Player:
+    """Plays an episode of a recorded run again, told in pieces."""
+
+    def __init__(self, name: str, config: Config, memory: Memory, sandbox: Sandbox) -> None:
+        self._path, self._config, self._memory, self._sandbox = RECORDINGS / f"{name}.jsonl", config, memory, sandbox
+
+    def _opened(self, cut: Cut) -> Lane:
+        model = Told(self._path, cut)
+        roles = Roles(lambda role: model, self._config.sampling)
+        return Lane(self._config.world, self._config.world_options, self._sandbox, lambda: None, roles)
+
+    def play(self, entry: Entry, cut: Cut, *, stream: bool = True) -> MemoryJournal:
+        journal, config = MemoryJournal(), self._config.model_copy(update={"stream": stream})
+        lane = self._opened(cut)
+        try:
+            play_entry(config, entry, entry.path, lane, journal, self._memory)
+        finally:
+            lane.drop_world()
+        return journal
+
+
+@pytest.fixture(params=STREAMED)
+def recorded(request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path: Path) -> Iterator[tuple[Player, list[Entry]]]:
+    """A player of a recording's run, and its episodes."""
+    name = request.param
+    played = here(*command(name), "--model", f"recorded:{name}", "--out", tmp_path / "run", "--json")
+    assert played.returncode == 0, played.told
+    with closing(Run.open(tmp_path / "run")) as run:
+        yield Player(name, run.config, memory_of(run.config), sandbox), run.entries()
+
+
+def told(journal: MemoryJournal) -> list[Any]:
+    """What happened, but for the code that a step left over: a streamed reply ends there."""
+    return [
+        (kind, body if kind != "cell" else {**body, "code": ""})
+        for (_, kind, _), body in journal.events.items()
+        if kind not in ("heard", "ask")
+    ]
+
+
+def replies(journal: MemoryJournal) -> list[str]:
+    return [
+        str(Reply.model_validate(body["reply"]).text) for (_, kind, _), body in journal.events.items() if kind == "ask"
+    ]
+
+
+def prompts(journal: MemoryJournal) -> list[Any]:
+    return [body["messages"] for (_, kind, _), body in journal.events.items() if kind == "ask"]
+
+
+def test_a_recorded_episode_goes_the_same_way_wherever_its_replies_are_cut(
+    recorded: tuple[Player, list[Entry]],
+) -> None:
+    player, entries = recorded
+    for entry in entries if ALL else entries[:1]:
+        waited, streamed = player.play(entry, whole, stream=False), player.play(entry, whole)
+        assert told(streamed) == told(waited)
+        assert prompts(streamed) == prompts(waited)
+        expected = timeless(streamed)
+        assert timeless(player.play(entry, list)) == expected
+        longest = max(len(text) for text in replies(waited))
+        for place in range(1, longest, 1 if ALL else longest // PLACES):
+            assert timeless(player.play(entry, at(place))) == expected, (entry.path, place)

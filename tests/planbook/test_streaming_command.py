@@ -1,0 +1,81 @@
+"""`planbook run --stream`: who can, what is recorded and shown of it, and that every reader of a run takes it."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planbook import errors
+from planbook.run import Run
+from planner import METHODS
+from tests import stepwise_script
+from tests.flows import here
+
+STEPWISE = f"scripted:{Path(stepwise_script.__file__)}:answer"
+COMMAND = ("run", "--planner", "automanual", "--env", "toy", "--seeds", "0-2", "--model", STEPWISE)
+
+
+@pytest.fixture(scope="module")
+def streamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that streamed, some of whose plans failed."""
+    out = tmp_path_factory.mktemp("streamed") / "run"
+    played = here(*COMMAND, "--stream", "--out", out, "--json")
+    assert played.returncode == 0, played.told
+    assert played.result["mean_error_steps"] > 0
+    return out
+
+
+def events(folder: Path) -> list[Any]:
+    with closing(Run.open(folder)) as run:
+        return [(event.scope, event.kind, event.n, event.body) for event in run.store.events()]
+
+
+def deeds(folder: Path) -> list[Any]:
+    return [event for event in events(folder) if event[1] in ("act", "outcome")]
+
+
+def test_it_comes_to_the_same_as_without(streamed: Path, tmp_path: Path) -> None:
+    waited = here(*COMMAND, "--out", tmp_path / "run", "--json")
+    assert waited.returncode == 0, waited.told
+    assert deeds(streamed) == deeds(tmp_path / "run")
+    assert [kind for _, kind, _, _ in events(tmp_path / "run") if kind == "heard"] == []
+
+
+def test_what_was_received_is_recorded_before_what_it_led_to_and_marked_where_it_was_cut(streamed: Path) -> None:
+    kinds = [kind for scope, kind, _, _ in events(streamed) if scope.startswith("task/0/")]
+    assert kinds.index("heard") < kinds.index("act") < kinds.index("ask") < kinds.index("cell")
+    finishes = {body["reply"]["finish"] for _, kind, _, body in events(streamed) if kind == "ask"}
+    assert finishes == {"cut"}, "each ends with the step that failed, or that did the task"
+
+
+def test_it_is_repeated_exactly(streamed: Path) -> None:
+    again = here("replay", streamed, "--json")
+    assert again.result["by_sameness"]["same"] == 6, again.told
+
+
+def test_it_is_shown_and_reported_where_a_reply_was_cut(streamed: Path) -> None:
+    shown = here("show", streamed, "0")
+    assert "tokens, cut)" in shown.told
+    assert shown.told.index("was asked") < shown.told.index("Cell 0")
+    reported = here("report", streamed)
+    assert reported.returncode == 0, reported.told
+
+
+def test_it_can_be_exported_and_imported(streamed: Path, tmp_path: Path) -> None:
+    assert here("export", streamed, "--out", tmp_path / "episodes.jsonl").returncode == 0
+    imported = here("import", tmp_path / "episodes.jsonl", "--out", tmp_path / "imported")
+    assert imported.returncode == 0, imported.told
+    assert here("show", tmp_path / "imported", "0").returncode == 0
+    kept = [event for event in events(streamed) if event[1] in ("act", "cell", "ask", "outcome")]
+    copied = [event for event in events(tmp_path / "imported") if event[1] in ("act", "cell", "ask", "outcome")]
+    assert sorted(kept, key=lambda event: event[:3]) == sorted(copied, key=lambda event: event[:3])
+
+
+def test_methods_that_ask_for_no_plan_refuse(tmp_path: Path) -> None:
+    refused = here("run", "--planner", "deps", "--env", "toy", "--model", STEPWISE, "--stream", "--out", tmp_path)
+    assert refused.returncode == errors.BAD_INPUT
+    assert "--stream: deps asks no model for a plan that is run as it stands; adapt, automanual, " in refused.told
+    assert {name for name, each in METHODS.items() if each.streams} == {
+        "adapt", "automanual", "code-as-policies", "plan-and-execute", "progprompt", "react", "reflexion", "try-again",
+    }  # fmt: skip

@@ -1,0 +1,88 @@
+"""For the tests of streaming: a model that tells its replies in chosen pieces, and journals that can be compared."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from envs import Selection
+from envs.toy import Toy
+from planner import METHODS, Body, Ending, Episode, EventKind, Journal, MemoryJournal, Terms, play
+from planner.asking import Roles
+from planner.models import Message, Model, Reply, Sampling
+from planner.models.types import OnText
+from sandbox import Sandbox
+
+TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
+THING = TASK.goal.split()[2]
+Cut = Callable[[str], Sequence[str]]
+
+
+def whole(text: str) -> Sequence[str]:
+    """In one piece."""
+    return [text]
+
+
+def at(*places: int) -> Cut:
+    """Cut at these places."""
+
+    def cut(text: str) -> Sequence[str]:
+        begins = [0, *(place for place in places if place < len(text))]
+        return [text[begin:end] for begin, end in zip(begins, [*begins[1:], len(text)], strict=True)]
+
+    return cut
+
+
+class Piecewise:
+    """Gives one reply after the other, by the number of replies in the conversation, until nobody listens any more."""
+
+    name = "piecewise"
+
+    def __init__(self, replies: Sequence[str], cut: Cut = whole) -> None:
+        self._replies, self._cut = replies, cut
+        self.asked: list[Sequence[Message]] = []
+        self.told = 0
+        """Characters of the last reply."""
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        self.asked.append(messages)
+        text = self._replies[min(len(self.asked), len(self._replies)) - 1]
+        self.told = 0
+        for piece in self._cut(text):
+            self.told += len(piece)
+            if on_text is not None and not on_text(piece):
+                return Reply(text=text[: self.told], finish="cut", seconds=9.0)
+        return Reply(text=text, seconds=9.0)
+
+    @property
+    def prompts(self) -> list[str]:
+        """The last message of each request."""
+        return [messages[-1].content for messages in self.asked]
+
+
+def episode(
+    sandbox: Sandbox, model: Model, journal: Journal | None = None, *, stream: bool = True, **given: Any
+) -> Episode:
+    terms = Terms(30, stream=stream)
+    world = given.pop("world", None) or Toy()
+    journal = MemoryJournal() if journal is None else journal
+    return Episode(TASK, world, sandbox, journal, terms=terms, roles=Roles(lambda role: model, {}), **given)
+
+
+def played(
+    sandbox: Sandbox, model: Model, journal: Journal, planner: str = "automanual", *, stream: bool = True, **given: Any
+) -> Ending:
+    """Play an episode of the toy world; ``given`` are further arguments of it, and options of the method."""
+    options = METHODS[planner].options.model_validate(given.pop("options", {}))
+    return play(episode(sandbox, model, journal, stream=stream, **given), METHODS[planner].play, options)
+
+
+Row = tuple[tuple[str, EventKind, int], Any]
+
+
+def timeless(journal: MemoryJournal) -> list[Row]:
+    """The events in their order, without how long replies took and what they cost."""
+    return [(key, without_cost(body)) for key, body in journal.events.items()]
+
+
+def without_cost(body: Body) -> Mapping[str, Any]:
+    reply = body.get("reply")
+    return {**body, "reply": {**reply, "seconds": 0.0, "usage": None}} if isinstance(reply, dict) else body

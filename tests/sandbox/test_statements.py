@@ -1,0 +1,144 @@
+"""Statements are found in code that is still being written: never too early, and the same however it comes."""
+
+import ast
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox.reading import GrowingReply, Statement, parse, read_reply, statements_of
+from sandbox.reading.statements import Statements
+from sandbox.types import Fault
+from tests.sandbox.streamed import AWKWARD, PROGRAMS, recorded_code, recorded_replies
+
+CODES = {**AWKWARD, **PROGRAMS}
+
+
+def found(code: str) -> list[tuple[int, Statement]]:
+    """Each statement that shows before the end, and how many lines had come by then."""
+    statements = Statements()
+    return [(n, each) for n, line in enumerate(code.split("\n"), 1) for each in statements.add(line)]
+
+
+def dumped(*sources: str) -> list[str]:
+    return [ast.dump(node, include_attributes=True) for source in sources for node in ast.parse(source).body]
+
+
+@pytest.mark.parametrize("name", [name for name, code in CODES.items() if not isinstance(parse(code), Fault)])
+def test_statements_are_those_of_the_whole(name: str) -> None:
+    code = CODES[name]
+    early = [each for _, each in found(code)]
+    assert early == statements_of(code.split("\n"))[: len(early)]
+    given = early[-1].last_line if early else 0
+    rest = statements_of(code.split("\n"), given)
+    assert dumped(*(each.source for each in [*early, *rest])) == dumped(code)
+
+
+def test_recorded_plans_are_found_nearly_whole() -> None:
+    late = 0
+    for code in recorded_code():
+        lines = code.split("\n")
+        early = [each for _, each in found(code)]
+        whole = statements_of(lines)
+        assert early == whole[: len(early)], code
+        assert dumped(*(each.source for each in whole)) == dumped(code)
+        late += len(whole) - len(early) > 1
+    assert len(recorded_code()) > 200
+    assert late == 0, "only the last statement has to wait"
+
+
+def test_a_statement_is_given_with_the_first_line_of_the_next() -> None:
+    assert [(n, each.last_line) for n, each in found("a = 1\n\n# so\nb = (\n2)\nif a:\n  b\nelse:\n  a\nc\n")] == [
+        (4, 1),
+        (6, 5),
+        (10, 9),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "acting"),
+    [
+        ("x = 1", False),
+        ("import re", False),
+        ("def f():\n  g()", False),
+        ("x = f()", True),
+        ("f", True),
+        ("pass", False),
+    ],
+)
+def test_what_acts(code: str, acting: bool) -> None:
+    assert [each.acts for each in statements_of(code.split("\n"))] == [acting]
+
+
+@pytest.mark.parametrize(("name", "sound"), [("broken at the end", 2), ("broken in the middle", 1)])
+def test_of_a_broken_plan_what_stands_before_is_found(name: str, sound: int) -> None:
+    assert [each.last_line for _, each in found(CODES[name])] == [1, 2][:sound]
+
+
+def test_a_long_broken_plan_costs_little() -> None:
+    begun = time.monotonic()
+    assert len(found("print(1)\n" * 3 + "x = (\n" + "print(2)))\n" * 3_000)) == 3
+    assert time.monotonic() - begun < 5
+
+
+ENDS = ["\n", "\r\n", "\r"]
+
+
+def arrivals(pieces: list[str]) -> list[tuple[list[Statement], int]]:
+    reply = GrowingReply()
+    return [(each.statements, each.chars) for piece in pieces for each in reply.add(piece)]
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("name", AWKWARD)
+def test_wherever_a_reply_is_cut_the_same_arrives(name: str, end: str) -> None:
+    text = f"So:\n\n```text\nno code\n```\n  ```python\n  {AWKWARD[name]}\n```\nDone.\n".replace("\n", end)
+    whole = arrivals([text])
+    assert arrivals(list(text)) == whole
+    for cut in range(len(text)):
+        assert arrivals([text[:cut], text[cut:]]) == whole
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_in_whatever_pieces_a_recorded_reply_comes_the_same_arrives(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from(recorded_replies()))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=30)))
+    pieces = [text[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    assert arrivals(pieces) == arrivals([text])
+
+
+def test_what_arrives_is_the_plan_that_the_whole_reply_is_read_as() -> None:
+    for text in recorded_replies():
+        reply, seen = GrowingReply(), list[Statement]()
+        for arrival in reply.add(text):
+            seen += arrival.statements
+        whole = read_reply(text)
+        assert whole.code.startswith(reply.code) or whole.problem is not None
+        for each in seen:
+            last = text[: reply.chars_to(each.last_line)].splitlines()[-1]
+            assert last.strip() == each.source.splitlines()[-1].strip()
+        assert whole.before == reply.before
+
+
+BLOCK = "```python\na()\nb()\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (BLOCK, 2),
+        ("```\na()\nb()\n```\n" + BLOCK, 2),
+        ("```\na()\nb()\nc()\n", 0),
+        ("a()\nb()\nc()\n", 0),
+        (BLOCK + "```python\nc()\nd()\n```\n", 2),
+        ("```python\nif a:\n  b()\n```\n", 0),
+        ("```python\nx = '''\n```\n'''\na()\nb()\n```\n", 0),
+        ("```python\na()\nb()\nc(\n```\nso\n", 2),
+        ("> ```python\n> a()\n> b()\n", 1),
+    ],
+)
+def test_what_is_certain_before_the_end_of_the_reply(reply: str, expected: int) -> None:
+    """A later marked block outdoes one without a mark; an ``else`` may stand in the next block."""
+    assert sum(len(statements) for statements, _ in arrivals([reply])) == expected
