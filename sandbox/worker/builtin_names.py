@@ -54,6 +54,7 @@ def printer(write: Callable[[str], None]) -> Callable[..., None]:
                 raise TypeError(f"{name} must be None or a string, not {type(text).__name__}")
         if file is not None:
             raise TypeError("print takes no file= in plans: what is printed is the cell's output")
-        write((" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end))
+        text = str.join(" " if sep is None else sep, map(str, values))
+        write("".join((text, "\n" if end is None else end)))  # an exact str, whatever the plan's classes make of theirs
 
     return print

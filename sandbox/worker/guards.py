@@ -2,6 +2,7 @@
 
 import copyreg
 import types
+from collections import defaultdict
 from typing import Any, NoReturn
 
 from sandbox.policy.rules import (
@@ -15,7 +16,16 @@ from sandbox.policy.rules import (
 PLAN_NAME = "".join(("__main", "__"))
 """The plan's ``__name__``. Classes and functions are the plan's own if theirs is this very object: no other string
 is it, however equal, and plans can assign neither ``__name__`` nor ``__module__``."""
-_HIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, types.CellType)
+_HIDDEN_TYPES = (
+    types.ModuleType,
+    types.FrameType,
+    types.CodeType,
+    types.TracebackType,
+    types.CellType,
+    types.GenericAlias,  # called, it sets an attribute of whatever it makes
+)
+_SETTABLE = (BaseException, defaultdict)
+"""Library classes whose instances' attributes plans may set: an exception's own, ``default_factory``."""
 _protected: set[type] = set()
 
 
@@ -77,9 +87,10 @@ def write(target: Any) -> Any:
         raise TypeError(f"cannot set attributes of the class '{target.__name__}': it is not the plan's own")
     if is_host(target):
         raise AttributeError(f"{target!r} is read-only")
-    if hasattr(target, "__dict__") and not isinstance(target, BaseException):
-        raise AttributeError(f"'{type(target).__name__}' object is read-only in plans")
-    return target  # an exception, or a value without room for attributes: Python's own message says so
+    bare = type(target).__module__ == "builtins" and not hasattr(target, "__dict__")
+    if bare or isinstance(target, _SETTABLE):
+        return target  # where a value has no room for attributes, Python's own message says so
+    raise AttributeError(f"'{type(target).__name__}' object is read-only in plans")
 
 
 def guarded_setattr(target: object, name: str, value: object) -> None:
@@ -156,13 +167,34 @@ def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
     if keywords:
         raise TypeError("class statements take no keywords in plans")
     for base in bases:
-        if isinstance(base, type) and (base is PlanType or issubclass(base, type) or base in _protected):
+        opens = isinstance(base, type) and (base is PlanType or issubclass(base, type) or base in _protected)
+        if opens or is_host(base):
             raise TypeError(f"{base!r} cannot be a base class in plans")
     made: type = _BUILD_CLASS(body, name, *bases)
-    for slot, member in vars(made).items() if isinstance(made, type) else ():
-        if type(member) is types.MemberDescriptorType and not may_write(slot):
-            refuse(slot, "set")
+    if isinstance(made, type):
+        for slot, member in vars(made).items():
+            if type(member) is types.MemberDescriptorType and not may_write(slot):
+                refuse(slot, "set")
+        _check_fields(made)
+        match_by_keyword(made)
     return made
+
+
+def _check_fields(cls: type) -> None:
+    """Refuse annotated names that ``dataclasses`` would read, without any guard, from what is not the plan's own."""
+    ours = [each for each in cls.__mro__ if is_own_class(each)]
+    for name in {name for each in ours for name in each.__annotations__}:
+        if not may_write(name) or (not is_plain(name) and any(name in vars(c) for c in cls.__mro__ if c not in ours)):
+            refuse(name, "set")
+
+
+def match_by_keyword(cls: type) -> None:
+    """Take a class its ``__match_args__`` if a positional pattern would read what is not harmless everywhere.
+
+    Such a pattern reads the attributes of whatever counts as an instance, a virtual one too.
+    """
+    if not all(map(is_plain, vars(cls).get("__match_args__", ()))):
+        type.__setattr__(cls, "__match_args__", ())
 
 
 _BUILD_CLASS = __build_class__

@@ -13,6 +13,7 @@ from sandbox.policy.tables import HOOKS
 from sandbox.worker import builtin_names, facades
 from sandbox.worker.attributes import Attributes
 from sandbox.worker.clock import Clock
+from sandbox.worker.copies import guard_copies
 from sandbox.worker.guards import PLAN_NAME, protect
 
 __all__ = [
@@ -67,6 +68,7 @@ def load_cell(compiled: str) -> CompiledCell:
 
 def preload() -> None:
     """Import and use once whatever is imported late, so that a worker that can open no file lacks nothing."""
+    guard_copies()
     for name in _LAZY:
         importlib.import_module(name)
 

@@ -8,14 +8,21 @@ import copy
 import dataclasses
 import enum
 import functools
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from sandbox.policy.rules import may_write
 from sandbox.worker import typing_names
-from sandbox.worker.guards import PLAN_NAME, is_own_class, is_own_function, write
+from sandbox.worker.guards import PLAN_NAME, is_own_class, is_own_function, match_by_keyword, write
 
+_FIELDS = "__dataclass_fields__"
 _COPIED = ("__module__", "__name__", "__qualname__", "__doc__")
+
+
+def _names(names: Any) -> list[Any]:
+    """The names, looked at once: a plan's own iterable could give others the next time."""
+    return names.replace(",", " ").split() if type(names) is str else list(names)
 
 
 def _identifier(name: object) -> str:
@@ -35,16 +42,64 @@ def namedtuple(
     defaults: Iterable[object] | None = None,
 ) -> type:
     """``collections.namedtuple``; it checks the names itself, and only exact strings reach it."""
-    names = field_names.replace(",", " ").split() if type(field_names) is str else field_names
+    names, rename = _names(field_names), bool(rename)
     checked = [name if rename and type(name) is str else _identifier(name) for name in names]
-    return collections.namedtuple(_identifier(typename), checked, rename=rename, defaults=defaults, module=PLAN_NAME)
+    make: Any = collections.namedtuple
+    made: type = make(_identifier(typename), checked, rename=rename, defaults=defaults, module=PLAN_NAME)
+    match_by_keyword(made)
+    return made
+
+
+class NamedTupleMaker:
+    """``typing.NamedTuple``: a base class, or called with a name and pairs of a field and its type."""
+
+    def __call__(self, typename: str, fields: Iterable[tuple[str, object]] = (), /) -> type:
+        """Make a class."""
+        return namedtuple(typename, [name for name, _ in fields])
+
+    def __mro_entries__(self, _bases: object) -> tuple[type, ...]:
+        entries: tuple[type, ...] = typing.NamedTuple.__mro_entries__((typing.NamedTuple,))  # type: ignore[attr-defined]
+        return entries
+
+    def __repr__(self) -> str:
+        return "typing.NamedTuple"
+
+
+class Fields:
+    """A dataclass's fields where an instance's own attributes cannot hide them: the library reads what they name."""
+
+    __slots__ = ("_fields_",)
+
+    def __init__(self, fields: object) -> None:
+        self._fields_ = fields
+
+    def __get__(self, _instance: object, _owner: object = None) -> object:
+        return self._fields_
+
+    def __set__(self, _instance: object, _value: object) -> NoReturn:
+        raise AttributeError("the fields of a dataclass are read-only")
 
 
 def dataclass(cls: type | None = None, /, **options: Any) -> Any:
     """``dataclasses.dataclass`` for the plan's own classes."""
     if cls is None:
         return functools.partial(dataclass, **options)
-    return dataclasses.dataclass(**options)(_own_class(cls))
+    exact = {name: bool(value) for name, value in options.items()}
+    made: type | None = None
+    try:
+        made = dataclasses.dataclass(**exact)(_own_class(cls))
+    finally:
+        for each in (cls, made):  # with slots=True it is another class; where it failed, half of the work is done
+            if is_own_class(each):
+                _close_fields(each)
+    return made
+
+
+def _close_fields(cls: Any) -> None:
+    fields = vars(cls).get(_FIELDS)
+    if isinstance(fields, dict):
+        type.__setattr__(cls, _FIELDS, Fields(fields))
+    match_by_keyword(cls)
 
 
 def total_ordering(cls: type) -> type:
@@ -109,6 +164,10 @@ def utc_seconds(moment: Sequence[int]) -> float:
     return float(calendar.timegm(tuple(moment)))
 
 
+def _member(name: object, value: object) -> tuple[str, object]:
+    return _identifier(name), value
+
+
 class PlanEnumMeta(enum.EnumMeta):
     """Checks the names of enums that are made by a call: Python gives a meaning to some."""
 
@@ -118,10 +177,8 @@ class PlanEnumMeta(enum.EnumMeta):
             return super().__call__(value, *rest, **options)
         if rest or options.keys() - {"start"}:
             raise TypeError("Enum(name, members) takes no more than start= in plans")
-        members = list(names.items()) if isinstance(names, Mapping) else names
-        members = members.replace(",", " ").split() if isinstance(members, str) else list(members)
-        for member in members:
-            _identifier(member if isinstance(member, str) else member[0])
+        given = _names(names.items() if isinstance(names, Mapping) else names)
+        members = [_identifier(each) if isinstance(each, str) else _member(*each) for each in given]
         return super().__call__(_identifier(value), members, module=PLAN_NAME, **options)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -162,6 +219,6 @@ MODULES: dict[str, dict[str, Any]] = {
     "dataclasses": {"dataclass": dataclass},
     "enum": {"Enum": Enum, "Flag": Flag, "IntEnum": IntEnum, "IntFlag": IntFlag, "StrEnum": StrEnum},
     "functools": {"total_ordering": total_ordering, "wraps": wraps},
-    "typing": typing_names.NAMES,
+    "typing": typing_names.NAMES | {"NamedTuple": NamedTupleMaker()},
 }
 """Module to its names that are ours."""

@@ -4,7 +4,6 @@ The real ones keep strings as expressions and evaluate them without any policy.
 """
 
 import collections
-import typing
 from typing import Any
 
 from sandbox.policy.tables import MODULES
@@ -81,7 +80,6 @@ NAMES: dict[str, Any] = {
     **_classes(),
     "Any": object,
     "Generic": Generic,
-    "NamedTuple": typing.NamedTuple,
     "NewType": new_type,
     "ParamSpec": type_variable,
     "Protocol": Protocol,
