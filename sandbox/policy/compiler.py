@@ -94,7 +94,7 @@ def _measure(tree: ast.Module) -> None:
             raise PolicyRefused([_too_large(f"more than {MAX_NODES:,} names and operations")])
         if depth > MAX_DEPTH:
             raise PolicyRefused([_too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])])
-        finally_found = finally_found or any(isinstance(node, ast.Try) and node.finalbody for node in level)
+        finally_found = finally_found or any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if finally_found and _compiled_size(tree)[0] > MAX_COPIES:
         raise PolicyRefused([_too_large("`finally` blocks that would be compiled too many times over")])
@@ -107,7 +107,7 @@ def _compiled_size(node: ast.AST) -> tuple[int, int]:
     """
     parts = [_compiled_size(child) for child in ast.iter_child_nodes(node)]
     size, jumps = 1 + sum(part[0] for part in parts), sum(part[1] for part in parts)
-    if isinstance(node, ast.Try) and node.finalbody:
+    if isinstance(node, ast.Try | ast.TryStar) and node.finalbody:
         last = parts[-len(node.finalbody) :]
         last_size, last_jumps = sum(part[0] for part in last), sum(part[1] for part in last)
         copies = 1 + jumps - last_jumps

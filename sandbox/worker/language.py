@@ -22,6 +22,7 @@ __all__ = [
     "Problem",
     "compile_cell",
     "compile_plain",
+    "guard_copies",
     "load_cell",
     "namespace",
     "preload",
@@ -68,7 +69,6 @@ def load_cell(compiled: str) -> CompiledCell:
 
 def preload() -> None:
     """Import and use once whatever is imported late, so that a worker that can open no file lacks nothing."""
-    guard_copies()
     for name in _LAZY:
         importlib.import_module(name)
 

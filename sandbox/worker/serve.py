@@ -77,6 +77,8 @@ class Cells:
 
     def __init__(self, link: Link, guarded: bool, settings: Mapping[str, Any]) -> None:
         self._link, self._earlier = link, list[faults.Cell]()
+        if guarded:
+            language.guard_copies()
         self._compile = language.compile_cell if guarded else language.compile_plain
         make = language.namespace if guarded else language.unguarded_namespace
         self._names = make(random.Random(settings["seed"]), link.clock, link.write)

@@ -22,7 +22,7 @@ _COPIED = ("__module__", "__name__", "__qualname__", "__doc__")
 
 def _names(names: Any) -> list[Any]:
     """The names, looked at once: a plan's own iterable could give others the next time."""
-    return names.replace(",", " ").split() if type(names) is str else list(names)
+    return str.replace(names, ",", " ").split() if isinstance(names, str) else list(names)
 
 
 def _identifier(name: object) -> str:
