@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sandbox import CellResult, FaultKind, Limits, Sandbox
-from tests.sandbox.plans import snippets
+from tests.sandbox.attack_tables import attacks, outcome_of
 
 CANARY = "the host's secret"
-ATTACKS = [(str(each.id), str(each.values[0])) for each in snippets("attacks")]
+ATTACKS = attacks(".")
 LAYERS = {
     "both": (True, True),
     "language alone": (True, False),
@@ -54,24 +54,22 @@ def test_no_attack_gets_through_a_real_worker(held: tuple[Sandbox, bool]) -> Non
     """One session for each attack; the workers that come after it behave as ever."""
     opened, guarded = held
     through: list[tuple[str, object]] = []
-    for name, source in ATTACKS:
+    for attack in ATTACKS:
         host = Host()
         before = dict(vars(host)), dict(os.environ)
         with opened.session(host.functions(), attributes=lambda: {"agent.location": "desk"}, limits=LIMITS) as session:
             if session.run("[agent.go_to('x'), len('ab')]").value != ["at x", 2]:
-                through.append((name, "the attack before it spoilt this session"))
-            result = session.run(source)
+                through.append((attack.name, "the attack before it spoilt this session"))
+            result = attack.run_in(session)
             after = session.run("[agent.location, agent.go_to('x'), host_act('y')]")
         if CANARY in told(result) + told(after) or (dict(vars(host)), dict(os.environ)) != before:
-            through.append((name, "reached the host"))
+            through.append((attack.name, "reached the host"))
         if not all(isinstance(call, str) for call in host.calls):
-            through.append((name, host.calls))
-        if guarded and result.fault is None and "[harmless]" not in name:
-            through.append((name, "was not stopped"))
-        if guarded and result.fault is not None and result.fault.kind is FaultKind.LIMIT:
-            through.append((name, result.fault))  # stopped, but by luck: a crash or a limit, no layer of the language
+            through.append((attack.name, host.calls))
+        if guarded and outcome_of(result) != attack.outcome:
+            through.append((attack.name, outcome_of(result)))
         if guarded and result.fault is not None and after.value not in (["desk", "at x", "done y"], None):
-            through.append((name, after))
+            through.append((attack.name, after))
     assert through == []
 
 
