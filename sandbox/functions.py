@@ -5,6 +5,7 @@ import keyword
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isfinite
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -16,6 +17,8 @@ from sandbox.protocol import MAX_DEPTH, MAX_STRING
 
 Function = Callable[..., object]
 MAX_INT = 1 << 63
+MAX_NAME = 100
+"""Characters of the name of an argument that a ``**`` parameter takes."""
 PLAIN = {str, int, float, bool, None, type(None), object, Any, inspect.Parameter.empty, JsonValue}
 """Annotations whose strict check means the same for parsed JSON as for Python values."""
 EXACT = {str, int, bool}
@@ -125,8 +128,14 @@ class Arguments:
         if kind is inspect.Parameter.VAR_POSITIONAL:
             return tuple(check(function, item) for item in value)
         if kind is inspect.Parameter.VAR_KEYWORD:
-            return {key: check(function, item) for key, item in value.items()}
+            return {_argument_name(function, key): check(function, item) for key, item in value.items()}
         return check(function, value)
+
+
+def _argument_name(function: str, name: str) -> str:
+    if len(name) > MAX_NAME or not name.isidentifier():
+        raise TypeError(f"{function}(): an argument's name must be a plain name, not {_short(name)}")
+    return name
 
 
 @lru_cache(maxsize=1024)
@@ -189,6 +198,9 @@ def reasonable(value: JsonValue, depth: int = 0) -> None:
     elif kind is int:
         if not -MAX_INT <= value < MAX_INT:  # type: ignore[operator]
             raise ValueError("has an integer beyond 64 bits")
+    elif kind is float:
+        if not isfinite(value):  # type: ignore[arg-type]
+            raise ValueError("is not a finite number")  # 1e999, say: JSON that no honest worker writes
     elif kind is list or kind is dict:
         if depth >= MAX_DEPTH:
             raise ValueError(f"is nested more than {MAX_DEPTH} deep")

@@ -94,7 +94,9 @@ def _measure(tree: ast.Module) -> None:
             raise PolicyRefused([_too_large(f"more than {MAX_NODES:,} names and operations")])
         if depth > MAX_DEPTH:
             raise PolicyRefused([_too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])])
-        finally_found = finally_found or any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level)
+        finally_found = finally_found or any(
+            isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level
+        )
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if finally_found and _compiled_size(tree)[0] > MAX_COPIES:
         raise PolicyRefused([_too_large("`finally` blocks that would be compiled too many times over")])

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from sandbox import FaultKind, Limits, Sandbox
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of
@@ -22,7 +23,7 @@ LAYERS = {
 CANARY = "the host's secret"
 ROOMY = Limits(wall_seconds=20, memory_mb=256)
 SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20)
-SHORT = SMALL.model_copy(update={"wall_seconds": 0.25})
+SHORT = SMALL.model_copy(update={"wall_seconds": 0.35})
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,12 @@ def test_each_layer_alone_keeps_a_plan_from_the_machine(
     secret, new = tmp_path / "secret", tmp_path / "new"
     secret.write_text(CANARY)
     (tmp_path / "planted.py").write_text("")
-    values = {"SECRET": str(secret), "NEW": str(new), "FOLDER": str(tmp_path), "HOST": os.getpid()}
+    values: dict[str, JsonValue] = {
+        "SECRET": str(secret),
+        "NEW": str(new),
+        "FOLDER": str(tmp_path),
+        "HOST": os.getpid(),
+    }
     outcomes: dict[str, str] = {}
     for name, opened in sandboxes.items():
         with opened.session({}, values=values, limits=ROOMY) as session:
@@ -95,8 +101,8 @@ BOMBS = {
     "lambdas": ("lambda:" * 14_000 + "1", "too-large"),
     "branches": ("if a:\n p\n" + "elif a:\n p\n" * 8_000, "too-large"),
     "decorators": ("@a\n" * 30_000 + "def f(): pass", "too-large"),
-    "fields of a text": ('f"' + "{a}" * 30_000 + '"', "too-large"),
-    "alternatives": ("match a:\n case " + "1|" * 40_000 + "1: pass", "too-large"),
+    "fields of a text": ('f"' + "{a}" * 12_000 + '"', "too-large"),
+    "alternatives": ("match a:\n case " + "1|" * 20_000 + "1: pass", "too-large"),
     "digits": ("9" * 5_000, "syntax"),
     "indents": ("".join(" " * i + "if a:\n" for i in range(200)), "syntax"),
     "finally in finally": (
@@ -121,7 +127,7 @@ def test_parse_bombs_do_no_harm(sandboxes: dict[str, Sandbox], layers: str, sour
         assert session.run("kept = 1").fault is None
         began = time.process_time()
         result = session.run(source)
-        assert time.process_time() - began < 5
+        assert time.process_time() - began < 5  # of the host's own processor time
         if layers == "both":
             assert [fault.type for fault in result.faults] == [refusal]
             assert result.fault is not None
