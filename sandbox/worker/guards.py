@@ -176,8 +176,14 @@ def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
             if type(member) is types.MemberDescriptorType and not may_write(slot):
                 refuse(slot, "set")
         _check_fields(made)
+        if any("__class_getitem__" in vars(each) for each in made.__mro__):
+            type.__setattr__(made, "__class_getitem__", _ITSELF)
         match_by_keyword(made)
     return made
+
+
+_ITSELF = classmethod(lambda cls, _item: cls)
+"""Subscripting a class of the plan's gives that class: Python's alias sets an attribute of whatever its call makes."""
 
 
 def _check_fields(cls: type) -> None:

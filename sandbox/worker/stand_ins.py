@@ -6,32 +6,18 @@ import collections
 import contextlib
 import copy
 import dataclasses
-import enum
 import functools
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
-from sandbox.policy.rules import may_write
 from sandbox.worker import typing_names
+from sandbox.worker.enums import ENUMS
 from sandbox.worker.guards import PLAN_NAME, is_own_class, is_own_function, match_by_keyword, write
+from sandbox.worker.naming import identifier, names_of
 
 _FIELDS = "__dataclass_fields__"
 _COPIED = ("__module__", "__name__", "__qualname__", "__doc__")
-
-
-def _names(names: Any) -> list[Any]:
-    """The names, looked at once: a plan's own iterable could give others the next time."""
-    return str.replace(names, ",", " ").split() if isinstance(names, str) else list(names)
-
-
-def _identifier(name: object) -> str:
-    """The name, if it is one that a class of the plan may have."""
-    if type(name) is not str:
-        raise TypeError("names must be strings")
-    if not may_write(name):
-        raise ValueError(f"the name {name!r} is not available in plans")
-    return name
 
 
 def namedtuple(
@@ -42,10 +28,10 @@ def namedtuple(
     defaults: Iterable[object] | None = None,
 ) -> type:
     """``collections.namedtuple``; it checks the names itself, and only exact strings reach it."""
-    names, rename = _names(field_names), bool(rename)
-    checked = [name if rename and type(name) is str else _identifier(name) for name in names]
+    names, rename = names_of(field_names), bool(rename)
+    checked = [name if rename and type(name) is str else identifier(name) for name in names]
     make: Any = collections.namedtuple
-    made: type = make(_identifier(typename), checked, rename=rename, defaults=defaults, module=PLAN_NAME)
+    made: type = make(identifier(typename), checked, rename=rename, defaults=defaults, module=PLAN_NAME)
     match_by_keyword(made)
     return made
 
@@ -164,60 +150,13 @@ def utc_seconds(moment: Sequence[int]) -> float:
     return float(calendar.timegm(tuple(moment)))
 
 
-def _member(name: object, value: object) -> tuple[str, object]:
-    return _identifier(name), value
-
-
-class PlanEnumMeta(enum.EnumMeta):
-    """Checks the names of enums that are made by a call: Python gives a meaning to some."""
-
-    def __call__(cls, value: Any, names: Any = None, *rest: Any, **options: Any) -> Any:
-        """Look a member up, or make an enum."""
-        if names is None:
-            return super().__call__(value, *rest, **options)
-        if rest or options.keys() - {"start"}:
-            raise TypeError("Enum(name, members) takes no more than start= in plans")
-        given = _names(names.items() if isinstance(names, Mapping) else names)
-        members = [_identifier(each) if isinstance(each, str) else _member(*each) for each in given]
-        return super().__call__(_identifier(value), members, module=PLAN_NAME, **options)
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return super().__instancecheck__(instance) or isinstance(instance, _REAL.get(cls, ()))
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return super().__subclasscheck__(subclass) or issubclass(subclass, _REAL.get(cls, ()))
-
-
-class Enum(enum.Enum, metaclass=PlanEnumMeta):
-    """enum.Enum."""
-
-
-class IntEnum(enum.IntEnum, metaclass=PlanEnumMeta):
-    """enum.IntEnum."""
-
-
-class StrEnum(enum.StrEnum, metaclass=PlanEnumMeta):
-    """enum.StrEnum."""
-
-
-class Flag(enum.Flag, metaclass=PlanEnumMeta):
-    """enum.Flag."""
-
-
-class IntFlag(enum.IntFlag, metaclass=PlanEnumMeta):
-    """enum.IntFlag."""
-
-
-_REAL: dict[type, Any] = {Enum: enum.Enum, Flag: enum.Flag}
-"""Each of ours derives from its real counterpart only, and is told to include the others that count as one."""
-
 MODULES: dict[str, dict[str, Any]] = {
     "abc": {"abstractmethod": abstractmethod},
     "collections": {"namedtuple": namedtuple},
     "contextlib": {"contextmanager": contextmanager},
     "copy": {"copy": copy.copy},
     "dataclasses": {"dataclass": dataclass},
-    "enum": {"Enum": Enum, "Flag": Flag, "IntEnum": IntEnum, "IntFlag": IntFlag, "StrEnum": StrEnum},
+    "enum": ENUMS,
     "functools": {"total_ordering": total_ordering, "wraps": wraps},
     "typing": typing_names.NAMES | {"NamedTuple": NamedTupleMaker()},
 }

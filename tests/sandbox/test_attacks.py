@@ -19,7 +19,7 @@ import pytest
 from sandbox import Limits, Sandbox
 from sandbox.policy import PolicyRefused
 from sandbox.policy.tables import MODULES
-from sandbox.worker import facades, guards, language, stand_ins, typing_names
+from sandbox.worker import enums, facades, guards, language, typing_names
 from sandbox.worker.values import MAX_REPR, shown
 from tests.sandbox import attacked
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of
@@ -34,7 +34,7 @@ SHARED = [
     *(value for value in typing_names.NAMES.values() if isinstance(value, type)),
     HostAgent,
     host_act,
-    stand_ins.PlanEnumMeta,
+    enums.PlanEnumMeta,
     guards.PlanType,
 ]
 
