@@ -134,6 +134,50 @@ LOOK_ALIKES = {
     "hasattr of a dunder": ("hasattr(agent, '__dict__')", False),
     "missing attribute": ("getattr(agent, 'nothing', 'none')", "none"),
     "a private method": ("class A:\n    def _go(self): return 1\n    def run(self): return self._go()\nA().run()", 1),
+    "a field called format": (
+        "from dataclasses import dataclass\n@dataclass\nclass A:\n    format: str\n    obj: int = 2\nA('x').format",
+        "x",
+    ),
+    "positional pattern": (
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    y: int\n"
+        "match P(1, 2):\n    case P(a, b):\n        c = a + b\nc",
+        3,
+    ),
+    "positional pattern of a named tuple": (
+        "from typing import NamedTuple\nclass P(NamedTuple):\n    x: int\n    y: int = 2\n"
+        "match P(1):\n    case P(a, b):\n        c = a + b\nc",
+        3,
+    ),
+    "typed named tuple by a call": ("from typing import NamedTuple\nNamedTuple('P', [('x', int)])(4).x", 4),
+    "fields of a dataclass": (
+        "from dataclasses import asdict, dataclass, fields, replace\n"
+        "@dataclass(slots=True, order=True)\nclass A:\n    x: int = 1\n"
+        "[asdict(replace(A(), x=2)), [f.name for f in fields(A)], A(1) < A(2)]",
+        [{"x": 2}, ["x"], True],
+    ),
+    "derived dataclass": (
+        "from dataclasses import asdict, dataclass\n@dataclass\nclass A:\n    x: int = 1\n"
+        "@dataclass\nclass B(A):\n    y: int = 2\nasdict(B())",
+        {"x": 1, "y": 2},
+    ),
+    "copies": (
+        "import copy\nclass A:\n    __slots__ = ('x',)\nclass B(list):\n    pass\na, b = A(), B([[1]])\n"
+        "a.x, b.n = [1], 2\nc, d = copy.deepcopy(a), copy.deepcopy(b)\n"
+        "d[0].append(2)\n[c.x, c.x is a.x, list(b), d.n]",
+        [[1], False, [[1]], 2],
+    ),
+    "copy of an error": ("import copy\ncopy.copy(KeyError('a')).args", ("a",)),
+    "default factory": (
+        "from collections import defaultdict\nd = defaultdict(list)\nd.default_factory = None\nlen(d)",
+        0,
+    ),
+    "error attribute": ("e = ValueError()\ne.place = 3\ne.place", 3),
+    "subscripted class": ("class A(list): pass\nclass B(A[int]): pass\n[len(A[int]([1])), len(B([2, 3]))]", [1, 2]),
+    "returns through finally": (
+        "def f():\n    for i in range(3):\n        try:\n            try:\n                if i == 1: return i\n"
+        "            finally:\n                n.append(i)\n        finally:\n            n.append(-i)\nn = []\n[f(), n]",
+        [1, [0, 0, 1, -1]],
+    ),
     "function attribute": ("def f(): f.n += 1\nf.n = 0\nf()\nf.n", 1),
 }
 
