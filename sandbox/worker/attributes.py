@@ -10,6 +10,7 @@ from sandbox.policy.rules import harmless_template, is_plain, may_read, template
 from sandbox.worker.clock import Clock
 from sandbox.worker.guards import (
     PlanType,
+    initialiser,
     is_host,
     is_own_class,
     name_of,
@@ -73,6 +74,8 @@ class Attributes:
             refuse(name)
         if name in ("__init__", "__call__", "__setitem__") and is_host(target):
             return found if name == "__call__" else refuse(name)
+        if name == "__init__":
+            return initialiser(target, found)
         if name == "obj" and isinstance(target, BaseException):
             refuse(name)
         owner = getattr(found, "__self__", None)

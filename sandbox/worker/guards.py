@@ -3,6 +3,7 @@
 import copyreg
 import types
 from collections import defaultdict
+from random import Random
 from typing import Any, NoReturn
 
 from sandbox.policy.rules import (
@@ -22,6 +23,7 @@ _HIDDEN_TYPES = (
     types.CodeType,
     types.TracebackType,
     types.CellType,
+    Random,  # its methods, called with another object, set attributes of that
     types.GenericAlias,  # called, it sets an attribute of whatever it makes
 )
 _SETTABLE = (BaseException, defaultdict)
@@ -124,6 +126,24 @@ def own_dict(target: object) -> dict[str, object]:
 def guarded_dir(target: object) -> list[str]:
     """``dir(x)``, without the names that plans can't use."""
     return [name for name in dir(target) if may_read(name)]
+
+
+def initialiser(target: object, found: Any) -> Any:
+    """A class's or an object's ``__init__``, which sets attributes of the plan's own objects and of no others.
+
+    Written in C, it sees to that by itself; written by the plan, its stores are guarded.
+    """
+    if type(found) is types.MethodType and not is_own_function(found.__func__):
+        return found if type(found.__self__).__module__ is PLAN_NAME else refuse("__init__")
+    if type(found) is not types.FunctionType or is_own_function(found) or not isinstance(target, type):
+        return found
+
+    def __init__(*args: Any, **kwargs: Any) -> None:  # noqa: N807
+        if not args or target not in type(args[0]).__mro__ or type(args[0]).__module__ is not PLAN_NAME:
+            raise TypeError(f"{target.__name__}.__init__() takes an object of a class of the plan's own")
+        found(*args, **kwargs)
+
+    return __init__
 
 
 class TypeMeta(type):

@@ -171,11 +171,25 @@ LOOK_ALIKES = {
         "from collections import defaultdict\nd = defaultdict(list)\nd.default_factory = None\nlen(d)",
         0,
     ),
+    "base class's init": (
+        "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass A:\n    x: int\nclass B(A):\n"
+        "    def __init__(self): A.__init__(self, 3)\nclass C(A):\n    def __init__(self): super().__init__(4)\n"
+        "[B().x, C().x]",
+        [3, 4],
+    ),
+    "library base class's init": (
+        "import json\nclass E(json.JSONEncoder):\n    def __init__(self, **k): json.JSONEncoder.__init__(self, **k)\n"
+        "class F(json.JSONEncoder):\n    def __init__(self, **k): super().__init__(**k)\n"
+        "class K(KeyError):\n    def __init__(self): KeyError.__init__(self, 'a')\n"
+        "[json.dumps([1], cls=E), json.dumps([1], cls=F), K().args]",
+        ["[1]", "[1]", ("a",)],
+    ),
     "error attribute": ("e = ValueError()\ne.place = 3\ne.place", 3),
     "subscripted class": ("class A(list): pass\nclass B(A[int]): pass\n[len(A[int]([1])), len(B([2, 3]))]", [1, 2]),
     "returns through finally": (
         "def f():\n    for i in range(3):\n        try:\n            try:\n                if i == 1: return i\n"
-        "            finally:\n                n.append(i)\n        finally:\n            n.append(-i)\nn = []\n[f(), n]",
+        "            finally:\n                n.append(i)\n        finally:\n            n.append(-i)\n"
+        "n = []\n[f(), n]",
         [1, [0, 0, 1, -1]],
     ),
     "function attribute": ("def f(): f.n += 1\nf.n = 0\nf()\nf.n", 1),
