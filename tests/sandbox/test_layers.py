@@ -9,7 +9,7 @@ from sandbox import CellResult, Limits, Sandbox
 from tests.sandbox.attack_tables import attacks, outcome_of
 
 CANARY = "the host's secret"
-ATTACKS = attacks(".")
+ATTACKS = attacks(".", "calls")
 LAYERS = {
     "both": (True, True),
     "language alone": (True, False),
