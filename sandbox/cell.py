@@ -12,6 +12,8 @@ from sandbox.limits import LimitReached
 from sandbox.process import SLICE_SECONDS, Worker
 from sandbox.types import Limits
 
+MAX_ASKED = 16 << 20
+"""Bytes of all the requests of one cell, which the host keeps, parses and checks on its own time."""
 Answer = Callable[[bytes, list[Any]], bytes]
 """From a request, as bytes and parsed, to the message that answers it."""
 
@@ -50,7 +52,7 @@ class Conversation:
         """The plan line of the call that is being carried out."""
         self._printed: list[str] = []
         self._chars = 0
-        self._slept, self._sleeps = 0.0, 0
+        self._slept, self._sleeps, self._asked = 0.0, 0, 0
         self._started = self._looked = monotonic()
         self._paused = 0.0
         self._cpu_before = worker.cpu_seconds()
@@ -59,6 +61,11 @@ class Conversation:
     def output(self) -> str:
         """What the cell printed, no more than the limit allows."""
         return "".join(self._printed)[: self._limits.output_chars]
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the plan has been seen to run: it printed or asked."""
+        return bool(self._printed or self.exchanges)
 
     @property
     def seconds(self) -> float:
@@ -77,7 +84,7 @@ class Conversation:
             message = messages.parse(payload)
             match message[0]:
                 case "call" | "sleep":
-                    self._count(message)
+                    self._count(message, len(payload))
                     self._reply(payload, message)
                 case "print":
                     self._print(message[1])
@@ -97,14 +104,18 @@ class Conversation:
             raise LimitReached("cpu")  # not of a worker that is gone, which the channel will tell
 
     def _print(self, text: str) -> None:
-        self._printed.append(text)
+        if text:  # empty ones cost nothing of the limit, and must not pile up
+            self._printed.append(text)
         self._chars += len(text)
         if self._chars > self._limits.output_chars:
             raise LimitReached("output")
 
-    def _count(self, message: list[Any]) -> None:
+    def _count(self, message: list[Any], size: int) -> None:
         if self.calls + self._sleeps >= self._limits.host_calls:
             raise LimitReached("host_calls")
+        self._asked += size
+        if self._asked > MAX_ASKED:
+            raise LimitReached("arguments")
         if message[0] == "call":
             self.calls += 1
             self.line = message[1]

@@ -17,8 +17,6 @@ from sandbox.protocol import MAX_DEPTH, MAX_STRING
 
 Function = Callable[..., object]
 MAX_INT = 1 << 63
-MAX_NAME = 100
-"""Characters of the name of an argument that a ``**`` parameter takes."""
 PLAIN = {str, int, float, bool, None, type(None), object, Any, inspect.Parameter.empty, JsonValue}
 """Annotations whose strict check means the same for parsed JSON as for Python values."""
 EXACT = {str, int, bool}
@@ -128,19 +126,22 @@ class Arguments:
         if kind is inspect.Parameter.VAR_POSITIONAL:
             return tuple(check(function, item) for item in value)
         if kind is inspect.Parameter.VAR_KEYWORD:
-            return {_argument_name(function, key): check(function, item) for key, item in value.items()}
+            return {check.key(function, key): check(function, item) for key, item in value.items()}
         return check(function, value)
 
 
-def _argument_name(function: str, name: str) -> str:
-    if len(name) > MAX_NAME or not name.isidentifier():
-        raise TypeError(f"{function}(): an argument's name must be a plain name, not {_short(name)}")
-    return name
+_MADE: dict[int, Arguments] = {}
+"""By the signature's id, which stays its own since the arguments keep it; to hash a signature takes longer."""
+MOST_MADE = 1024
 
 
-@lru_cache(maxsize=1024)
 def _arguments(signature: inspect.Signature) -> Arguments:
-    return Arguments(signature)
+    made = _MADE.get(id(signature))
+    if made is None:
+        if len(_MADE) >= MOST_MADE:
+            _MADE.clear()
+        made = _MADE[id(signature)] = Arguments(signature)
+    return made
 
 
 class Check:
@@ -176,6 +177,14 @@ class Check:
         except ValueError as error:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 
+    def key(self, function: str, key: str) -> str:
+        """The name of a keyword argument that goes to ``**``. Raises ValueError."""
+        try:
+            reasonable(key)
+        except ValueError as error:
+            raise ValueError(f"{function}(): the name of an argument to **{self._name} {error}") from None
+        return key
+
     def _meant(self, value: JsonValue) -> str | None:
         """The text most like the given one, of those that the parameter takes."""
         return closest(value, self._texts) if isinstance(value, str) else None
@@ -200,7 +209,7 @@ def reasonable(value: JsonValue, depth: int = 0) -> None:
             raise ValueError("has an integer beyond 64 bits")
     elif kind is float:
         if not isfinite(value):  # type: ignore[arg-type]
-            raise ValueError("is not a finite number")  # 1e999, say: JSON that no honest worker writes
+            raise ValueError("has a number that is not finite")
     elif kind is list or kind is dict:
         if depth >= MAX_DEPTH:
             raise ValueError(f"is nested more than {MAX_DEPTH} deep")

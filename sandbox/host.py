@@ -41,6 +41,7 @@ class Sandbox:
         self._allow_missing = tuple(allow_missing)
         self._zygote = Zygote(confined=process_layer, guarded=language_layer)
         self._found = mechanisms.read(self._zygote.granted)
+        self._admitted: object = None
         self._closed = False
         try:
             self_test(self.session, guarded=language_layer)
@@ -124,9 +125,10 @@ class Sandbox:
         """Take note of what holds the worker. Raises MissingMechanism."""
         if message[0] != "opened" or not isinstance(message[1], dict):
             raise messages.HostileFrame(f"{message[0]!r} out of turn")
-        if not self._process_layer:
+        if not self._process_layer or message[1] == self._admitted:
             return
         before = self._zygote.granted
         reported = before | {name: before.get(name) or reason for name, reason in message[1].items()}
         self._found = mechanisms.read(reported)
         mechanisms.demand(self._found, self._allow_missing)
+        self._admitted = message[1]

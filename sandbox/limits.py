@@ -8,6 +8,7 @@ MESSAGES = {
     "memory": "the plan needed more than {memory_mb} MB of memory",
     "output": "the cell printed more than {output_chars} characters",
     "host_calls": "the cell made more than {host_calls} calls",
+    "arguments": "the arguments of the cell's calls took more than 16 MB",
     "source": "the cell's source has more than {source_chars} characters",
     "sleep": "the cell slept for more than {wall_seconds:g} s in all",
     "crashed": "the worker ended by itself: the plan exhausted the stack or crashed the interpreter",

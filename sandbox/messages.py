@@ -1,12 +1,15 @@
 """What the host accepts from a worker: the shape of every message, and nothing else."""
 
+from math import isfinite
 from types import NoneType
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from sandbox.types import Fault
+from sandbox.policy.tables import MAX_SOURCE
+from sandbox.protocol import MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS
+from sandbox.types import Fault, FaultKind
 
 JSON_TYPES = (str, int, float, bool, NoneType, list, dict)
 SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
@@ -25,7 +28,10 @@ class HostileFrame(Exception):
 
 
 def parse(payload: bytes) -> list[Any]:
-    """A message of one of the shapes. Raises HostileFrame."""
+    """A message of one of the shapes. Raises HostileFrame.
+
+    The arguments of a "call" are checked by the function's own spec, all else here.
+    """
     try:
         message = from_json(payload, allow_inf_nan=False, cache_strings=False)
     except ValueError as error:
@@ -35,12 +41,39 @@ def parse(payload: bytes) -> list[Any]:
     if tuple(map(type, message)) not in SHAPES[message[0]]:
         given = ", ".join(type(part).__name__ for part in message[1:])
         raise HostileFrame(f"a {message[0]!r} message of ({given})")
+    if message[0] == "call":
+        if message[1] is not None and not 0 <= message[1] <= MAX_SOURCE:
+            raise HostileFrame(f"a 'call' from line {message[1]}")
+    elif not _is_plain(message[1]):
+        raise HostileFrame(f"a {message[0]!r} message with a number that is not finite, or nested too deeply")
     return message
 
 
 def faults(reports: list[Any]) -> tuple[Fault, ...]:
     """The faults of an "end" message. Raises HostileFrame."""
     try:
-        return FAULTS.validate_python(reports)
+        read = FAULTS.validate_python(reports)
     except ValidationError:
         raise HostileFrame("an 'end' message with malformed faults") from None
+    if len(read) > MAX_FAULTS or not all(map(_is_honest, read)):
+        raise HostileFrame("an 'end' message with faults that no worker finds")
+    return read
+
+
+def _is_plain(value: JsonValue, depth: int = 0) -> bool:
+    """Whether the host can pass the value on as JSON: "1e999" is read as infinity."""
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, (list, dict)):
+        inside = value if isinstance(value, list) else value.values()
+        return depth < MAX_DEPTH and all(_is_plain(item, depth + 1) for item in inside)
+    return True
+
+
+def _is_honest(fault: Fault) -> bool:
+    """Whether a worker may find this: of the limits it knows its memory alone, and it cuts what it tells."""
+    if fault.kind is FaultKind.LIMIT and fault.type != "memory":
+        return False
+    texts = (fault.type, fault.message, fault.source, fault.hint)
+    places = (fault.line or 0, fault.column or 0)
+    return all(len(text) <= MAX_FAULT_TEXT for text in texts) and all(0 <= place <= MAX_SOURCE for place in places)

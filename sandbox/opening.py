@@ -1,6 +1,7 @@
 """What a session starts with, checked and put into the message that opens it."""
 
 from collections.abc import Callable, Collection, Mapping
+from hashlib import sha512
 
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_json
@@ -30,7 +31,7 @@ def message(
         "values": values,
         "attributes": attributes,
         "memory_mb": limits.memory_mb,
-        "seed": seed,
+        "seed": seed if isinstance(seed, int) else _number(seed),
     }
     try:
         payload = to_json(["open", settings], inf_nan_mode="constants")
@@ -39,6 +40,12 @@ def message(
     if len(payload) > MAX_FROM_HOST:
         raise BadFunction(f"values and attributes take {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
     return payload
+
+
+def _number(seed: str) -> int:
+    """The number that ``random.seed`` makes of a text."""
+    text = seed.encode()
+    return int.from_bytes(text + sha512(text).digest())
 
 
 def _check_names(functions: Collection[str], values: Collection[str], attributes: Collection[str]) -> None:

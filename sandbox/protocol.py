@@ -26,6 +26,10 @@ MAX_DEPTH = 32
 """Lists and dicts inside each other, in arguments and values."""
 MAX_STRING = 100_000
 """Characters of one string in an argument, and of one print frame."""
+MAX_FAULTS = 50
+"""Faults of one cell."""
+MAX_FAULT_TEXT = 5_000
+"""Characters of one text of a fault."""
 CHUNK = 1 << 16
 PREFIX = 4
 
@@ -48,8 +52,9 @@ def pack(payload: bytes, cap: int) -> bytes:
 class Channel:
     """One end of a stream socket, read and written frame by frame.
 
-    Where the socket has a send or receive timeout (SO_RCVTIMEO), ``waiting`` is called each time it passes; an
-    exception that it raises leaves the channel in the middle of a frame, unusable.
+    ``waiting`` is called whenever a frame is not through yet: after each chunk, so that the other side gains no time by
+    sending or reading in drips, and, where the socket has a timeout (SO_RCVTIMEO), each time that passes. An exception
+    that it raises leaves the channel in the middle of a frame, unusable.
     """
 
     def __init__(self, sock: socket, *, send_cap: int, receive_cap: int) -> None:
@@ -62,15 +67,18 @@ class Channel:
         sent = 0
         while sent < len(frame):
             try:
-                sent += self._sock.send(frame[sent:] if sent else frame)
+                sent += self._sock.send(memoryview(frame)[sent:] if sent else frame)
             except BlockingIOError:
-                waiting()
+                pass
             except OSError as error:
                 raise ChannelClosed(str(error)) from error
+            if sent < len(frame):
+                waiting()
 
     def receive(self, waiting: Callable[[], None]) -> bytes:
         """The payload of the next frame. Raises FrameTooLong or ChannelClosed."""
-        while (payload := self._next()) is None:
+        payload = self._next() if self._buffer else None
+        while payload is None:
             try:
                 chunk = self._sock.recv(CHUNK)
             except BlockingIOError:
@@ -83,6 +91,8 @@ class Channel:
             if not self._buffer and self._whole(chunk):
                 return chunk[PREFIX:]
             self._buffer += chunk
+            if (payload := self._next()) is None:
+                waiting()
         return payload
 
     def _whole(self, chunk: bytes) -> bool:

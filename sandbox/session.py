@@ -132,6 +132,8 @@ class Session:
         try:
             _, value, reports = talk.hold(start)
             faults = messages.faults(reports)
+            if talk.has_begun and any(fault.kind is FaultKind.CHECK for fault in faults):
+                raise HostileFrame("it refused the code after it had run")  # noqa: TRY301
         except LimitReached as reached:
             value, faults = None, (limit_fault(reached.name, self._limits, reached.detail),)
         except (HostileFrame, FrameTooLong) as error:

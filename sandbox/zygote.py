@@ -14,17 +14,20 @@ from sandbox.errors import WorkerFailed
 from sandbox.process import Worker
 
 BOOT = """
-import json, sys, types
+import json, os, sys, types
+os.register_at_fork = lambda **hooks: None
 package = types.ModuleType("sandbox")
 package.__path__ = [sys.argv[1]]
 sys.modules["sandbox"] = package
 from sandbox.worker.zygote import main
 main(json.loads(sys.argv[2]))
 """
-"""Imports the worker's modules alone: ``sandbox/__init__`` and what it imports stay out of the zygote."""
+"""Imports the worker's modules alone: ``sandbox/__init__`` and what it imports stay out of the zygote. What the library
+wants done after a fork (new random numbers, locks) takes longer than the fork itself, and no worker uses it."""
 FLAGS = ("-s", "-P")
 """Never -I or -E: they ignore PYTHONHASHSEED."""
-ENVIRONMENT = {"PYTHONHASHSEED": "0"}
+ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1"}
+"""Sets of text in the same order everywhere; functions of libraries looked up once, and not again in each worker."""
 START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
 MAX_ANSWER = 1 << 16

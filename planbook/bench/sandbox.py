@@ -55,8 +55,8 @@ def work(rounds):
 }
 """What is timed, to how many rounds plain exec does of it, some milliseconds of them, and the code."""
 CODE_GOAL = 1.15
-ACTIONS, ACTION_GOAL = 300, 60.0
-START_GOAL = 4.0
+ACTIONS, ACTION_GOAL = 300, 45.0
+START_GOAL = 1.0
 PLAN = "for number in range(1, 5):\n    agent.go_to(f'desk_{number}')\n"
 PLAN_THREADS, PLAN_GOAL = 2, 700.0
 MEMORY_GOAL = 4.0

@@ -47,7 +47,7 @@ def _replays(limit: int) -> list[Row]:
     config, tasks = games(limit)
     source = f"{len(tasks)} ALFWorld games of {tasks[0].split}"
     before = _busy_seconds()
-    alone = _play(config, tasks, Hosting(1)).seconds
+    alone = _play(config, tasks, Hosting(1))
     spread = (_busy_seconds() - before) / CORES
     found = [
         Row("replay: threads, 1 job", alone, "s", None, source),
@@ -56,7 +56,7 @@ def _replays(limit: int) -> list[Row]:
         ),
     ]
     for executor in executors():
-        taken = _play(config, tasks, Hosting(CORES, executor=executor)).seconds
+        taken = _play(config, tasks, Hosting(CORES, executor=executor))
         ratio, goal = alone / taken, f"at least {GOAL_PROCESSES:g} times as fast"
         name = f"replay: {executor}, {CORES} jobs, their start included"
         found.append(Row(name, taken, "s", ratio, "threads, 1 job", goal, ratio >= GOAL_PROCESSES))
@@ -75,8 +75,8 @@ def _waiting(answer_seconds: float) -> list[Row]:
         config = Asked(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
         check_voices(config)  # the SDK is imported beforehand
         tasks = config.world.select(config.selection)
-        alone = _play(config, tasks * ALONE, Hosting(1), spared)
-        together = _play(config, tasks * IN_FLIGHT * ROUNDS, Hosting(IN_FLIGHT), spared)
+        alone = _weighed(config, tasks * ALONE, Hosting(1), spared)
+        together = _weighed(config, tasks * IN_FLIGHT * ROUNDS, Hosting(IN_FLIGHT), spared)
         each, beside = alone.seconds / ALONE, together.seconds / (IN_FLIGHT * ROUNDS)
         against, goal = f"{ALONE} one by one", f"at least {GOAL_IN_FLIGHT:g} times as fast"
         ratio = each / beside
@@ -86,7 +86,7 @@ def _waiting(answer_seconds: float) -> list[Row]:
             _memory("threads", alone, together),
         ]
         for executor in executors():
-            several = _play(config, tasks * IN_FLIGHT, Hosting(IN_FLIGHT, executor=executor), spared)
+            several = _weighed(config, tasks * IN_FLIGHT, Hosting(IN_FLIGHT, executor=executor), spared)
             found.append(_memory(executor, alone, several))
         return found
 
@@ -98,23 +98,31 @@ def _memory(executor: Executor, alone: "Played", together: "Played") -> Row:
 
 
 class Played:
-    """How long a run took, and the most private memory that this process and those below it had at a time."""
+    """How long a run took, and the most private memory that this process and those below it had at a time.
+
+    The memory of a process that is ``spared`` does not count.
+    """
 
     def __init__(self, seconds: float, megabytes: float) -> None:
         self.seconds, self.megabytes = seconds, megabytes
 
 
-def _play(config: Config, tasks: Sequence[Task], hosting: Hosting, spared: int = 0) -> Played:
-    """Play a run in a folder of its own; ``spared`` is the process whose memory does not count."""
+def _play(config: Config, tasks: Sequence[Task], hosting: Hosting) -> float:
+    """The seconds that it takes to play a run in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder, closing(Run.create(Path(folder) / "run", config, tasks)) as run:
-        with _watched(spared) as peak:
-            begun = time.perf_counter()
-            if hosting.executor == "threads":
-                run_tasks(run, memory_of(config), lambda entry, ending: None, hosting=hosting)
-            else:
-                play_elsewhere(run, lambda entry, ending: None, hosting)
-            seconds = time.perf_counter() - begun
-        return Played(seconds, max(peak))
+        begun = time.perf_counter()
+        if hosting.executor == "threads":
+            run_tasks(run, memory_of(config), lambda entry, ending: None, hosting=hosting)
+        else:
+            play_elsewhere(run, lambda entry, ending: None, hosting)
+        return time.perf_counter() - begun
+
+
+def _weighed(config: Config, tasks: Sequence[Task], hosting: Hosting, spared: int) -> "Played":
+    """The same, with a look at the memory now and then, which takes time itself."""
+    with _watched(spared) as peak:
+        seconds = _play(config, tasks, hosting)
+    return Played(seconds, max(peak))
 
 
 @contextmanager

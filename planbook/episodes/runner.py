@@ -20,8 +20,8 @@ AGAIN = "again"
 
 def set_aside(run: Run) -> frozenset[str]:
     """The scopes of endings that do not count, because a later sitting was to play these episodes again."""
-    rows: Iterable[Any] = run.store.events("run", "sitting")
-    return frozenset(path for row in rows for path in row.body.get(AGAIN, ()))
+    sittings: Iterable[Any] = run.sittings
+    return frozenset(path for body in sittings for path in body.get(AGAIN, ()))
 
 
 def recorded_endings(run: Run) -> dict[int, Ending]:

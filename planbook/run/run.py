@@ -50,6 +50,7 @@ class Run:
         self.meter = Meter()
         self.is_new = False
         """Whether it was begun just now, so that nothing can have changed since."""
+        self._sittings: list[Body] | None = None
         self.noted_versions = False
         """Whether it was looked at, since it was opened, what the world is made of."""
 
@@ -180,8 +181,17 @@ class Run:
         self.meter.start_clock()
         self._note_sitting({})
 
+    @property
+    def sittings(self) -> Sequence[Body]:
+        """What was noted of the times at which it was played: read once, as only who plays it notes more."""
+        if self._sittings is None:
+            self._sittings = [event.body for event in self.store.events("run", "sitting")]
+        return self._sittings
+
     def _note_sitting(self, body: Body) -> None:
-        self.store.put("run", "sitting", sum(1 for _ in self.store.events("run", "sitting")), body)
+        number = len(self.sittings)
+        self.store.put("run", "sitting", number, body)
+        self._sittings = [*self.sittings, body]
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
         """The journal of a scope; what is new there is metered, and told to ``watch``."""

@@ -6,14 +6,14 @@ Every event is committed before the next action, so that a killed process loses 
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from sqlite3 import DatabaseError as SqliteError
 from types import ModuleType
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, or_, select
+from sqlalchemy import Connection, Select, and_, bindparam, or_, select
 from sqlalchemy.exc import DatabaseError
 
 from envs import MissingRequirement
@@ -30,6 +30,15 @@ AFTER_SLASH = chr(ord("/") + 1)
 """Ends the range of the scopes below one; a range can be looked up in the index, LIKE cannot."""
 ROWS = 500
 """Events that are read at a time."""
+ALL = select(EVENT).order_by(EVENT.c.id)
+BELOW = ALL.where(
+    or_(
+        EVENT.c.scope == bindparam("scope"),
+        and_(EVENT.c.scope >= bindparam("first"), EVENT.c.scope < bindparam("end")),
+    )
+)
+"""A scope and those below it: made once, for every episode asks."""
+NOWHERE: Mapping[str, str] = {}
 
 
 class Store:
@@ -82,14 +91,12 @@ class Store:
         self, scope: str | None = None, kind: EventKind | tuple[EventKind, ...] | None = None
     ) -> Iterator[Event]:
         """Events in the order in which they were written: of a scope and those below it, of some kinds, or all."""
-        query = select(EVENT).order_by(EVENT.c.id)
-        if scope is not None:
-            below = and_(EVENT.c.scope >= f"{scope}/", EVENT.c.scope < f"{scope}{AFTER_SLASH}")
-            query = query.where(or_(EVENT.c.scope == scope, below))
+        query = ALL if scope is None else BELOW
         if kind is not None:
             query = query.where(EVENT.c.kind.in_([kind] if isinstance(kind, str) else kind))
+        places = {} if scope is None else {"scope": scope, "first": f"{scope}/", "end": f"{scope}{AFTER_SLASH}"}
         with self._database.reading() as connection:
-            for _, event in _read(connection, query):
+            for _, event in _read(connection, query, places):
                 yield event
 
     def since(self, number: int) -> Iterator[tuple[int, Event]]:
@@ -98,7 +105,7 @@ class Store:
         Who asks again with the last number it saw misses none, whatever number of processes write.
         """
         last = self._database.settled_after(number)
-        query = select(EVENT).where(EVENT.c.id > number, EVENT.c.id <= last).order_by(EVENT.c.id)
+        query = ALL.where(EVENT.c.id > number, EVENT.c.id <= last)
         with self._database.reading() as connection:
             yield from _read(connection, query)
 
@@ -148,9 +155,11 @@ def _postgres() -> ModuleType:
     return postgres
 
 
-def _read(connection: Connection, query: Select[Any]) -> Iterator[tuple[int, Event]]:
+def _read(
+    connection: Connection, query: Select[Any], places: Mapping[str, str] = NOWHERE
+) -> Iterator[tuple[int, Event]]:
     texts: dict[str, str] = {}
-    for rows in connection.execution_options(yield_per=ROWS).execute(query).partitions():
+    for rows in connection.execution_options(yield_per=ROWS).execute(query, places).partitions():
         bodies = [json.loads(row.body) for row in rows]
         missing = sorted({digest for body in bodies for digest in texts_of(body)} - texts.keys())
         for start in range(0, len(missing), ROWS):

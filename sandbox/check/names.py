@@ -10,6 +10,9 @@ from sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, S
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
 """Those that the sandbox refuses are the language policy's to report, with what to write instead."""
 
+MAX_HINTS = 20
+"""Faults beyond these are told without a guess at what was meant: guessing takes by far the longest."""
+
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
     """Report every use of a name that has no value there."""
@@ -23,7 +26,8 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
         scope, deferred = scopes.find(name, use.scope)
         if scope is None:
             if name not in known and use.guard is not Guard.NAME_ERROR and not scopes.star_import:
-                report.add(use.node, "unknown-name", f"{name} is not defined", _hint(name, use, scopes, api))
+                hint = _hint(name, use, scopes, api) if len(report.faults) < MAX_HINTS else ""
+                report.add(use.node, "unknown-name", f"{name} is not defined", hint)
         elif not deferred and not (scope.kind is ScopeKind.MODULE and name in known):
             _check_order(use, scope, report)
 

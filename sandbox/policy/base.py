@@ -21,6 +21,14 @@ LEAVES = frozenset(
 """Nodes without content that RestrictedPython allows: visiting each costs time and decides nothing."""
 
 
+MAX_PROBLEMS = 100
+"""Nobody repairs more at once, and each suggestion costs time: ten thousand misspelt imports took seconds."""
+
+
+class Enough(Exception):
+    """MAX_PROBLEMS are noted: there is no use in looking for more."""
+
+
 class BasePolicy(RestrictingNodeTransformer):
     """RestrictedPython's transformer, which refuses every kind of node it does not know, with our names and faults."""
 
@@ -33,9 +41,11 @@ class BasePolicy(RestrictingNodeTransformer):
         """Uses of builtins that plans do not have."""
 
     def refuse(self, node: ast.AST, name: str, message: str, hint: str) -> None:
-        """Note a fault."""
+        """Note a fault. Raises Enough."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         self.problems.append(Problem(line, column, name, message, hint))
+        if len(self.problems) == MAX_PROBLEMS:
+            raise Enough
 
     def error(self, node: ast.AST, info: str) -> None:
         """RestrictedPython's way to note one."""

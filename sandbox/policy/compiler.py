@@ -2,9 +2,11 @@
 
 import ast
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from types import CodeType
 
+from sandbox.policy.base import Enough
 from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem
 from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_NODES, MAX_SOURCE
 from sandbox.policy.transformer import PlanPolicy
@@ -76,7 +78,8 @@ def _transformed(source: str, name: str, all_faults: bool) -> CompiledCell:
     _measure(tree)
     problems = list(_misplaced(tree, name)) if all_faults else []
     policy = PlanPolicy()
-    policy.visit(tree)
+    with suppress(Enough):
+        policy.visit(tree)
     problems += policy.problems
     if problems:
         raise PolicyRefused(problems)

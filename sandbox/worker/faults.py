@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, TracebackType
 
+from sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
 from sandbox.worker import language
 from sandbox.worker.values import text_of
 
@@ -17,21 +18,22 @@ MEMORY: Report = {"kind": "limit", "type": "memory", "message": ""}
 MAX_MESSAGE = 4_000
 MAX_TEXT = 300
 """Characters of a source line, a hint, or the message of one refusal among many: together they must fit a frame."""
-MAX_FAULTS = 50
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cell:
     """A compiled cell and where its code comes from."""
 
     name: str
     source: str
-    compiled: "language.CompiledCell"
+    code: CodeType
+    tail: CodeType | None
+    """The final expression, where there is one."""
 
     @cached_property
     def codes(self) -> frozenset[int]:
         """The id of every code object made from this cell's source; equal code of two cells is told apart."""
-        roots = (self.compiled.code, self.compiled.tail)
+        roots = (self.code, self.tail)
         return frozenset(id(code) for root in roots if root is not None for code in _nested(root))
 
     def line(self, number: int) -> str:
@@ -72,14 +74,15 @@ def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping
 
 def _refusal(name: str, message: str, line: int | None, column: int | None, lines: list[str], hint: str = "") -> Report:
     source = lines[line - 1] if line and line <= len(lines) else ""
-    return _report("check", name, message[:MAX_TEXT], line, column, source, hint[:MAX_TEXT])
+    return _report("check", name, message[:MAX_TEXT], line, column, source, hint)
 
 
 def _report(
     kind: str, fault_type: str, message: str, line: int | None, column: int | None, source: str, hint: str
 ) -> Report:
     place: Report = {"line": line, "column": column, "source": source[:MAX_TEXT]}
-    return {"kind": kind, "type": fault_type, "message": message, **place, "hint": hint}
+    told = {"type": fault_type[:MAX_TEXT], "message": message[:MAX_FAULT_TEXT], "hint": hint[:MAX_TEXT]}
+    return {"kind": kind, **told, **place}
 
 
 def _place(trace: TracebackType | None, cell: Cell, earlier: list[Cell]) -> tuple[int | None, str]:

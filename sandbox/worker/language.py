@@ -1,10 +1,8 @@
 """The language layer, as the worker uses it: compile under the policy, run in a namespace of guards and facades."""
 
-import base64
 import builtins
 import gc
 import importlib
-import marshal
 from collections.abc import Callable
 from random import Random
 
@@ -23,7 +21,6 @@ __all__ = [
     "compile_cell",
     "compile_plain",
     "guard_copies",
-    "load_cell",
     "namespace",
     "preload",
     "protect",
@@ -59,12 +56,6 @@ textwrap.dedent(textwrap.fill("a b"))
 random.gauss(0, 1), random.sample(range(9), 2), random.shuffle([1, 2])
 "{0:>5}".format("a"), "é".encode("latin-1"), type(Colour.RED).__name__
 """
-
-
-def load_cell(compiled: str) -> CompiledCell:
-    """A cell that the host compiled under the policy."""
-    code, tail = marshal.loads(base64.b64decode(compiled))
-    return CompiledCell(code, tail)
 
 
 def preload() -> None:

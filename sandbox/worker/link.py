@@ -1,20 +1,32 @@
 """The worker's end of the channel, as the plan's functions, print and clock use it."""
 
 import builtins
+import os
 import socket
 import sys
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
 
-from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, MAX_STRING, Channel, FrameTooLong
+from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, MAX_STRING, Channel, ChannelClosed, FrameTooLong
 from sandbox.worker.clock import LogicalClock
+from sandbox.worker.faults import MEMORY
 from sandbox.worker.objects import refresh
 from sandbox.worker.values import SCALARS, decode, encode, exact, printable, to_bytes
 
+SPARE_DEPTH = 100
+"""Levels of recursion to read an answer in: a plan that has used up its own must not lose one."""
+OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY]])
+"""Made beforehand: when it is needed, there may be no memory to make it."""
 
-def never() -> NoReturn:
-    """The worker's socket has no time-out."""
-    raise AssertionError("a blocking socket returned early")
+
+class Refusal(NamedTuple):
+    """The host's "error"."""
+
+    error: Exception
+
+
+def patient() -> None:
+    """The worker waits for the rest of a frame as long as it takes: the host keeps the time."""
 
 
 class Link:
@@ -27,12 +39,19 @@ class Link:
         self.objects: dict[str, object] = {}
 
     def receive(self) -> list[Any]:
-        """The next message of the host."""
-        return decode(self._channel.receive(never).decode())  # type: ignore[no-any-return]
+        """The next message of the host; the worker ends where there is none."""
+        try:
+            payload = self._channel.receive(patient)
+        except ChannelClosed:
+            os._exit(0)
+        return decode(payload.decode())  # type: ignore[no-any-return]
 
     def send(self, payload: bytes) -> None:
-        """Send one message."""
-        self._channel.send(payload, never)
+        """Send one message. Where the host has hung up the worker ends, at once: a plan could catch an exception."""
+        try:
+            self._channel.send(payload, patient)
+        except ChannelClosed:
+            os._exit(0)
 
     def running(self, file: str | None) -> None:
         """The file name of the code of the cell that runs, or None; only while one runs may plan code speak."""
@@ -74,17 +93,35 @@ class Link:
     def _ask(self, payload: bytes) -> object:
         if self._file is None:
             raise RuntimeError("no cell is running")
+        depth = sys.getrecursionlimit()
+        # RecursionError comes here, before anything is asked, where there would be no way back to the old limit.
+        sys.setrecursionlimit(depth)
+        sys.setrecursionlimit(depth + SPARE_DEPTH)
         try:
             self.send(payload)
+            value = self._answered()
         except FrameTooLong as error:
             raise ValueError(f"the arguments are too long: {error}") from None
-        kind, *rest = self.receive()
-        *answer, changed, self.clock.set_to = rest
-        if changed:
-            refresh(self.objects, changed)
-        if kind == "error":
-            raise _exception(*answer)
-        return answer[0]
+        finally:
+            sys.setrecursionlimit(depth)
+        if isinstance(value, Refusal):
+            raise value.error
+        return value
+
+    def _answered(self) -> object:
+        """What the host says to a request, which it may have carried out: an answer that is lost ends the worker."""
+        try:
+            kind, *rest = self.receive()
+            *answer, changed, self.clock.set_to = rest
+            if changed:
+                refresh(self.objects, changed)
+            (value,) = answer if kind == "answer" else (Refusal(_exception(*answer)),)
+        except MemoryError:
+            self.send(OUT_OF_MEMORY)
+            os._exit(1)
+        except Exception:
+            os._exit(1)
+        return value
 
 
 def _checked(

@@ -1,87 +1,84 @@
 """The worker: opens one session and runs its cells, one after the other, until the host is done with it."""
 
 import gc
-import random
+import marshal
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from random import Random
+from types import CodeType
+from typing import Any, NoReturn
 
-from sandbox.protocol import MAX_FROM_WORKER, ChannelClosed
+from sandbox.protocol import MAX_FROM_WORKER, pack
 from sandbox.worker import faults, language, lockdown, seccomp
-from sandbox.worker.link import Link
+from sandbox.worker.link import OUT_OF_MEMORY, Link
 from sandbox.worker.objects import HostFunction, HostObject, Record, refresh
 from sandbox.worker.values import decode, shown, to_bytes
 
-WARM_UP = "def f(x):\n    return x\nf([host.now, {'a': 'b'}])"
+WARM_UP = "for n in range(4):\n    text = host.call(n)\nprint(text)\n[host.now, record.a, {'a': 'b'}]"
 WARM_UP_SETTINGS = (
     '{"seed": 0, "functions": {"host.call": ["x"]}, "attributes": {"host.now": 0}, "values": {"record": {"a": 1}}}'
 )
-OUT_OF_MEMORY = to_bytes(["end", None, [faults.MEMORY]])
-"""Made beforehand: when it is needed, there may be no memory to make it."""
+WARM_UPS = 20
+seed_by_number: Callable[[Random, int], None] = Random.__mro__[1].seed  # type: ignore[attr-defined]
+"""What ``Random.seed`` comes to for a number."""
 MAX_VALUE = MAX_FROM_WORKER // 4
 """Bytes of JSON of a cell's value."""
 
 
 @dataclass(frozen=True)
 class Nature:
-    """What a worker is born with: the layers that are on, the filter to install, the address space in use."""
+    """What a worker is born with: its namespace, whether it is locked, the filter, the address space in use."""
 
+    cells: "Cells"
     confined: bool
-    guarded: bool
     program: seccomp.Program | None
     idle_bytes: int
 
 
-def serve(sock: socket.socket, nature: Nature) -> None:
-    """Open the session that the host asks for, then run cells until the host hangs up."""
-    _warm_up(sock, nature)
-    link = Link(sock)
-    try:
-        _, settings = link.receive()
-        link.send(to_bytes(["opened", _lock(nature, settings["memory_mb"])]))
-        cells = Cells(link, nature.guarded, settings)
-        while True:
-            _, source, name, file, compiled, changed, clock = link.receive()
-            try:
-                end = cells.run(source, name, file, compiled, changed, clock)
-            except MemoryError:
-                end = OUT_OF_MEMORY
-            link.send(end)
-    except ChannelClosed:
-        return
-
-
-def _warm_up(sock: socket.socket, nature: Nature) -> None:
-    """Run a cell in a session that is thrown away, while nobody waits.
-
-    A forked process copies each page of memory when it first writes to it: some 2 ms of a session's start, otherwise.
-    Such a cell prints and calls nothing, so the socket stays silent.
-    """
-    cells = Cells(Link(sock), nature.guarded, decode(WARM_UP_SETTINGS))
-    cells.run(WARM_UP, "warm-up", "warm-up", None, {"host.now": 1}, 0)
+def serve(nature: Nature) -> NoReturn:
+    """Open the session that the host asks for, then run cells until the host hangs up, or says what it never says."""
+    cells, link = nature.cells, nature.cells.link
+    _, settings = link.receive()
+    link.send(to_bytes(["opened", _lock(nature, settings["memory_mb"])]))
+    cells.open(settings)
+    while True:
+        _, source, name, file, compiled, changed, clock = link.receive()
+        try:
+            end = cells.run(source, name, file, compiled, changed, clock)
+        except MemoryError:
+            end = OUT_OF_MEMORY
+        link.send(end)
 
 
 def _lock(nature: Nature, memory_mb: int) -> dict[str, str]:
     """Take the last steps of the lockdown. Mechanism to empty, or why it was not granted."""
-    bound = partial(lockdown.bound, nature.idle_bytes, memory_mb, confined=nature.confined)
-    granted = {"rlimits": lockdown.attempt(bound)}
+    granted = {"rlimits": lockdown.attempt(lockdown.bound, nature.idle_bytes, memory_mb, nature.confined)}
     if nature.program is not None:
-        granted["seccomp"] = lockdown.attempt(partial(lockdown.confine, nature.program))
+        granted["seccomp"] = lockdown.attempt(lockdown.confine, nature.program)
     return granted
 
 
 class Cells:
-    """One namespace, and the cells that ran in it."""
+    """One namespace, and the cells that ran in it.
 
-    def __init__(self, link: Link, guarded: bool, settings: Mapping[str, Any]) -> None:
-        self._link, self._earlier = link, list[faults.Cell]()
+    Made in the zygote, so that workers share its memory until they change it; each worker opens its own.
+    """
+
+    def __init__(self, sock: socket.socket, *, guarded: bool) -> None:
+        self.link = Link(sock)
+        self._random, self._earlier = Random(0), list[faults.Cell]()
         if guarded:
             language.guard_copies()
         self._compile = language.compile_cell if guarded else language.compile_plain
         make = language.namespace if guarded else language.unguarded_namespace
-        self._names = make(random.Random(settings["seed"]), link.clock, link.write)
+        self._names = make(self._random, self.link.clock, self.link.write)
+
+    def open(self, settings: Mapping[str, Any]) -> None:
+        """Put the session's functions, attributes and values into the namespace, and seed its random numbers."""
+        link = self.link
+        seed_by_number(self._random, settings["seed"])
         link.objects = _objects(link, settings["functions"], settings["attributes"])
         refresh(link.objects, settings["attributes"])
         self._names.update(link.objects)
@@ -98,25 +95,33 @@ class Cells:
         clock: int,
     ) -> bytes:
         """Run one cell; the "end" message. Nothing of the cell lives on in this frame when it is sent."""
-        self._link.clock.set_to = clock
+        self.link.clock.set_to = clock
         if changed:
-            refresh(self._link.objects, changed)
+            refresh(self.link.objects, changed)
         try:
-            cell = faults.Cell(name, source, language.load_cell(compiled) if compiled else self._compile(source, file))
+            code, tail = self._code(source, file, compiled)
         except Exception as error:  # whatever the compiler stumbles over, the code is to blame, and was not run
             return to_bytes(["end", None, faults.refused(error, source)])
-        self._link.running(cell.compiled.code.co_filename)
+        cell = faults.Cell(name, source, code, tail)
+        self.link.running(code.co_filename)
         try:
             return self._execute(cell)
         finally:
-            self._link.running(None)
+            self.link.running(None)
             self._earlier.append(cell)
 
+    def _code(self, source: str, file: str, compiled: str | None) -> tuple[CodeType, CodeType | None]:
+        """What the host has compiled under the policy, or is compiled here."""
+        if compiled is not None:
+            return marshal.loads(compiled.encode("latin-1"))  # type: ignore[no-any-return]
+        cell = self._compile(source, file)
+        return cell.code, cell.tail
+
     def _execute(self, cell: faults.Cell) -> bytes:
-        compiled, names = cell.compiled, self._names
+        names = self._names
         try:
-            exec(compiled.code, names)
-            value = None if compiled.tail is None else eval(compiled.tail, names)
+            exec(cell.code, names)
+            value = None if cell.tail is None else eval(cell.tail, names)
             return to_bytes(["end", shown(value, MAX_VALUE), []])
         except BaseException as error:
             return to_bytes(["end", None, [faults.raised(error, cell, self._earlier, names)]])
@@ -136,10 +141,38 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
     return bare | {name: HostObject(name, found) for name, found in members.items()}
 
 
-def prepare() -> None:
-    """What the zygote does once for all workers."""
+class _Mirror:
+    """In the place of a socket: answers every frame with the same one."""
+
+    def __init__(self, answer: list[object]) -> None:
+        self._answer = pack(to_bytes(answer), MAX_FROM_WORKER)
+
+    def send(self, frame: bytes) -> int:
+        return len(frame)
+
+    def recv(self, size: int) -> bytes:
+        return self._answer
+
+
+def prepare(sock: socket.socket, *, guarded: bool) -> Cells:
+    """What the zygote does once for all workers: the namespace that each of them opens, to speak by ``sock``."""
     language.preload()
     for cls in (HostFunction, HostObject, Record):
         language.protect(cls)
+    cells = Cells(sock, guarded=guarded)
+    _use(guarded=guarded)
     gc.collect()
     gc.freeze()
+    return cells
+
+
+def _use(*, guarded: bool) -> None:
+    """Use what sessions use, for the interpreter adapts code that runs often, by writing into it.
+
+    A forked process copies each page of memory when it first writes to it: what is written here, no worker copies.
+    """
+    mirror: Any = _Mirror(["answer", "text", None, 1])
+    for _ in range(WARM_UPS):
+        cells = Cells(mirror, guarded=guarded)
+        cells.open(decode(WARM_UP_SETTINGS))
+        cells.run(WARM_UP, "warm-up", "warm-up", None, {"host.now": 1}, 0)

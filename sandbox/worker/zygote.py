@@ -18,8 +18,9 @@ from typing import NoReturn, TypedDict
 
 from sandbox.worker import lockdown, seccomp, serve
 
-CHANNEL = 3
-"""A worker's only descriptor beside 0, 1 and 2."""
+CHANNEL, CONTROL = 3, 4
+"""The channel's descriptor, in a worker the only one beside 0, 1 and 2; the control socket's."""
+OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
 class Config(TypedDict):
@@ -37,12 +38,14 @@ class Config(TypedDict):
 
 def main(config: Config) -> None:
     """Serve until the host is gone."""
-    control = socket.socket(fileno=config["control"])
+    os.dup2(config["control"], CONTROL)
+    os.closerange(CONTROL + 1, OPEN_MAX)
+    control, channel = socket.socket(fileno=CONTROL), _channel()
     try:
         host = os.pidfd_open(_parent(config["host"]))
         _quiet()
         sys.path.extend(config["path"])
-        nature, granted = _settle(confined=config["confined"], guarded=config["guarded"])
+        nature, granted = _settle(channel, confined=config["confined"], guarded=config["guarded"])
     except Exception:
         control.send(json.dumps({"failed": traceback.format_exc()}).encode())
         return
@@ -68,19 +71,27 @@ def _quiet() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
-def _settle(*, confined: bool, guarded: bool) -> tuple[serve.Nature, dict[str, str]]:
+def _settle(channel: socket.socket, *, confined: bool, guarded: bool) -> tuple[serve.Nature, dict[str, str]]:
     """Import, lock, freeze; what workers are born with, and mechanism to empty or why it was not granted."""
-    serve.prepare()
+    cells = serve.prepare(channel, guarded=guarded)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     if not confined:
-        return serve.Nature(False, guarded, None, idle_bytes), {}
+        return serve.Nature(cells, False, None, idle_bytes), {}
     granted = lockdown.lock_zygote()
     try:
         program = seccomp.prepare()
     except OSError as error:
         program, granted["seccomp"] = None, str(error)
-    return serve.Nature(True, guarded, program, idle_bytes), granted
+    return serve.Nature(cells, True, program, idle_bytes), granted
+
+
+def _channel() -> socket.socket:
+    """A socket of the channel's number, in whose place each worker puts its own."""
+    place, other = socket.socketpair()
+    other.close()
+    os.dup2(place.detach(), CHANNEL)
+    return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, CHANNEL)
 
 
 def _fork_on_request(control: socket.socket, host: int, nature: serve.Nature) -> None:
@@ -114,8 +125,8 @@ def _become_worker(sock: socket.socket, zygote: int, nature: serve.Nature) -> No
     """In the forked process: keep one socket of all that was open, serve, and end without a way back."""
     try:
         lockdown.die_with_parent(zygote)
-        os.dup2(sock.detach(), CHANNEL)
-        os.closerange(CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
-        serve.serve(socket.socket(fileno=CHANNEL), nature)
+        os.dup2(sock.fileno(), CHANNEL)
+        os.closerange(CHANNEL + 1, OPEN_MAX)
+        serve.serve(nature)
     finally:
         os._exit(0)

@@ -31,6 +31,10 @@ def never() -> None:
     raise AssertionError("waited for a frame that was there")
 
 
+def patient() -> None:
+    """Wait for the rest."""
+
+
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=6), st.lists(st.integers(0, 2_000), max_size=12))
 def test_frames_arrive_whole_however_the_stream_is_cut(payloads: list[bytes], at: list[int]) -> None:
     ours, theirs = ends()
@@ -72,6 +76,32 @@ def test_a_frame_beyond_the_cap_is_refused_on_both_sides_before_it_is_read() -> 
             channel.receive(never)
 
 
+def test_a_frame_that_comes_in_drips_does_not_keep_the_host_from_looking() -> None:
+    """It looks at its limits after every piece, even if it never has to wait for the next."""
+    ours, theirs = socket.socketpair()
+    frame, places = pack(b"payload", CAP), list[int]()
+    with ours, theirs:
+        ours.settimeout(5)
+        theirs.sendall(frame[:1])
+
+        def look() -> None:
+            places.append(len(places) + 1)
+            theirs.sendall(frame[places[-1] : places[-1] + 1])
+
+        assert Channel(ours, send_cap=CAP, receive_cap=CAP).receive(look) == b"payload"
+        assert places == list(range(1, len(frame)))
+
+
+@pytest.mark.parametrize("place", range(len(pack(b"one", CAP) + pack(b"", CAP)) + 1))
+def test_two_frames_cut_at_any_place_arrive_whole(place: int) -> None:
+    stream = pack(b"one", CAP) + pack(b"", CAP)
+    ours, theirs = ends()
+    with ours, theirs:
+        parts = iter([stream[:place], stream[place:]])
+        channel = Channel(ours, send_cap=CAP, receive_cap=CAP)
+        assert [channel.receive(lambda: theirs.sendall(next(parts))) for _ in range(2)] == [b"one", b""]
+
+
 def test_the_end_of_the_stream_is_told_apart_from_waiting() -> None:
     ours, theirs = ends()
     with ours:
@@ -79,7 +109,7 @@ def test_the_end_of_the_stream_is_told_apart_from_waiting() -> None:
         theirs.sendall(b"\0\0\0\x05ab")
         theirs.close()
         with pytest.raises(ChannelClosed):
-            channel.receive(never)
+            channel.receive(patient)
         with pytest.raises(ChannelClosed):
             channel.send(b"a", never)
 

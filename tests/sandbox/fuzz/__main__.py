@@ -1,0 +1,62 @@
+"""``python -m tests.sandbox.fuzz TARGET SECONDS [FOLDER]``: coverage-guided fuzzing with atheris.
+
+Grows its inputs in the folder, so that a later run goes on where this one ends. What makes the target fail is written
+there as ``crash-...``; ``python -m tests.sandbox.fuzz TARGET FILE`` runs that alone, without atheris.
+"""
+
+import importlib
+import sys
+import tempfile
+from pathlib import Path
+from random import Random
+from typing import Any
+
+TARGETS = ("policy", "arguments", "wire")
+INSTRUMENTED = ["sandbox", "RestrictedPython"]
+SEEDS = 10
+"""Of each kind, a second: they all run before the fuzzer looks at the clock."""
+MAX_BYTES = 400
+
+
+def main(name: str, what: str, folder: str | None = None) -> None:
+    """Run one target for a time, or on one file."""
+    if name not in TARGETS:
+        sys.exit(f"there is no target {name!r}; there are: {', '.join(TARGETS)}")
+    if Path(what).is_file():
+        importlib.import_module(f"tests.sandbox.fuzz.{name}").test_one(Path(what).read_bytes())
+    else:
+        _fuzz(name, float(what), Path(folder or tempfile.mkdtemp()))
+
+
+def _fuzz(name: str, seconds: float, folder: Path) -> None:
+    """Does not return: atheris ends the process, with 0 if nothing was found."""
+    atheris: Any = importlib.import_module("atheris")
+    with atheris.instrument_imports(include=INSTRUMENTED, enable_loader_override=False):
+        target = importlib.import_module(f"tests.sandbox.fuzz.{name}")
+    folder.mkdir(parents=True, exist_ok=True)
+    _seed(folder, int(seconds * SEEDS))
+    options = [
+        f"-max_total_time={int(seconds)}",
+        f"-max_len={MAX_BYTES}",
+        "-timeout=60",
+        "-rss_limit_mb=4096",
+        "-seed=1",
+    ]
+    atheris.Setup([name, *options, f"-artifact_prefix={folder}/", str(folder)], target.test_one)
+    atheris.Fuzz()
+
+
+def _seed(folder: Path, most: int) -> None:
+    """Inputs to begin with: some of every length, and written attacks and programs, by their number and as text."""
+    from tests.sandbox.fuzz.programs import MAKERS, corpus, mutated, spelt  # instrumented by now
+
+    random = Random(1)
+    for number in range(most):
+        (folder / f"random-{number}").write_bytes(random.randbytes(random.choice((8, 30, 100, MAX_BYTES))))
+    for number, text in random.sample(list(enumerate(corpus())), min(most, len(corpus()))):
+        (folder / f"number-{number}").write_bytes(bytes([MAKERS.index(mutated), *number.to_bytes(2, "little"), 0]))
+        (folder / f"text-{number}").write_bytes(bytes([MAKERS.index(spelt)]) + text.encode()[: MAX_BYTES - 1])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

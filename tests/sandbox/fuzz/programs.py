@@ -1,0 +1,92 @@
+"""Programs made from bytes: each byte is one choice, so hypothesis shrinks them and a fuzzer by coverage grows them.
+
+Where the bytes end, every choice is the first one: the rows of the grammar begin with what ends.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tests.sandbox.fuzz.grammar import ATTRIBUTES, BUILTINS, GRAMMAR, HOSTILE_ATTRIBUTES, HOSTILE_NAMES, MEMBERS, NAMES
+from tests.sandbox.plans import snippets
+
+DEEPEST = 5
+"""Levels of a generated program; deeper, every choice is the first one."""
+PART = re.compile(r"<([a-z_]+)>")
+WORD = re.compile(r"(?<![\w'\"])[^\W\d]\w*")
+SWAPS = [*NAMES, *BUILTINS, *ATTRIBUTES, *HOSTILE_NAMES, *HOSTILE_ATTRIBUTES, *MEMBERS]
+
+
+class Choices:
+    """Hands out the bytes, one or two for a choice; zeros where they are used up."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._next = data, 0
+
+    @property
+    def left(self) -> int:
+        return len(self._data) - self._next
+
+    def below(self, most: int) -> int:
+        width = 1 if most <= 256 else 2
+        taken = self._data[self._next : self._next + width]
+        self._next += width
+        return int.from_bytes(taken, "little") % most
+
+    def of(self, row: Sequence[str]) -> str:
+        return row[self.below(len(row))]
+
+
+def grown(data: bytes) -> str:
+    """A program of the grammar."""
+    return _grown("program", Choices(data), 0, "")
+
+
+def _grown(kind: str, choices: Choices, depth: int, indent: str) -> str:
+    row = GRAMMAR[kind]
+    deep = depth > DEEPEST and kind in ("expr", "statement", "pattern", "target", "block", "line")
+    template = row[0] if deep or not choices.left else choices.of(row)
+    text, end = [], 0
+    for part in PART.finditer(template):
+        before = template[end : part.start()]
+        text.append(before.replace("\n", "\n" + indent))
+        line = "".join(text).rpartition("\n")[2]
+        inner = line[: len(line) - len(line.lstrip(" "))] if "\n" in "".join(text) else indent
+        text.append(_grown(part[1], choices, depth + (kind != "program"), inner))
+        end = part.end()
+    text.append(template[end:].replace("\n", "\n" + indent))
+    return "".join(text)
+
+
+@lru_cache(1)
+def corpus() -> list[str]:
+    """The written attacks and compatibility programs."""
+    return [str(case.values[0]) for folder in ("attacks", "compatibility") for case in snippets(folder)]
+
+
+def mutated(data: bytes) -> str:
+    """A written attack or program with some of its words replaced by others, or by another's lines."""
+    choices = Choices(data)
+    texts = corpus()
+    source = texts[choices.below(len(texts))]
+    for _ in range(choices.below(4)):
+        words = list(WORD.finditer(source))
+        if words and choices.below(4):
+            word = words[choices.below(len(words))]
+            source = source[: word.start()] + choices.of(SWAPS) + source[word.end() :]
+        else:
+            source = source.rstrip("\n") + "\n" + texts[choices.below(len(texts))]
+    return source
+
+
+def spelt(data: bytes) -> str:
+    """The bytes themselves, as text; what is no UTF-8 becomes lone surrogates."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+MAKERS = (grown, mutated, spelt)
+
+
+def program(data: bytes) -> str:
+    """One of the three: the first byte says which."""
+    return MAKERS[data[0] % len(MAKERS)](data[1:]) if data else ""

@@ -1,0 +1,168 @@
+"""A worker that says anything, against the host's reading, checking and answering of it."""
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from sandbox import messages, opening
+from sandbox.answers import Answers
+from sandbox.cell import Conversation
+from sandbox.limits import LimitReached
+from sandbox.messages import HostileFrame
+from sandbox.process import Worker
+from sandbox.protocol import ChannelClosed, FrameTooLong
+from sandbox.types import FaultKind, Limits
+from tests.sandbox.fuzz.programs import Choices
+
+LIMITS = Limits(wall_seconds=2, output_chars=50, host_calls=8)
+SLOW = 10.0
+"""Seconds that no conversation may take beyond its wall clock, on however busy a machine."""
+NUMBERS = ["0", "1", "-1", "3.5", "1e999", "-1e999", "NaN", "Infinity", "1" * 400, "1" * 5000, "-0", "1E2", "01", "0x1"]
+TEXTS = ['"a"', '""', '"agent.go_to"', '"count"', '"\\ud800"', '"\\u0000"', '"\u00e9"', '"' + "x" * 60 + '"', "'a'"]
+KINDS = ['"call"', '"sleep"', '"print"', '"end"', '"opened"', '"answer"', '"CALL"', "null"]
+FAULT = '{"kind":%s,"type":%s,"message":%s,"line":%s}'
+FAULT_KINDS = ['"raised"', '"check"', '"limit"', '"none"', "1"]
+HONEST = [
+    '["print","hello"]',
+    '["sleep",0.5]',
+    '["call",1,"agent.go_to",["desk"],{"times":2}]',
+    '["call",2,"count",[[1,2]],{}]',
+]
+
+
+class World:
+    """Functions that would notice an argument that was not checked."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def go_to(self, place: str, times: int = 1) -> str:
+        assert (type(place), type(times)) == (str, int)
+        assert place.encode()
+        self.calls += 1
+        return place
+
+    def count(self, items: list[int], *more: float, **named: str) -> int:
+        assert type(items) is list
+        assert all(type(item) is int for item in items)
+        assert all(type(item) is float and abs(item) < float("inf") for item in more)
+        assert all(type(item) is str for item in named.values())
+        self.calls += 1
+        return len(items)
+
+
+def test_one(data: bytes) -> None:
+    """One stream of a worker: the cell ends, or one of the declared exceptions says why not."""
+    choices = Choices(data)
+    chunks = list(stream(choices))
+    for chunk in chunks:
+        parses(chunk[4:])
+    converse(chunks)
+
+
+def parses(payload: bytes) -> None:
+    """A message of a known shape, and the same when it is written and read again; or HostileFrame."""
+    try:
+        message = messages.parse(payload)
+        if message[0] == "end":
+            assert all(
+                fault.kind is not FaultKind.LIMIT or fault.type == "memory" for fault in messages.faults(message[2])
+            )
+    except HostileFrame:
+        return
+    assert tuple(map(type, message)) in messages.SHAPES[message[0]]
+    assert message[0] == "call" or messages.parse(json.dumps(message, allow_nan=False).encode()) == message
+
+
+def converse(chunks: list[bytes]) -> None:
+    """Hold the conversation over a real socket, with a thread at its other end."""
+    world = World()
+    answers = Answers(opening.specs({"agent.go_to": world.go_to, "count": world.count}), None)
+    ours, theirs = socket.socketpair()
+    started = time.monotonic()
+    with ours, theirs:
+        speaker = threading.Thread(target=_speak, args=(theirs, chunks))
+        pidfd = os.pidfd_open(os.getpid())
+        talk = Conversation(Worker(ours, pidfd, os.getpid()), LIMITS, lambda _, message: answers.answer(message))
+        speaker.start()
+        try:
+            assert talk.hold(answers.run("1", "cell"))[0] == "end"
+        except (LimitReached, HostileFrame, FrameTooLong, ChannelClosed):
+            pass
+        finally:
+            ours.close()
+            os.close(pidfd)
+            speaker.join()
+    assert time.monotonic() - started < LIMITS.wall_seconds + SLOW
+    assert len(talk.output) <= LIMITS.output_chars
+    assert world.calls <= talk.calls <= LIMITS.host_calls
+    assert len(talk.exchanges) <= LIMITS.host_calls
+
+
+def _speak(sock: socket.socket, chunks: list[bytes]) -> None:
+    try:
+        sock.recv(1 << 16)  # what starts the cell
+        for chunk in chunks:
+            sock.sendall(chunk)
+        sock.shutdown(socket.SHUT_WR)
+    except OSError:
+        return  # the host has had enough
+
+
+def stream(choices: Choices) -> Iterator[bytes]:
+    """Some frames, most of them whole, of messages that are nearly right; some bytes that are none."""
+    for _ in range(1 + choices.below(10)):
+        payload = _message(choices).encode("utf-8", "surrogatepass")
+        size = len(payload).to_bytes(4, "big")
+        match choices.below(12):
+            case 0:
+                yield size + payload[: choices.below(len(payload) + 1)]
+            case 1:
+                yield choices.below(1 << 16).to_bytes(4, "big") + payload
+            case 2:
+                yield b"\xff\xff\xff\xff"
+            case 3:
+                at = choices.below(len(payload) + 1)
+                yield size + payload[:at] + bytes([choices.below(256)]) + payload[at + 1 :]
+            case _:
+                yield size + payload
+
+
+def _message(choices: Choices) -> str:
+    match choices.below(6):
+        case 0:
+            return choices.of(HONEST)
+        case 1:
+            fault = FAULT % (choices.of(FAULT_KINDS), _value(choices), _value(choices), _value(choices))
+            return f'["end",{_value(choices)},[{fault}]]'
+        case 2:
+            named = f"{{{choices.of(TEXTS)}:{_value(choices)}}}"
+            return f'["call",{_value(choices)},{choices.of(TEXTS)},[{_value(choices)}],{named}]'
+        case _:
+            parts = [choices.of(KINDS), *(_value(choices) for _ in range(choices.below(5)))]
+            return f"[{','.join(parts)}]"
+
+
+def _value(choices: Choices, depth: int = 0) -> str:
+    kind: Any = choices.below(7 if depth < 4 else 3)
+    match kind:
+        case 0:
+            return choices.of(TEXTS)
+        case 1:
+            return choices.of(NUMBERS)
+        case 2:
+            return choices.of(
+                ["null", "true", "false", "[]", "{}", "[" * 300 + "]" * 300, '{"a":' * 40 + "1" + "}" * 40]
+            )
+        case 3 | 4:
+            return f"[{_value(choices, depth + 1)},{_value(choices, depth + 1)}]"
+        case 5:
+            return (
+                f"{{{choices.of(TEXTS)}:{_value(choices, depth + 1)},{choices.of(TEXTS)}:{_value(choices, depth + 1)}}}"
+            )
+        case _:
+            return "[" + ",".join(["1"] * choices.below(200)) + "]"

@@ -1,0 +1,148 @@
+"""The other end of a worker's socket, played: real sockets and real processes, only the words are made up."""
+
+import os
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import repeat
+from typing import Any
+
+from pydantic_core import to_json
+
+from sandbox import Limits, Session, opening
+from sandbox.answers import Answers
+from sandbox.process import Worker
+from sandbox.protocol import MAX_FROM_WORKER, pack
+
+GRACE = 8.0
+"""Seconds beyond the wall clock in which a cell must have ended, on however busy a machine."""
+
+
+class Peer:
+    """The other end of a worker's socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+
+    def say(self, *parts: object) -> None:
+        self.raw(pack(to_json(list(parts), inf_nan_mode="constants"), 1 << 24))
+
+    def raw(self, data: bytes) -> None:
+        self.sock.sendall(data)
+
+    def hear(self) -> bytes:
+        """One frame of the host."""
+        (size,) = struct.unpack(">I", self._exactly(4))
+        return self._exactly(size)
+
+    def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            if not (chunk := self.sock.recv(size - len(data))):
+                raise ConnectionResetError
+            data += chunk
+        return data
+
+    def hang(self) -> None:
+        """Stay silent until the host hangs up."""
+        while self.sock.recv(1 << 16):
+            pass
+
+
+Script = Callable[[Peer], None]
+
+
+@contextmanager
+def session(script: Script, functions: Mapping[str, Callable[..., object]], limits: Limits) -> Iterator[Session]:
+    """A session whose workers all follow the script, once each has heard what starts the first cell."""
+    processes: list[subprocess.Popen[bytes]] = []
+    threads: list[threading.Thread] = []
+
+    def play(theirs: socket.socket) -> None:
+        with theirs:
+            try:
+                script(Peer(theirs))
+            except OSError:
+                return  # the host has hung up
+
+    def open_worker() -> Worker:
+        ours, theirs = socket.socketpair()
+        processes.append(subprocess.Popen(["sleep", "60"]))
+        threads.append(threading.Thread(target=play, args=(theirs,)))
+        threads[-1].start()
+        return Worker(ours, os.pidfd_open(processes[-1].pid), processes[-1].pid)
+
+    with Session(open_worker, Answers(opening.specs(functions), None), limits) as opened:
+        yield opened
+    for thread in threads:
+        thread.join(GRACE)
+    assert not any(thread.is_alive() for thread in threads)
+    assert all(process.wait(GRACE) == -9 for process in processes)
+
+
+def flood(*parts: object) -> Script:
+    frames = pack(to_json(list(parts)), MAX_FROM_WORKER) * max(1, 4_000 // len(to_json(list(parts))))
+
+    def script(peer: Peer) -> None:
+        peer.hear()
+        threading.Thread(target=drain, args=(peer,)).start()
+        for data in repeat(frames):
+            peer.raw(data)
+
+    return script
+
+
+def drain(peer: Peer) -> None:
+    try:
+        peer.hang()
+    except OSError:
+        return
+
+
+def raw(data: bytes) -> Script:
+    """Say it, then nothing more."""
+
+    def script(peer: Peer) -> None:
+        peer.hear()
+        peer.raw(data)
+        peer.hang()
+
+    return script
+
+
+def say(*parts: object) -> Script:
+    return raw(pack(to_json(list(parts), inf_nan_mode="constants"), 1 << 24))
+
+
+def then_close(data: bytes) -> Script:
+    def script(peer: Peer) -> None:
+        peer.hear()
+        peer.raw(data)
+
+    return script
+
+
+def drip(peer: Peer) -> None:
+    """A frame that is long in coming, a byte at a time: it takes seconds, and the host never has to wait for it."""
+    peer.hear()
+    for byte in pack(b" " * MAX_FROM_WORKER, MAX_FROM_WORKER):
+        peer.raw(bytes([byte]))
+
+
+def sip(peer: Peer) -> None:
+    """Read a long answer in sips."""
+    peer.hear()
+    peer.say("call", 1, "much", [], {})
+    while peer.sock.recv(2_000):
+        time.sleep(0.001)
+
+
+def deep(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value

@@ -1,0 +1,130 @@
+"""Fuzzing the policy, the protocol and the check of arguments: what must hold is in ``tests/sandbox/fuzz``.
+
+``PLANBOOK_FUZZ=N`` takes N times as long. ``python -m tests.sandbox.fuzz`` goes on for as long as one likes.
+"""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox import messages
+from sandbox.check import check
+from sandbox.policy import check as check_policy
+from sandbox.policy.base import MAX_PROBLEMS
+from sandbox.precompile import MAX_CODE, precompile
+from tests.sandbox.fuzz import arguments, policy, wire
+from tests.sandbox.fuzz.__main__ import TARGETS
+from tests.sandbox.fuzz.programs import MAKERS, grown, mutated, program, spelt
+from tests.sandbox.fuzz.settings import TIMES, examples
+
+ROOT = Path(__file__).resolve().parents[2]
+CHOICES = st.binary(min_size=4, max_size=200)
+
+
+def made_by(maker: Callable[[bytes], str]) -> st.SearchStrategy[bytes]:
+    first = bytes([MAKERS.index(maker)])
+    return CHOICES.map(lambda data: first + data)
+
+
+@examples(120)
+@given(made_by(grown))
+def test_programs_of_the_grammar_get_nothing(data: bytes) -> None:
+    policy.test_one(data)
+
+
+@examples(120)
+@given(made_by(mutated))
+def test_attacks_that_were_changed_a_little_get_nothing(data: bytes) -> None:
+    policy.test_one(data)
+
+
+@examples(150)
+@given(st.text(max_size=300).map(lambda text: bytes([MAKERS.index(spelt)]) + text.encode("utf-8", "surrogatepass")))
+def test_no_text_is_judged_in_two_ways(data: bytes) -> None:
+    policy.test_one(data)
+
+
+@examples(500)
+@given(CHOICES)
+def test_arguments_are_checked_as_plain_python_would(data: bytes) -> None:
+    arguments.test_one(data)
+
+
+@examples(250)
+@given(CHOICES)
+def test_nothing_a_worker_says_raises_what_is_not_declared(data: bytes) -> None:
+    wire.test_one(data)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+LEGAL = st.one_of(
+    st.tuples(st.just("print"), st.text()),
+    st.tuples(st.just("opened"), st.dictionaries(st.text(), st.text())),
+    st.tuples(st.just("sleep"), st.floats(0, 1e9) | st.integers(0, 10**9)),
+    st.tuples(
+        st.just("call"), st.none() | st.integers(0, 9_999), st.text(), st.lists(JSON), st.dictionaries(st.text(), JSON)
+    ),
+    st.tuples(st.just("end"), JSON, st.just([])),
+)
+
+
+@examples(150)
+@given(LEGAL)
+def test_every_legal_message_arrives_as_it_was_sent(message: tuple[object, ...]) -> None:
+    assert messages.parse(json.dumps(message).encode()) == list(message)
+
+
+MANY = {
+    "imports": "import " + ",".join(f"jso{n}" for n in range(12_000)),
+    "members": "from math import " + ",".join(["sqr"] * 24_000),
+    "attributes": "x.__a__\n" * 4_900,
+    "names": "\n".join(f"{'a' * 16}{n} = 1\n{'a' * 18}{n}x" for n in range(2_000)),
+    "comprehensions": "[y for y in x if z]\n" * 2_000,
+    "deletions": "x = 1\n" + "del x\nx\n" * 2_000,
+}
+
+
+@pytest.mark.parametrize("source", MANY.values(), ids=MANY)
+def test_thousands_of_faults_take_no_longer_than_one(source: str) -> None:
+    """The host checks plans in its own process, so a check that takes long is a way to stop it."""
+    started = time.process_time()
+    assert check(source, {})
+    assert len(check_policy(source)) <= MAX_PROBLEMS + 1
+    assert time.process_time() - started < 3
+
+
+def test_code_that_is_compiled_on_the_host_stays_small() -> None:
+    plan = "\n".join(f"x = '{chr(0x1F600 + n % 70)}{chr(0x1F600 + n // 70)}' * 2000" for n in range(200))
+    assert check_policy(plan) == []
+    assert precompile(plan, "plan") is None
+    assert len(precompile("x = '\U0001f600' * 2000", "plan") or "") < MAX_CODE
+
+
+def test_the_fuzzed_programs_say_something() -> None:
+    """Many of them pass the policy, and many do not: both sides of it are fuzzed."""
+    for maker in (grown, mutated):
+        sources = [program(bytes([MAKERS.index(maker), n % 256, n // 256, n * 7 % 256] * 8)) for n in range(300)]
+        passed = sum(check_policy(source) == [] for source in sources)
+        assert 30 < passed < 270, maker
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("atheris"), reason="needs atheris (dev extra)")
+@pytest.mark.parametrize("target", TARGETS)
+def test_fuzzing_by_coverage_finds_nothing(target: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.sandbox.fuzz", target, str(2 * TIMES), str(tmp_path)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
+    assert ran.returncode == 0, ran.stderr[-3_000:]
+    assert " cov: " in ran.stderr
+    assert not list(tmp_path.glob("crash-*"))

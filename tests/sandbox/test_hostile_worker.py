@@ -1,0 +1,188 @@
+"""The host against workers that say anything at any time: real sockets, real processes, only the words are played."""
+
+import resource
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+from pydantic_core import to_json
+
+from sandbox import Limits
+from sandbox.limits import MESSAGES
+from sandbox.protocol import MAX_FROM_WORKER, pack
+from tests.sandbox.peer import GRACE, Peer, Script, deep, drip, flood, raw, say, session, sip, then_close
+
+LIMITS = Limits(wall_seconds=0.4, output_chars=100, host_calls=20)
+GROWTH = 150 << 10
+"""Kilobytes that the host may grow by meanwhile."""
+END: list[object] = ["end", None, []]
+FAULT = {"kind": "raised", "type": "E", "message": "m"}
+
+
+class World:
+    """Functions that note what they are given."""
+
+    def __init__(self) -> None:
+        self.given: list[object] = []
+
+    def go_to(self, place: str, times: int = 1) -> str:
+        self.given.append((place, times))
+        return place
+
+    def weigh(self, weight: float, **more: object) -> float:
+        self.given.append((weight, more))
+        return weight
+
+    def much(self) -> str:
+        self.given.append("much")
+        return "x" * 20_000_000
+
+    def functions(self) -> dict[str, Callable[..., object]]:
+        return {"go_to": self.go_to, "weigh": self.weigh, "much": self.much}
+
+
+class Case(NamedTuple):
+    """What the worker does, the limit that ends it, and what reached a function, in each of its lives."""
+
+    script: Script
+    fault: str
+    given: tuple[object, ...] = ()
+
+
+CASES = {
+    "says nothing": Case(Peer.hang, "wall"),
+    "drips a frame": Case(drip, "wall"),
+    "sips an answer": Case(sip, "wall", ("much",)),
+    "ends in silence": Case(then_close(b""), "crashed"),
+    "ends in the length": Case(then_close(b"\0\0"), "crashed"),
+    "ends in a frame": Case(then_close(b'\0\0\0\xff["print"'), "crashed"),
+    "ends after a call": Case(then_close(pack(b'["call",1,"go_to",["a"],{}]', 99)), "crashed", (("a", 1),)),
+    "announces 4 GB": Case(raw(b"\xff\xff\xff\xff"), "protocol"),
+    "announces a byte too much": Case(raw((MAX_FROM_WORKER + 1).to_bytes(4, "big")), "protocol"),
+    "an empty frame": Case(raw(b"\0\0\0\0"), "protocol"),
+    "no JSON": Case(raw(pack(b"print", 99)), "protocol"),
+    "no UTF-8": Case(raw(pack(b'["print","\xff"]', 99)), "protocol"),
+    "half a character": Case(raw(pack(b'["print","\\ud800"]', 99)), "protocol"),
+    "two messages in one": Case(raw(pack(b'["print","a"]["end",1,[]]', 99)), "protocol"),
+    "brackets": Case(raw(pack(b"[" * 500_000, MAX_FROM_WORKER)), "protocol"),
+    "a deep value": Case(say("end", deep(40), []), "protocol"),
+    "an infinite value": Case(raw(pack(b'["end",[1e999],[]]', 99)), "protocol"),
+    "an infinite sleep": Case(raw(pack(b'["sleep",1e999]', 99)), "protocol"),
+    "a long sleep": Case(say("sleep", 10**30), "sleep"),
+    "a sleep back": Case(say("sleep", -1), "protocol"),
+    "opens again": Case(say("opened", {}), "protocol"),
+    "answers": Case(say("answer", 1, None, 0), "protocol"),
+    "an unknown kind": Case(say("exec", "1"), "protocol"),
+    "an unknown function": Case(say("call", 1, "go_from", [], {}), "protocol"),
+    "a dunder function": Case(say("call", 1, "go_to.__globals__", [], {}), "protocol"),
+    "a line beyond any": Case(say("call", 10**30, "go_to", ["a"], {}), "protocol"),
+    "a line before any": Case(say("call", -1, "go_to", ["a"], {}), "protocol"),
+    "a limit of its own": Case(say("end", None, [FAULT | {"kind": "limit", "type": "wall"}]), "protocol"),
+    "a fault beyond any line": Case(say("end", None, [FAULT | {"line": 10**30}]), "protocol"),
+    "faults without end": Case(say("end", None, [FAULT] * 60), "protocol"),
+    "a fault without end": Case(say("end", None, [FAULT | {"message": "m" * 900_000}]), "protocol"),
+    "prints without end": Case(flood("print", "x" * 7), "output"),
+    "prints nothing without end": Case(flood("print", ""), "wall"),
+    "prints much": Case(say("print", "x" * 1_000_000), "output"),
+    "calls without end": Case(flood("call", 1, "go_to", ["a"], {}), "host_calls", (("a", 1),) * 20),
+    "sleeps without end": Case(flood("sleep", 0), "host_calls"),
+    "long arguments without end": Case(flood("call", 1, "go_to", ["x" * 900_000], {}), "arguments"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_hostile_worker_is_ended_in_time(case: Case) -> None:
+    world = World()
+    before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    with session(case.script, world.functions(), LIMITS) as opened:
+        result = opened.run("1")
+    assert time.monotonic() - started < LIMITS.wall_seconds + GRACE
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
+    assert [fault.type for fault in result.faults] == [case.fault]
+    assert result.faults[0].type in MESSAGES
+    assert len(result.output) <= LIMITS.output_chars
+    assert tuple(world.given) == case.given
+
+
+ODD = [
+    '["call",1,"go_to",[1],{}]',
+    '["call",1,"go_to",[],{}]',
+    '["call",1,"go_to",["a","b"],{}]',
+    '["call",1,"go_to",["a"],{"place":"b"}]',
+    '["call",1,"go_to",["a",true],{}]',
+    '["call",1,"go_to",["a",1.0],{}]',
+    '["call",1,"go_to",["a",9223372036854775808],{}]',
+    '["call",1,"go_to",[["a"]],{}]',
+    '["call",1,"go_to",[null],{}]',
+    '["call",1,"go_to",["a"],{"__class__":1}]',
+    '["call",1,"weigh",[1e999],{}]',
+    '["call",1,"weigh",[-1e999],{}]',
+    '["call",1,"weigh",["1"],{}]',
+    '["call",1,"weigh",[1],{"weight":2}]',
+    '["call",1,"weigh",[1],{"a":[1e999]}]',
+    '["call",1,"weigh",[1],{"%s":1}]' % ("x" * 100_001),
+    '["call",1,"weigh",[1],{"a":%s}]' % ("[" * 40 + "]" * 40),
+]
+
+
+def test_no_unchecked_argument_reaches_a_function() -> None:
+    world, answers = World(), list[bytes]()
+
+    def script(peer: Peer) -> None:
+        peer.hear()
+        for request in ODD:
+            peer.raw(pack(request.encode(), MAX_FROM_WORKER))
+            answers.append(peer.hear())
+        peer.say("call", 1, "go_to", ["there"], {"times": 2})
+        answers.append(peer.hear())
+        peer.say(*END)
+        peer.hang()
+
+    with session(script, world.functions(), LIMITS) as opened:
+        assert opened.run("1").faults == ()
+    assert [answer.startswith((b'["error","TypeError"', b'["error","ValueError"')) for answer in answers[:-1]] == [
+        True
+    ] * len(ODD)
+    assert max(map(len, answers)) < 25_000
+    assert world.given == [("there", 2)]
+
+
+def test_what_comes_after_the_end_ends_the_next_cell() -> None:
+    def script(peer: Peer) -> None:
+        peer.hear()
+        peer.raw(pack(to_json(END), 99) * 2)
+        peer.hang()
+
+    with session(script, {}, LIMITS) as opened:
+        assert opened.run("1").fault is None
+        fault = opened.run("2").fault
+    assert fault is not None
+    assert fault.type == "protocol"
+    assert "spoke before it was asked" in fault.message
+
+
+@pytest.mark.parametrize("first", [["print", "a"], ["call", 1, "go_to", ["a"], {}]])
+def test_a_refusal_after_the_plan_has_run_is_not_believed(first: list[object]) -> None:
+    def script(peer: Peer) -> None:
+        peer.hear()
+        peer.say(*first)
+        peer.say("end", None, [FAULT | {"kind": "check"}])
+        peer.hang()
+
+    with session(script, World().functions(), LIMITS) as opened:
+        fault = opened.run("1").fault
+    assert fault is not None
+    assert fault.type == "protocol"
+
+
+def test_prints_beside_a_call_are_kept_in_order() -> None:
+    def script(peer: Peer) -> None:
+        peer.hear()
+        for parts in (["print", "a"], ["call", 1, "go_to", ["x"], {}], ["print", "b"], ["print", "c"], END):
+            peer.say(*parts)
+        peer.hang()
+
+    with session(script, World().functions(), LIMITS) as opened:
+        result = opened.run("1")
+    assert (result.output, result.host_calls, result.faults) == ("abc", 1, ())
