@@ -69,6 +69,8 @@ class Cells:
     def __init__(self, sock: socket.socket, *, guarded: bool) -> None:
         self.link = Link(sock)
         self._random, self._earlier = Random(0), list[faults.Cell]()
+        if guarded:
+            language.guard_copies()
         self._compile = language.compile_cell if guarded else language.compile_plain
         make = language.namespace if guarded else language.unguarded_namespace
         self._names = make(self._random, self.link.clock, self.link.write)
