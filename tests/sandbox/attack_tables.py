@@ -13,14 +13,19 @@ way. All others go through there, which a test holds.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from sandbox import CellResult, FaultKind, Session
 
 HERE = Path(__file__).parent / "attacks"
 PLAINLY = " (plain Python too)"
+AT_ONCE = 4
+"""Workers that run side by side: they mostly wait, for their start and their end."""
+T = TypeVar("T")
 WORDS = {FaultKind.CHECK: "refused", FaultKind.RAISED: "raises", FaultKind.LIMIT: "limit"}
 
 
@@ -32,6 +37,11 @@ class Attack:
     cells: tuple[str, ...]
     outcome: str
     fails_plainly: bool
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the language layer refuses its first cell, so that no worker runs anything of it."""
+        return self.outcome.startswith("refused ") and len(self.cells) == 1
 
     def run_in(self, session: Session) -> CellResult:
         """The result of the first cell that does not finish, or of the last."""
@@ -56,6 +66,12 @@ def _sections(file: Path) -> Iterator[Attack]:
         assert arrow, f"{file.name}: {name}: says not what must happen"
         cells = tuple(source.rstrip("\n").split("\n---\n"))
         yield Attack(f"{file.stem}: {name}", cells, outcome.removesuffix(PLAINLY), outcome.endswith(PLAINLY))
+
+
+def side_by_side(look: Callable[[Attack], Iterable[T]], found: Iterable[Attack]) -> list[T]:
+    """All that a look at each attack tells, in the order of the attacks; several are looked at at once."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [told for each in pool.map(look, found) for told in each]
 
 
 def outcome_of(result: CellResult) -> str:

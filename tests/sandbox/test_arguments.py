@@ -202,14 +202,17 @@ def cell(name: str) -> str:
     )
 
 
-@pytest.fixture(params=["guarded", "unguarded"])
-def either(request: pytest.FixtureRequest, sandbox: Sandbox, unguarded: Sandbox) -> Sandbox:
-    return sandbox if request.param == "guarded" else unguarded
+PLAINLY = ("text", "number", "level", "pairs", "anything")
+"""Those that plain Python is handed as well: the host checks alike, whatever layer the worker has."""
 
 
-@pytest.mark.parametrize("name", ANNOTATIONS)
-def test_only_arguments_of_the_schema_reach_a_function(either: Sandbox, name: str) -> None:
-    taken = Taken()
+@pytest.mark.parametrize(
+    ("layer", "name"), [("guarded", name) for name in ANNOTATIONS] + [("unguarded", name) for name in PLAINLY]
+)
+def test_only_arguments_of_the_schema_reach_a_function(
+    sandbox: Sandbox, unguarded: Sandbox, layer: str, name: str
+) -> None:
+    either, taken = (sandbox if layer == "guarded" else unguarded), Taken()
     functions = {key: value for key, value in taken.functions().items() if key.startswith((f"{name}_", "text_either"))}
     with either.session(functions) as session:
         result = session.run(cell(name))

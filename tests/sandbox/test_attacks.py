@@ -23,7 +23,7 @@ from sandbox.policy.tables import MODULES
 from sandbox.worker import enums, facades, guards, language, typing_names
 from sandbox.worker.values import MAX_REPR, shown
 from tests.sandbox import attacked
-from tests.sandbox.attack_tables import Attack, attacks, outcome_of
+from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
 from tests.sandbox.attacked import HostAgent, found_loot, host_act, is_inside
 from tests.sandbox.plans import Session
 
@@ -90,18 +90,19 @@ SEARCH = "len(found_loot_({k: v for k, v in globals().items() if v is not given_
 
 def test_without_the_layer_the_attacks_go_through() -> None:
     """In plain Python: so that each test above fails for no other reason than the layer."""
-    wrong, looted = [], 0
+
+    def look(attack: Attack) -> list[tuple[Attack, str, bool]]:
+        with loose.session({}, limits=Limits(wall_seconds=20)) as session:
+            assert session.run(LAID_OUT).fault is None
+            result = attack.run_in(session)
+            fails = result.fault is not None or outcome_of(result) == attack.outcome
+            told = "as told" if fails is attack.fails_plainly else outcome_of(result)
+            return [(attack, told, session.run(SEARCH).value not in (0, None))]
+
     with Sandbox(language_layer=False, process_layer=False) as loose:
-        for attack in ATTACKS:
-            with loose.session({}, limits=Limits(wall_seconds=20)) as session:
-                assert session.run(LAID_OUT).fault is None
-                result = attack.run_in(session)
-                same = attack.outcome.startswith("gives") and outcome_of(result) == attack.outcome
-                if (result.fault is not None or same) is not attack.fails_plainly:
-                    wrong.append((attack.name, outcome_of(result)))
-                looted += session.run(SEARCH).value not in (0, None)
-    assert wrong == []
-    assert looted >= 150
+        looks = side_by_side(look, ATTACKS)
+    assert [(attack.name, told) for attack, told, _ in looks if told != "as told"] == []
+    assert sum(looted for _, _, looted in looks) >= 150
 
 
 def test_there_are_enough_attacks() -> None:

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sandbox import CellResult, Limits, Sandbox
-from tests.sandbox.attack_tables import attacks, outcome_of
+from sandbox import CellResult, Limits, Sandbox, Session
+from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
 
 CANARY = "the host's secret"
 ATTACKS = attacks(".", "calls")
+SAMPLE = 5
+"""One attack of so many is made on the language layer alone: test_attacks makes them all on it, without a worker."""
 LAYERS = {
     "both": (True, True),
     "language alone": (True, False),
@@ -19,11 +21,11 @@ LIMITS = Limits(wall_seconds=20, memory_mb=256)
 
 
 @pytest.fixture(scope="module", params=LAYERS)
-def held(request: pytest.FixtureRequest) -> Iterator[tuple[Sandbox, bool]]:
-    """A sandbox that at least one layer holds, and whether the language layer is one of them."""
+def held(request: pytest.FixtureRequest) -> Iterator[tuple[Sandbox, str]]:
+    """A sandbox that at least one layer holds, and which they are."""
     language, process = LAYERS[request.param]
     with Sandbox(language_layer=language, process_layer=process) as opened:
-        yield opened, language
+        yield opened, request.param
 
 
 class Host:
@@ -40,32 +42,47 @@ class Host:
         self.calls.append(place)
         return f"done {place}"
 
-    def functions(self) -> dict[str, Callable[..., object]]:
-        return {"agent.go_to": self.go_to, "host_act": self.act}
+    def open_in(self, sandbox: Sandbox) -> Session:
+        functions: dict[str, Callable[..., object]] = {"agent.go_to": self.go_to, "host_act": self.act}
+        return sandbox.session(functions, attributes=lambda: {"agent.location": "desk"}, limits=LIMITS)
 
 
 def told(result: CellResult) -> str:
     return f"{result.output} {result.value} {result.faults}"
 
 
-def test_no_attack_gets_through_a_real_worker(held: tuple[Sandbox, bool]) -> None:
-    """One session for each attack; the workers that come after it behave as ever."""
-    opened, guarded = held
-    through: list[tuple[str, object]] = []
-    for attack in ATTACKS:
+def test_no_attack_gets_through_a_real_worker(held: tuple[Sandbox, str]) -> None:
+    """One session for each attack that runs; the workers that come after it behave as ever."""
+    opened, layers = held
+    guarded = layers != "process alone"
+    environment = dict(os.environ)
+
+    def look(attack: Attack) -> Iterator[tuple[str, object]]:
         host = Host()
-        before = dict(vars(host)), dict(os.environ)
-        with opened.session(host.functions(), attributes=lambda: {"agent.location": "desk"}, limits=LIMITS) as session:
+        with host.open_in(opened) as session:
             if session.run("[agent.go_to('x'), len('ab')]").value != ["at x", 2]:
-                through.append((attack.name, "the attack before it spoilt this session"))
+                yield attack.name, "the attack before it spoilt this session"
             result = attack.run_in(session)
             after = session.run("[agent.location, agent.go_to('x'), host_act('y')]")
-        if CANARY in told(result) + told(after) or (dict(vars(host)), dict(os.environ)) != before:
-            through.append((attack.name, "reached the host"))
+        if CANARY in told(result) + told(after) or host.secret != CANARY or vars(host).keys() != {"secret", "calls"}:
+            yield attack.name, "reached the host"
         if not all(isinstance(call, str) for call in host.calls):
-            through.append((attack.name, host.calls))
+            yield attack.name, host.calls
         if guarded and outcome_of(result) != attack.outcome:
-            through.append((attack.name, outcome_of(result)))
+            yield attack.name, outcome_of(result)
         if guarded and result.fault is not None and after.value not in (["desk", "at x", "done y"], None):
-            through.append((attack.name, after))
-    assert through == []
+            yield attack.name, after
+
+    ran = [attack for attack in ATTACKS if not (guarded and attack.is_refused)]
+    assert side_by_side(look, ran[:: SAMPLE if layers == "language alone" else 1]) == []
+    assert dict(os.environ) == environment
+
+
+def test_what_is_refused_reaches_no_worker(sandbox: Sandbox) -> None:
+    host = Host()
+    refused = [attack for attack in ATTACKS if attack.is_refused]
+    with host.open_in(sandbox) as session:
+        assert [each.name for each in refused if outcome_of(each.run_in(session)) != each.outcome] == []
+        assert host.calls == []
+        assert session.run("[agent.location, agent.go_to('x'), host_act('y')]").value == ["desk", "at x", "done y"]
+    assert len(refused) >= 250

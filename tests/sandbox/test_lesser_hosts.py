@@ -47,12 +47,13 @@ LOOK = """
 import json, os
 from sandbox import Limits, MissingMechanism, Sandbox
 told = {"user": os.getuid(), "refusal": ""}
+allowed = ()
 try:
-    Sandbox().close()
+    opened = Sandbox()
 except MissingMechanism as error:
-    told["refusal"] = str(error)
-allowed = ("seccomp",) if told["refusal"] else ()
-with Sandbox(allow_missing=allowed) as sandbox, sandbox.session({"f": lambda x: x}, limits=Limits(wall_seconds=1)) as s:
+    told["refusal"], allowed = str(error), ("seccomp",)
+    opened = Sandbox(allow_missing=allowed)
+with opened as sandbox, sandbox.session({"f": lambda x: x}, limits=Limits(wall_seconds=0.5)) as s:
     told["value"] = s.run("f(6) * 7").value
     told["limit"] = s.run("while True:\\n    pass").fault.type
     told["missing"] = {m.name: m.reason for m in sandbox.mechanisms().values() if not m.granted}

@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from sandbox import FaultKind, Limits, Sandbox
-from tests.sandbox.attack_tables import Attack, attacks, outcome_of
+from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
 
 LAYERS = {
     "both": (True, True),
@@ -74,20 +74,28 @@ BOUNDED = attacks("limits")
 
 
 @pytest.mark.parametrize("layers", ["both", "process alone"])
-@pytest.mark.parametrize("attack", BOUNDED, ids=_ids(BOUNDED))
-def test_nothing_outlives_its_limits(sandboxes: dict[str, Sandbox], layers: str, attack: Attack) -> None:
-    """Ended by the very limit that its table names; the session is of use afterwards, as it was before."""
-    limits = SHORT if attack.outcome == "limit wall" else SMALL
-    with sandboxes[layers].session({"f": lambda x=0: x}, limits=limits) as session:
-        assert session.run("kept = [1, 2]").fault is None
-        began = time.monotonic()
-        result = attack.run_in(session)
-        assert outcome_of(result) == attack.outcome, result
-        assert result.seconds < limits.wall_seconds + 5
-        assert time.monotonic() - began < limits.wall_seconds + 10
-        assert len(result.output) <= limits.output_chars
-        assert result.host_calls <= limits.host_calls
-        assert session.run("kept + [f(3)]").value == [1, 2, 3]
+def test_nothing_outlives_its_limits(sandboxes: dict[str, Sandbox], layers: str) -> None:
+    """Ended by the very limit that its table names; the session is of use afterwards, as it was before.
+
+    The clock is the host's, whatever the layers: without the language it is shown a third of what waits for it.
+    """
+
+    def look(attack: Attack) -> list[tuple[str, list[str]]]:
+        limits = SHORT if attack.outcome == "limit wall" else SMALL
+        with sandboxes[layers].session({"f": lambda x=0: x}, limits=limits) as session:
+            wrong = [] if session.run("kept = [1, 2]").fault is None else ["could not begin"]
+            began = time.monotonic()
+            result = attack.run_in(session)
+            late = time.monotonic() - began > limits.wall_seconds + 10 or result.seconds > limits.wall_seconds + 5
+            over = len(result.output) > limits.output_chars or result.host_calls > limits.host_calls
+            spoilt = session.run("kept + [f(3)]").value != [1, 2, 3]
+        wrong += [outcome_of(result)] if outcome_of(result) != attack.outcome else []
+        wrong += [word for word, holds in {"late": late, "over": over, "spoilt": spoilt}.items() if holds]
+        return [(attack.name, wrong)] if wrong else []
+
+    timed = [attack for attack in BOUNDED if attack.outcome == "limit wall"]
+    others = [attack for attack in BOUNDED if attack.outcome != "limit wall"]
+    assert side_by_side(look, timed[:: 1 if layers == "both" else 3] + others) == []
 
 
 BOMBS = {
