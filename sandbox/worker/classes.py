@@ -36,13 +36,13 @@ def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
     for keyword in keywords:
         if keyword == "metaclass" or keyword.startswith("_"):
             raise TypeError(f"class statements take no {keyword}= in plans; derive from ABC, or use a class decorator")
-    for base in bases:
+    kinds: tuple[Any, ...] = tuple(types.resolve_bases(bases))  # once: an object's own variables may name its bases
+    for base in kinds:
         opens = isinstance(base, type) and (base is PlanType or issubclass(base, type) or is_protected(base))
         if opens or is_host(base):
             raise TypeError(f"{base!r} cannot be a base class in plans; keep the object in an attribute instead")
-    kinds = (base for base in types.resolve_bases(bases) if isinstance(base, type))
-    check_fields({each for kind in kinds for each in kind.__mro__})
-    made: type = _BUILD_CLASS(body, name, *bases, **keywords)
+    check_fields({each for base in kinds if isinstance(base, type) for each in base.__mro__})
+    made: type = _BUILD_CLASS(body, name, *kinds, **keywords)
     if isinstance(made, type):
         check_fields(made.__mro__)
         settle(made)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,11 +128,12 @@ def test_what_is_missing_is_named_and_only_seccomp_is_refused(host: Host, user: 
 
 
 def test_the_command_line_shows_what_is_missing_and_runs_no_plan_without_seccomp(tmp_path: Path) -> None:
-    shown = launch([], BARE, tmp_path, "-m", "planbook", "envs", "--env", "toy", "--json")
+    commands = [("envs", "--env", "toy", "--json"), ("replay", "--env", "toy", "--split", "all:1")]
+    with ThreadPoolExecutor() as pool:
+        shown, played = pool.map(lambda command: launch([], BARE, tmp_path, "-m", "planbook", *command), commands)
     found = {each["name"]: each for each in json.loads(shown.stdout.splitlines()[-1])["sandbox"]}
     assert {name for name, each in found.items() if not each["granted"]} == BARE.missing
     assert all(found[name]["reason"] for name in BARE.missing)
     assert {name for name, each in found.items() if each["required"]} == {"seccomp", "no_new_privs", "rlimits"}
-    played = launch([], BARE, tmp_path, "-m", "planbook", "replay", "--env", "toy", "--split", "all:1")
     assert played.returncode == 3, played.stderr
     assert "seccomp is not granted here" in played.stderr
