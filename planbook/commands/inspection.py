@@ -21,6 +21,7 @@ from planner.surface import AGENT, TASK
 from sandbox import Sandbox
 from sandbox.check import check, check_procedure
 from sandbox.dry import DryRun
+from sandbox.mechanisms import REQUIRED
 from sandbox.reading import bound_names
 from sandbox.types import Fault
 
@@ -28,7 +29,7 @@ from sandbox.types import Fault
 def show_worlds(env: str | None, *, as_json: bool) -> int:
     """Worlds with their splits, task types and requirements, and the mechanisms that hold the sandbox."""
     worlds = [load_world(name) for name in ([env] if env else sorted(known_worlds()))]
-    with Sandbox() as sandbox:
+    with Sandbox(allow_missing=REQUIRED) as sandbox:  # it runs no plan: what is missing is to be shown
         mechanisms = list(sandbox.mechanisms().values())
     out = console(as_json)
     for world in worlds:
@@ -39,7 +40,8 @@ def show_worlds(env: str | None, *, as_json: bool) -> int:
             out.print(_action_table(world))
     held = Table(title="sandbox", title_justify="left", show_header=False)
     for mechanism in mechanisms:
-        held.add_row(mechanism.name, "granted" if mechanism.granted else f"not granted: {mechanism.reason}")
+        missing = "required, and not granted" if mechanism.required else "not granted"
+        held.add_row(mechanism.name, "granted" if mechanism.granted else f"{missing}: {mechanism.reason}")
     out.print(held)
     if as_json:
         click.echo(

@@ -4,9 +4,9 @@ import ast
 
 from sandbox.policy.base import BasePolicy
 from sandbox.policy.rules import NAME, STATEMENT, is_plain, last_name, may_write
-from sandbox.policy.tables import HOOKS, LITERAL_NAMES
+from sandbox.policy.tables import HOOKS, LITERAL_NAMES, WRAPPED_NAMES
 
-JUDGED_NAMES = LITERAL_NAMES | {"__getattr__"}
+JUDGED_NAMES = LITERAL_NAMES | WRAPPED_NAMES
 _WRITTEN_OUT = "write the names out, as a tuple of texts"
 
 
@@ -35,20 +35,20 @@ class ClassPolicy(BasePolicy):
             return self.node_contents_visit(node)
         if len(node.targets) > 1:
             self.refuse(node, NAME, f"`{special[0]}` must be assigned by itself", "write one assignment for each name")
-        elif special[0] == "__getattr__":
-            node.value = self.hook("__getattr__", node.value, self.visit(node.value))
+        elif special[0] in WRAPPED_NAMES:
+            node.value = self.hook(special[0], node.value, self.visit(node.value))
         else:
             self._check_texts(node, special[0])
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
-        """Check the name, drop the annotation; keep special names from a ``__getattr__``: libraries ask for them."""
+        """Check the name, drop the annotation; wrap what Python calls too early, or for names that libraries trust."""
         node.returns = None
-        if node.name != "__getattr__":
+        if node.name not in WRAPPED_NAMES:
             self.check_name(node, node.name, allow_magic_methods=True)
             return self.node_contents_visit(node)
         node = self.node_contents_visit(node)
-        node.decorator_list.insert(0, ast.copy_location(ast.Name(HOOKS["__getattr__"], ast.Load()), node))
+        node.decorator_list.insert(0, ast.copy_location(ast.Name(HOOKS[node.name], ast.Load()), node))
         return node
 
     def _check_texts(self, node: ast.Assign, name: str) -> None:

@@ -9,7 +9,7 @@ from types import CodeType
 from sandbox.policy.base import Enough
 from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem
-from sandbox.policy.tables import MAX_DEPTH, MAX_NODES, MAX_SOURCE
+from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_NODES, MAX_SOURCE
 from sandbox.policy.transformer import PlanPolicy
 from sandbox.policy.trees import compile_tree, parse_source
 
@@ -96,6 +96,7 @@ def _transformed(source: str, name: str, bound: Iterable[str], all_faults: bool)
 def _measure(tree: ast.Module) -> None:
     """Refuse trees too large to be walked by recursion, here or in CPython's compiler."""
     level: list[ast.AST] = [tree]
+    finally_found = False
     nodes = depth = 0
     while level:
         nodes, depth = nodes + len(level), depth + 1
@@ -103,7 +104,27 @@ def _measure(tree: ast.Module) -> None:
             raise PolicyRefused([_too_large(f"more than {MAX_NODES:,} names and operations")])
         if depth > MAX_DEPTH:
             raise PolicyRefused([_too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])])
+        finally_found = finally_found or any(
+            isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level
+        )
         level = [child for node in level for child in ast.iter_child_nodes(node)]
+    if finally_found and _compiled_size(tree)[0] > MAX_COPIES:
+        raise PolicyRefused([_too_large("`finally` blocks that would be compiled too many times over")])
+
+
+def _compiled_size(node: ast.AST) -> tuple[int, int]:
+    """Nodes that CPython's compiler will go through, and jumps out of the node among them.
+
+    It compiles a ``finally`` block once for the end without and with an exception each, and once for every jump out.
+    """
+    parts = [_compiled_size(child) for child in ast.iter_child_nodes(node)]
+    size, jumps = 1 + sum(part[0] for part in parts), sum(part[1] for part in parts)
+    if isinstance(node, ast.Try | ast.TryStar) and node.finalbody:
+        last = parts[-len(node.finalbody) :]
+        last_size, last_jumps = sum(part[0] for part in last), sum(part[1] for part in last)
+        copies = 1 + jumps - last_jumps
+        return size + copies * last_size, jumps + copies * last_jumps
+    return size, jumps + isinstance(node, ast.Return | ast.Break | ast.Continue)
 
 
 def _misplaced(tree: ast.Module, name: str) -> Iterator[Problem]:

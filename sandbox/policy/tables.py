@@ -10,6 +10,8 @@ MAX_NODES = 60_000
 """Nodes of one cell's syntax tree."""
 MAX_DEPTH = 120
 """Levels of nesting of one cell's syntax tree."""
+MAX_COPIES = 4 * MAX_NODES
+"""Nodes of one cell as CPython compiles them, ``finally`` blocks several times over."""
 
 _MATH = """acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2
 expm1
@@ -100,10 +102,10 @@ INHERITED = frozenset("__getattr__ __setattr__ __delattr__ __init_subclass__ __s
 """Special methods that a class may define too, but read only from ``super()``, to go on to the inherited."""
 ABOUT_THE_PLAN = frozenset(f"__{n}__" for n in "all author copyright credits date email license status version".split())
 """Names with which modules describe themselves: Python gives them no meaning."""
-CLASS_NAMES = (DEFINABLE | INHERITED | ABOUT_THE_PLAN | {"__delete__", "__class_getitem__", "__doc__"}) - {
-    "__getattr__"
-}
-"""Special names that plans may bind in every way; ``__getattr__`` only by ``def`` and by a plain assignment."""
+WRAPPED_NAMES = frozenset({"__getattr__", "__init_subclass__", "__set_name__"})
+"""Special methods that a hook wraps; so plans bind them by ``def`` and by a plain assignment only."""
+CLASS_NAMES = (DEFINABLE | INHERITED | ABOUT_THE_PLAN | {"__delete__", "__class_getitem__", "__doc__"}) - WRAPPED_NAMES
+"""Special names that plans may bind in every way."""
 LITERAL_NAMES = frozenset({"__slots__", "__match_args__"})
 """Special names whose value must be texts written out, so that each can be judged: they name attributes."""
 READABLE_NAMES = DEFINABLE | ABOUT_THE_PLAN | {"__name__", "__doc__", "__debug__", "__class__"}
@@ -116,7 +118,7 @@ READABLE_ATTRIBUTES = DEFINABLE | INHERITED | TEXT_ATTRIBUTES | CHAIN | {"__memb
 """Special attributes that a plan may read; all but the harmless ones through the run-time guard."""
 SUNDERS = frozenset("_missing_ _generate_next_value_ _ignore_ _order_ _value_ _name_".split())
 """Names of the form ``_x_`` that enums use. All others are the sandbox's own, or a library's inside."""
-RUNTIME_ATTRIBUTES = frozenset({"format", "format_map", "now", "today", "utcnow", "register", "obj"})
+RUNTIME_ATTRIBUTES = frozenset({"format", "format_map", "now", "today", "utcnow", "register", "obj", "groupindex"})
 """Harmless names that on one kind of object lead to harm (or to the real clock): they go through the run-time guard."""
 
 _INSIDES = (
@@ -146,6 +148,8 @@ HOOKS = {
     "KW_ONLY": "_KW_ONLY_",
     "ABCMeta": "_ABC_",
     "__getattr__": "_missing_name_",
+    "__init_subclass__": "_announced_",
+    "__set_name__": "_announced_",
 }
 """What rewritten code calls. Plans can neither read nor bind these names, nor any other ``_x_``."""
 MARKS = frozenset({"ClassVar", "InitVar", "KW_ONLY"})

@@ -78,6 +78,8 @@ class PlanPolicy(ClassPolicy, ImportPolicy, PatternPolicy):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
         """Keep that there is an annotation (dataclasses count them), not what it says."""
         node.annotation = ast.copy_location(_stripped(node.annotation), node.annotation)
+        if isinstance(node.target, ast.Name) and not may_write(node.target.id):
+            self.refuse_attribute(node, "set", node.target.id)  # in a class, it would name a field
         node.target = self.visit(node.target)
         if node.value is not None:
             node.value = self.visit(node.value)

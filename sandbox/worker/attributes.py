@@ -11,8 +11,10 @@ from sandbox.policy.tables import CHAIN, INHERITED
 from sandbox.worker.clock import Clock
 from sandbox.worker.guards import (
     PlanType,
+    initialiser,
     is_host,
     is_own_class,
+    is_own_instance,
     name_of,
     object_delattr,
     object_setattr,
@@ -57,7 +59,16 @@ def _inherited(target: object, name: str, found: Any) -> Any:
         refuse(name)
     if by_name is not None and isinstance(found, types.MethodWrapperType):
         return partial(by_name, found.__self__)
+    if name in ("__get__", "__set__"):
+        return partial(_described, found)
     return found if by_name is None else partial(_named, found, name[2:5])
+
+
+def _described(found: Callable[..., Any], instance: Any, *rest: Any) -> Any:
+    """Call an inherited descriptor's method: a library's may read and set variables of the object, whatever it is."""
+    if instance is not None and not is_own_instance(instance):
+        raise TypeError("a descriptor is asked for an object of one of the plan's own classes")
+    return found(instance, *rest)
 
 
 def _named(found: Callable[..., Any], verb: str, name: str, *value: object) -> Any:
@@ -99,6 +110,10 @@ class Attributes:
             refuse(name)
         if name in ("__init__", "__call__", "__setitem__") and is_host(target):
             return found if name == "__call__" else refuse(name)
+        if name == "__init__":
+            return initialiser(target, found)
+        if type(found) is types.MappingProxyType:
+            return types.MappingProxyType(dict(found))  # an operator would hand the plan what the proxy stands for
         if name == "obj" and isinstance(target, BaseException):
             refuse(name)
         owner = getattr(found, "__self__", None)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from sandbox.policy.tables import HOOKS
-from sandbox.worker import guards
+from sandbox.worker import classes, guards
 
 _AS_THEY_ARE = """abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate
 filter float format frozenset hash hex id int isinstance issubclass iter len list map max min next object oct ord pow
@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 FIXED: dict[str, Any] = {
     **{name: getattr(builtins, name) for name in _AS_THEY_ARE.split()},
     **_exceptions(),
-    "__build_class__": guards.build_class,
+    "__build_class__": classes.build_class,
     "__debug__": True,
     "delattr": guards.guarded_delattr,
     "dir": guards.guarded_dir,
@@ -43,6 +43,8 @@ FIXED: dict[str, Any] = {
     HOOKS["KW_ONLY"]: dataclasses.KW_ONLY,
     HOOKS["ABCMeta"]: abc.ABC,
     HOOKS["__getattr__"]: guards.missing_name,
+    HOOKS["__init_subclass__"]: classes.announced,
+    HOOKS["__set_name__"]: classes.announced,
 }
 """The same for every session."""
 
@@ -64,9 +66,10 @@ def printer(write: Callable[[str], None]) -> Callable[..., None]:
             texts.extend(map(str, values))
         except BaseException:
             if texts:
-                write(between.join([*texts, ""]))  # what came before the value without a text was written
+                write(str.join(between, [*texts, ""]))  # what came before the value without a text was written
             raise
-        write(between.join(texts) + ("\n" if end is None else end))
+        ending = "\n" if end is None else end
+        write("".join((str.join(between, texts), ending)))  # an exact str, whatever the plan's classes make of theirs
 
     return as_builtin(print, "print")
 

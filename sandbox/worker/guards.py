@@ -2,7 +2,10 @@
 
 import copyreg
 import types
+from collections import defaultdict
 from collections.abc import Callable
+from decimal import Context
+from random import Random
 from typing import Any, NoReturn
 
 from sandbox.policy.rules import (
@@ -17,7 +20,17 @@ from sandbox.policy.rules import (
 PLAN_NAME = "".join(("__main", "__"))
 """The plan's ``__name__``. Classes and functions are the plan's own if theirs is this very object: no other string
 is it, however equal, and plans can assign neither ``__name__`` nor ``__module__``."""
-_HIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, types.CellType)
+_HIDDEN_TYPES = (
+    types.ModuleType,
+    types.FrameType,
+    types.CodeType,
+    types.TracebackType,
+    types.CellType,
+    Random,  # its methods, called with another object, set attributes of that
+    types.GenericAlias,  # called, it sets an attribute of whatever it makes
+)
+_SETTABLE = (BaseException, defaultdict, Context)
+"""Library classes whose instances' attributes plans may set: an exception's own, ``default_factory``, ``prec``."""
 _protected: set[type] = set()
 _KEEP = "keep the value in a variable or an object of your own"
 
@@ -48,6 +61,11 @@ def _refuse_copy(value: object) -> NoReturn:
 def is_host(value: object) -> bool:
     """Whether the value is the host's or a module: neither may be made anew or changed."""
     return type(value) in _protected or isinstance(value, types.ModuleType)
+
+
+def is_protected(cls: object) -> bool:
+    """Whether instances of the class are the host's."""
+    return cls in _protected
 
 
 def is_own_class(cls: object) -> bool:
@@ -82,9 +100,10 @@ def write(target: Any) -> Any:
         raise TypeError(f"{what}; derive a class from it and set them there")
     if is_host(target):
         raise AttributeError(f"{target!r} is read-only; {_KEEP}")
-    if hasattr(target, "__dict__") and not isinstance(target, BaseException):
-        raise AttributeError(f"'{type(target).__name__}' object is read-only in plans; {_KEEP}")
-    return target  # an exception, or a value without room for attributes: Python's own message says so
+    bare = cls.__module__ == "builtins" and not hasattr(target, "__dict__")
+    if bare or isinstance(target, _SETTABLE):
+        return target  # where a value has no room for attributes, Python's own message says so
+    raise AttributeError(f"'{cls.__name__}' object is read-only in plans; {_KEEP}")
 
 
 def guarded_setattr(target: object, name: str, value: object) -> None:
@@ -117,12 +136,13 @@ def object_delattr(target: object, name: str) -> None:
 
 def own_dict(*target: object) -> dict[str, object]:
     """``vars(x)``, for instances of the plan's own classes."""
-    if len(target) != 1 or not _is_own_instance(target[0]):
+    if len(target) != 1 or not is_own_instance(target[0]):
         raise TypeError("vars() takes an object of one of the plan's own classes; of others, name the attributes")
     return vars(target[0])
 
 
-def _is_own_instance(target: object) -> bool:
+def is_own_instance(target: object) -> bool:
+    """Whether the value is of a class of the plan's, or a namespace: its variables are the plan's own."""
     cls = type(target)
     return cls is types.SimpleNamespace or (cls.__module__ is PLAN_NAME and not isinstance(target, type))
 
@@ -144,6 +164,24 @@ def missing_name(found: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
 def guarded_dir(target: object) -> list[str]:
     """``dir(x)``, without the names that plans can't use."""
     return [name for name in dir(target) if may_read(name)]
+
+
+def initialiser(target: object, found: Any) -> Any:
+    """A class's or an object's ``__init__``, which sets attributes of the plan's own objects and of no others.
+
+    Written in C, it sees to that by itself; written by the plan, its stores are guarded.
+    """
+    if type(found) is types.MethodType and not is_own_function(found.__func__):
+        return found if type(found.__self__).__module__ is PLAN_NAME else refuse("__init__")
+    if type(found) is not types.FunctionType or is_own_function(found) or not isinstance(target, type):
+        return found
+
+    def __init__(*args: Any, **kwargs: Any) -> None:  # noqa: N807
+        if not args or target not in type(args[0]).__mro__ or type(args[0]).__module__ is not PLAN_NAME:
+            raise TypeError(f"{target.__name__}.__init__() takes an object of a class of the plan's own")
+        found(*args, **kwargs)
+
+    return __init__
 
 
 class TypeMeta(type):
@@ -182,21 +220,3 @@ def type_of(value: object) -> Any:
     if cls in _protected or issubclass(cls, _HIDDEN_TYPES):
         raise TypeError(f"the type of {value!r} is not available in plans; repr(x) and callable(x) tell what it is")
     return cls
-
-
-def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
-    """What a class statement calls. Refuses bases that would make a metaclass or open a host object."""
-    for keyword in keywords:
-        if keyword == "metaclass" or keyword.startswith("_"):
-            raise TypeError(f"class statements take no {keyword}= in plans; derive from ABC, or use a class decorator")
-    for base in bases:
-        if isinstance(base, type) and (base is PlanType or issubclass(base, type) or base in _protected):
-            raise TypeError(f"{base!r} cannot be a base class in plans; keep the object in an attribute instead")
-    made: type = _BUILD_CLASS(body, name, *bases, **keywords)
-    for slot, member in vars(made).items() if isinstance(made, type) else ():
-        if type(member) is types.MemberDescriptorType and not may_write(slot):
-            refuse(slot, "set")
-    return made
-
-
-_BUILD_CLASS = __build_class__

@@ -11,6 +11,7 @@ from sandbox.policy.tables import HOOKS
 from sandbox.worker import builtin_names, facades
 from sandbox.worker.attributes import Attributes
 from sandbox.worker.clock import Clock
+from sandbox.worker.copies import guard_copies
 from sandbox.worker.guards import PLAN_NAME, protect
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Problem",
     "compile_cell",
     "compile_plain",
+    "guard_copies",
     "namespace",
     "preload",
     "protect",

@@ -49,7 +49,7 @@ class Protocol(Generic, metaclass=ProtocolMeta):
 
 def runtime_checkable(cls: Any) -> Any:
     """``typing.runtime_checkable``: isinstance may be asked of this protocol."""
-    if not isinstance(cls, ProtocolMeta) or not _describes(cls):
+    if not isinstance(cls, ProtocolMeta) or Protocol not in cls.__bases__:
         raise TypeError(f"@runtime_checkable can be only applied to protocol classes, got {cls!r}")
     cls._at_run_time_ = True  # type: ignore[attr-defined]
     return cls
@@ -80,5 +80,6 @@ def _has(cls: type, instance: object, name: str) -> bool:
 
 
 _OF_EVERY_CLASS = frozenset(
-    f"__{name}__" for name in "abstractmethods annotations dict doc module slots weakref parameters match_args".split()
+    f"__{name}__"
+    for name in "abstractmethods annotations class_getitem dict doc module slots weakref parameters match_args".split()
 )

@@ -176,6 +176,8 @@ def prepare(sock: socket.socket, *, guarded: bool) -> Cells:
     language.preload()
     for cls in (HostFunction, HostObject, Record):
         language.protect(cls)
+    if guarded:
+        language.guard_copies()
     cells = Cells(sock, guarded=guarded)
     _use(guarded=guarded)
     gc.collect()

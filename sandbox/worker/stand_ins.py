@@ -5,26 +5,18 @@ import calendar
 import collections
 import contextlib
 import dataclasses
-import enum
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import typing
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sandbox.policy.hints import NAME_HINT
-from sandbox.policy.rules import may_write
-from sandbox.worker import copying, queues, typing_names
+from sandbox.worker import queues, typing_names
+from sandbox.worker.classes import check_fields, settle
+from sandbox.worker.enums import ENUMS
 from sandbox.worker.guards import PLAN_NAME, is_own_class, is_own_function, write
+from sandbox.worker.naming import identifier, names_of
 
 _COPIED = ("__module__", "__name__", "__qualname__", "__doc__")
-
-
-def _identifier(name: object) -> str:
-    """The name, if it is one that a class of the plan may have."""
-    if type(name) is not str:
-        raise TypeError("names must be strings")
-    if not may_write(name):
-        raise ValueError(f"the name {name!r} is not available in plans; {NAME_HINT}")
-    return name
 
 
 def namedtuple(
@@ -35,16 +27,46 @@ def namedtuple(
     defaults: Iterable[object] | None = None,
 ) -> type:
     """``collections.namedtuple``; it checks the names itself, and only exact strings reach it."""
-    names = field_names.replace(",", " ").split() if type(field_names) is str else field_names
-    checked = [name if rename and type(name) is str else _identifier(name) for name in names]
-    return collections.namedtuple(_identifier(typename), checked, rename=rename, defaults=defaults, module=PLAN_NAME)
+    names, rename = names_of(field_names), bool(rename)
+    checked = [name if rename and type(name) is str else identifier(name) for name in names]
+    make: Any = collections.namedtuple
+    made: type = make(identifier(typename), checked, rename=rename, defaults=defaults, module=PLAN_NAME)
+    settle(made)
+    return made
+
+
+class NamedTupleMaker:
+    """``typing.NamedTuple``: a base class, or called with a name and pairs of a field and its type."""
+
+    def __call__(self, typename: str, fields: Iterable[tuple[str, object]] = (), /) -> type:
+        """Make a class."""
+        return namedtuple(typename, [name for name, _ in fields])
+
+    def __mro_entries__(self, _bases: object) -> tuple[type, ...]:
+        entries: tuple[type, ...] = typing.NamedTuple.__mro_entries__((typing.NamedTuple,))  # type: ignore[attr-defined]
+        return entries
+
+    def __repr__(self) -> str:
+        return "typing.NamedTuple"
 
 
 def dataclass(cls: type | None = None, /, **options: Any) -> Any:
     """``dataclasses.dataclass`` for the plan's own classes."""
     if cls is None:
         return functools.partial(dataclass, **options)
-    return dataclasses.dataclass(**options)(_own_class(cls))
+    exact = {name: bool(value) for name, value in options.items()}
+    check_fields(_own_class(cls).__mro__)
+    described = cls.__doc__
+    cls.__doc__ = described or "undescribed"  # else the library describes it, with the texts of the plan's own objects
+    made: type | None = None
+    try:
+        made = dataclasses.dataclass(**exact)(cls)
+    finally:
+        for each in (cls, made):  # with slots=True it is another class; where it failed, half of the work is done
+            if is_own_class(each):
+                settle(each)
+                each.__doc__ = described
+    return made
 
 
 def total_ordering(cls: type) -> type:
@@ -123,61 +145,15 @@ def utc_seconds(moment: Sequence[int]) -> float:
     return float(calendar.timegm(tuple(moment)))
 
 
-class PlanEnumMeta(enum.EnumMeta):
-    """Checks the names of enums that are made by a call: Python gives a meaning to some."""
-
-    def __call__(cls, value: Any, names: Any = None, *rest: Any, **options: Any) -> Any:
-        """Look a member up, or make an enum."""
-        if names is None:
-            return super().__call__(value, *rest, **options)
-        if rest or options.keys() - {"start"}:
-            raise TypeError("Enum(name, members) takes no more than start= in plans; write a class statement")
-        members = list(names.items()) if isinstance(names, Mapping) else names
-        members = members.replace(",", " ").split() if isinstance(members, str) else list(members)
-        for member in members:
-            _identifier(member if isinstance(member, str) else member[0])
-        return super().__call__(_identifier(value), members, module=PLAN_NAME, **options)
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return super().__instancecheck__(instance) or isinstance(instance, _REAL.get(cls, ()))
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return super().__subclasscheck__(subclass) or issubclass(subclass, _REAL.get(cls, ()))
-
-
-class Enum(enum.Enum, metaclass=PlanEnumMeta):
-    """enum.Enum."""
-
-
-class IntEnum(enum.IntEnum, metaclass=PlanEnumMeta):
-    """enum.IntEnum."""
-
-
-class StrEnum(enum.StrEnum, metaclass=PlanEnumMeta):
-    """enum.StrEnum."""
-
-
-class Flag(enum.Flag, metaclass=PlanEnumMeta):
-    """enum.Flag."""
-
-
-class IntFlag(enum.IntFlag, metaclass=PlanEnumMeta):
-    """enum.IntFlag."""
-
-
-_REAL: dict[type, Any] = {Enum: enum.Enum, Flag: enum.Flag}
-"""Each of ours derives from its real counterpart only, and is told to include the others that count as one."""
-
 MODULES: dict[str, dict[str, Any]] = {
     "abc": {"ABCMeta": abc.ABC, "abstractmethod": abstractmethod},
     "calendar": {name: tuple(getattr(calendar, name)) for name in ("day_abbr", "day_name", "month_abbr", "month_name")},
     "collections": {"namedtuple": namedtuple},
     "contextlib": {"contextmanager": contextmanager},
-    "copy": copying.NAMES,
     "dataclasses": {"dataclass": dataclass},
-    "enum": {"Enum": Enum, "Flag": Flag, "IntEnum": IntEnum, "IntFlag": IntFlag, "StrEnum": StrEnum},
+    "enum": ENUMS,
     "functools": {"singledispatch": singledispatch, "total_ordering": total_ordering, "wraps": wraps},
     "queue": queues.NAMES,
-    "typing": typing_names.NAMES,
+    "typing": typing_names.NAMES | {"NamedTuple": NamedTupleMaker()},
 }
 """Module to its names that are ours."""

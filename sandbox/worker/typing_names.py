@@ -7,7 +7,6 @@ import collections
 import functools
 import operator
 import types
-import typing
 from typing import Any, NoReturn
 
 from sandbox.policy.tables import MODULES
@@ -91,7 +90,6 @@ NAMES: dict[str, Any] = {
     **_classes(),
     "Any": object,
     "Generic": Generic,
-    "NamedTuple": typing.NamedTuple,
     "NewType": new_type,
     "ParamSpec": type_variable,
     "Optional": Choice("Optional"),

@@ -15,6 +15,7 @@ from sandbox.worker import language
 
 HERE = Path(__file__).parent
 language.preload()
+language.guard_copies()
 
 
 class StillClock:

@@ -1,55 +1,33 @@
 """Attacks on the language layer alone, without a process around it.
 
-Each is refused when it is compiled or raises when it runs; those marked [harmless] may end, but get nothing. In no case
-does a plan's variable hold an inside of the host, and in no case has anything of the host changed.
+Each is refused or raises as its table says; those that end are harmless and give what the table says. In no case does a
+plan's variable hold an inside of the host, and in no case has anything of the host changed.
 """
 
 import builtins
-import contextlib
+import inspect
+import json
 import sys
 import types
+from collections import Counter
 from collections.abc import Callable, Iterator
+from decimal import localcontext
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
+from sandbox import Limits, Sandbox
 from sandbox.policy import PolicyRefused
 from sandbox.policy.tables import MODULES
-from sandbox.worker import facades, guards, language, stand_ins, typing_names
-from tests.sandbox.plans import Session, snippets
+from sandbox.worker import enums, facades, guards, language, typing_names
+from sandbox.worker.values import MAX_REPR, shown
+from tests.sandbox import attacked
+from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
+from tests.sandbox.attacked import HostAgent, found_loot, host_act, is_inside
+from tests.sandbox.plans import Session
 
-CANARY = "the host's secret"
-ATTACKS = list(snippets("attacks"))
-INSIDES = (types.FrameType, types.CodeType, types.TracebackType, types.CellType)
-REAL = [
-    vars(builtins)[name] for name in "open eval exec compile globals locals vars input __import__ type getattr".split()
-]
-
-
-class HostAgent:
-    """Stands for the object with a world's actions; what it must not give away is under ``_link_``."""
-
-    __slots__ = ("__dict__",)
-
-    def __init__(self, name: str) -> None:
-        vars(self).update(location=name, go_to=self._go_to_, _link_=[CANARY])
-
-    def _go_to_(self, place: str) -> str:
-        try:
-            return "at " + place
-        except TypeError as error:
-            raise ValueError(CANARY) from error
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{name} is read-only")
-
-
-def host_act(place: str = "") -> str:
-    """A function of the host, in whose globals the canary sits."""
-    return f"done {place}"
-
-
+ATTACKS = attacks(".")
 language.protect(HostAgent)
 SHARED = [
     *facades.FIXED.values(),
@@ -57,7 +35,7 @@ SHARED = [
     *(value for value in typing_names.NAMES.values() if isinstance(value, type)),
     HostAgent,
     host_act,
-    stand_ins.PlanEnumMeta,
+    enums.PlanEnumMeta,
     guards.PlanType,
 ]
 
@@ -69,62 +47,69 @@ def _state(agent: HostAgent) -> list[dict[str, object]]:
     return [dict(vars(agent)), dict(vars(builtins)), *shared]
 
 
-def _is_inside(value: object) -> bool:
-    """Whether the value is something no plan may hold."""
-    if isinstance(value, types.ModuleType):
-        return not isinstance(value, facades.Facade)
-    if isinstance(value, INSIDES) or any(value is real for real in REAL):
-        return True
-    if isinstance(value, dict) and ("__builtins__" in value or "CANARY" in value or "_link_" in value):
-        return True
-    return (isinstance(value, str) and CANARY in value) or (
-        isinstance(value, type) and issubclass(value, (type, HostAgent))
-    )
-
-
-def _held(value: object, depth: int = 4) -> Iterator[object]:
-    """The value and what its containers hold."""
-    yield value
-    if depth and isinstance(value, (list, tuple, set, frozenset)):
-        for item in value:
-            yield from _held(item, depth - 1)
-    elif depth and isinstance(value, dict):
-        for item in value.values():
-            yield from _held(item, depth - 1)
-
-
-def _loot(names: dict[str, Any]) -> list[object]:
-    own = {name: value for name, value in names.items() if name not in ("__builtins__", "__name__", "agent")}
-    return [inside for inside in _held(own) if inside is not own and _is_inside(inside)]
-
-
 @pytest.fixture
-def session() -> Session:
-    return Session(agent=HostAgent("desk 1"), host_act=host_act)
+def session() -> Iterator[Session]:
+    with localcontext():  # a plan may set its process's, which here is the tests'
+        yield Session(agent=HostAgent("desk 1"), host_act=host_act)
 
 
-@pytest.mark.parametrize("source", ATTACKS)
-def test_attack_gets_nothing(source: str, session: Session, request: pytest.FixtureRequest) -> None:
+def _outcome(attack: Attack, session: Session) -> str:
+    """What happened, in the words of the tables."""
+    value: object = None
+    for cell in attack.cells:
+        try:
+            ran = session.run(cell)
+        except PolicyRefused as refused:
+            return f"refused {refused.problems[0].name}"
+        if ran.error is not None:
+            return f"raises {type(ran.error).__name__}"
+        value = ran.value
+    return f"gives {json.dumps(shown(value, MAX_REPR))}"
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
+def test_attack_gets_nothing(attack: Attack, session: Session) -> None:
     agent = session.names["agent"]
     before = _state(agent)
-    stopped = True
-    with contextlib.suppress(PolicyRefused):
-        stopped = session.run(source).error is not None
-    assert stopped or "[harmless]" in request.node.name
-    assert _loot(session.names) == []
+    assert _outcome(attack, session) in (attack.outcome, attack.outcome.replace("<function host_act>", repr(host_act)))
+    assert found_loot(session.names) == []
     assert _state(agent) == before
 
 
-def test_the_attacks_are_real(session: Session) -> None:
-    """Without the language layer, plain Python gives the loot away: the tests above can fail."""
-    names: dict[str, Any] = {"agent": HostAgent("desk 1"), "host_act": host_act}
-    for source in ("loot = host_act.__globals__", "import os\nloot = os", "loot = vars(agent)", "loot = type(type(1))"):
-        exec(language.compile_plain(source, "<plan>").code, names)
-        assert _loot(names), source
+LAID_OUT = f"""
+import types
+attacked = types.ModuleType("attacked")
+exec({inspect.getsource(attacked)!r}, vars(attacked))
+agent, host_act, found_loot_ = attacked.HostAgent("desk 1"), attacked.host_act, attacked.found_loot
+given_ = {{**globals()}}
+del types, attacked
+"""
+"""What the attacks are made on, within a worker."""
+SEARCH = "len(found_loot_({k: v for k, v in globals().items() if v is not given_.get(k) and k != 'given_'}))"
+
+
+def test_without_the_layer_the_attacks_go_through() -> None:
+    """In plain Python: so that each test above fails for no other reason than the layer."""
+
+    def look(attack: Attack) -> list[tuple[Attack, str, bool]]:
+        with loose.session({}, limits=Limits(wall_seconds=20)) as session:
+            assert session.run(LAID_OUT).fault is None
+            result = attack.run_in(session)
+            fails = result.fault is not None or outcome_of(result) == attack.outcome
+            told = "as told" if fails is attack.fails_plainly else outcome_of(result)
+            return [(attack, told, session.run(SEARCH).value not in (0, None))]
+
+    with Sandbox(language_layer=False, process_layer=False) as loose:
+        looks = side_by_side(look, ATTACKS)
+    assert [(attack.name, told) for attack, told, _ in looks if told != "as told"] == []
+    assert sum(looted for _, _, looted in looks) >= 150
 
 
 def test_there_are_enough_attacks() -> None:
-    assert len(ATTACKS) >= 200
+    assert len(ATTACKS) >= 650
+    assert sum(not attack.fails_plainly for attack in ATTACKS) >= 400
+    twice = [name for name, count in Counter(attack.name for attack in ATTACKS).items() if count > 1]
+    assert twice == []
 
 
 LOOK_ALIKES = {
@@ -152,6 +137,64 @@ LOOK_ALIKES = {
     "hasattr of a dunder": ("hasattr(agent, '__dict__')", False),
     "missing attribute": ("getattr(agent, 'nothing', 'none')", "none"),
     "a private method": ("class A:\n    def _go(self): return 1\n    def run(self): return self._go()\nA().run()", 1),
+    "a field called format": (
+        "from dataclasses import dataclass\n@dataclass\nclass A:\n    format: str\n    obj: int = 2\nA('x').format",
+        "x",
+    ),
+    "positional pattern": (
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    y: int\n"
+        "match P(1, 2):\n    case P(a, b):\n        c = a + b\nc",
+        3,
+    ),
+    "positional pattern of a named tuple": (
+        "from typing import NamedTuple\nclass P(NamedTuple):\n    x: int\n    y: int = 2\n"
+        "match P(1):\n    case P(a, b):\n        c = a + b\nc",
+        3,
+    ),
+    "typed named tuple by a call": ("from typing import NamedTuple\nNamedTuple('P', [('x', int)])(4).x", 4),
+    "fields of a dataclass": (
+        "from dataclasses import asdict, dataclass, fields, replace\n"
+        "@dataclass(slots=True, order=True)\nclass A:\n    x: int = 1\n"
+        "[asdict(replace(A(), x=2)), [f.name for f in fields(A)], A(1) < A(2)]",
+        [{"x": 2}, ["x"], True],
+    ),
+    "derived dataclass": (
+        "from dataclasses import asdict, dataclass\n@dataclass\nclass A:\n    x: int = 1\n"
+        "@dataclass\nclass B(A):\n    y: int = 2\nasdict(B())",
+        {"x": 1, "y": 2},
+    ),
+    "copies": (
+        "import copy\nclass A:\n    __slots__ = ('x',)\nclass B(list):\n    pass\na, b = A(), B([[1]])\n"
+        "a.x, b.n = [1], 2\nc, d = copy.deepcopy(a), copy.deepcopy(b)\n"
+        "d[0].append(2)\n[c.x, c.x is a.x, list(b), d.n]",
+        [[1], False, [[1]], 2],
+    ),
+    "copy of an error": ("import copy\ncopy.copy(KeyError('a')).args", ("a",)),
+    "default factory": (
+        "from collections import defaultdict\nd = defaultdict(list)\nd.default_factory = None\nlen(d)",
+        0,
+    ),
+    "base class's init": (
+        "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass A:\n    x: int\nclass B(A):\n"
+        "    def __init__(self): A.__init__(self, 3)\nclass C(A):\n    def __init__(self): super().__init__(4)\n"
+        "[B().x, C().x]",
+        [3, 4],
+    ),
+    "library base class's init": (
+        "import json\nclass E(json.JSONEncoder):\n    def __init__(self, **k): json.JSONEncoder.__init__(self, **k)\n"
+        "class F(json.JSONEncoder):\n    def __init__(self, **k): super().__init__(**k)\n"
+        "class K(KeyError):\n    def __init__(self): KeyError.__init__(self, 'a')\n"
+        "[json.dumps([1], cls=E), json.dumps([1], cls=F), K().args]",
+        ["[1]", "[1]", ("a",)],
+    ),
+    "error attribute": ("e = ValueError()\ne.place = 3\ne.place", 3),
+    "subscripted class": ("class A(list): pass\nclass B(A[int]): pass\n[len(A[int]([1])), len(B([2, 3]))]", [1, 2]),
+    "returns through finally": (
+        "def f():\n    for i in range(3):\n        try:\n            try:\n                if i == 1: return i\n"
+        "            finally:\n                n.append(i)\n        finally:\n            n.append(-i)\n"
+        "n = []\n[f(), n]",
+        [1, [0, 0, 1, -1]],
+    ),
     "function attribute": ("def f(): f.n += 1\nf.n = 0\nf()\nf.n", 1),
 }
 
@@ -190,7 +233,7 @@ def test_nothing_inside_can_be_read_from_what_a_session_offers(session: Session)
     start = named | {name: load(name) for name in MODULES} | {"agent": session.names["agent"], "host_act": host_act}
     found = list(_reachable(start, named["getattr"]))
     assert len(found) > 1_000
-    assert [path for path, value in found if _is_inside(value) and type(value) is not str] == []
+    assert [path for path, value in found if is_inside(value) and type(value) is not str] == []
     shared = [path for path, value in found if isinstance(value, (list, dict, set, bytearray))]
     assert shared == []
 

@@ -2,30 +2,30 @@
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from sandbox import CellResult, FaultKind, Limits, Sandbox
-from tests.sandbox.plans import snippets
+from sandbox import CellResult, Limits, Sandbox, Session
+from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
 
 CANARY = "the host's secret"
-ATTACKS = [(str(each.id), str(each.values[0])) for each in snippets("attacks")]
+ATTACKS = attacks(".", "calls")
+SAMPLE = 5
+"""One attack of so many is made on the language layer alone: test_attacks makes them all on it, without a worker."""
 LAYERS = {
     "both": (True, True),
     "language alone": (True, False),
     "process alone": (False, True),
-    "none": (False, False),
 }
 LIMITS = Limits(wall_seconds=20, memory_mb=256)
 
 
-@pytest.fixture(scope="module", params=["both", "language alone", "process alone"])
-def held(request: pytest.FixtureRequest) -> Iterator[tuple[Sandbox, bool]]:
-    """A sandbox that at least one layer holds, and whether the language layer is one of them."""
+@pytest.fixture(scope="module", params=LAYERS)
+def held(request: pytest.FixtureRequest) -> Iterator[tuple[Sandbox, str]]:
+    """A sandbox that at least one layer holds, and which they are."""
     language, process = LAYERS[request.param]
     with Sandbox(language_layer=language, process_layer=process) as opened:
-        yield opened, language
+        yield opened, request.param
 
 
 class Host:
@@ -42,76 +42,47 @@ class Host:
         self.calls.append(place)
         return f"done {place}"
 
-    def functions(self) -> dict[str, Callable[..., object]]:
-        return {"agent.go_to": self.go_to, "host_act": self.act}
+    def open_in(self, sandbox: Sandbox) -> Session:
+        functions: dict[str, Callable[..., object]] = {"agent.go_to": self.go_to, "host_act": self.act}
+        return sandbox.session(functions, attributes=lambda: {"agent.location": "desk"}, limits=LIMITS)
 
 
 def told(result: CellResult) -> str:
     return f"{result.output} {result.value} {result.faults}"
 
 
-def test_no_attack_gets_through_a_real_worker(held: tuple[Sandbox, bool]) -> None:
-    """One session for each attack; the workers that come after it behave as ever."""
-    opened, guarded = held
-    through: list[tuple[str, object]] = []
-    for name, source in ATTACKS:
+def test_no_attack_gets_through_a_real_worker(held: tuple[Sandbox, str]) -> None:
+    """One session for each attack that runs; the workers that come after it behave as ever."""
+    opened, layers = held
+    guarded = layers != "process alone"
+    environment = dict(os.environ)
+
+    def look(attack: Attack) -> Iterator[tuple[str, object]]:
         host = Host()
-        before = dict(vars(host)), dict(os.environ)
-        with opened.session(host.functions(), attributes=lambda: {"agent.location": "desk"}, limits=LIMITS) as session:
+        with host.open_in(opened) as session:
             if session.run("[agent.go_to('x'), len('ab')]").value != ["at x", 2]:
-                through.append((name, "the attack before it spoilt this session"))
-            result = session.run(source)
+                yield attack.name, "the attack before it spoilt this session"
+            result = attack.run_in(session)
             after = session.run("[agent.location, agent.go_to('x'), host_act('y')]")
-        if CANARY in told(result) + told(after) or (dict(vars(host)), dict(os.environ)) != before:
-            through.append((name, "reached the host"))
+        if CANARY in told(result) + told(after) or host.secret != CANARY or vars(host).keys() != {"secret", "calls"}:
+            yield attack.name, "reached the host"
         if not all(isinstance(call, str) for call in host.calls):
-            through.append((name, host.calls))
-        if guarded and result.fault is None and "[harmless]" not in name:
-            through.append((name, "was not stopped"))
-        if guarded and result.fault is not None and result.fault.kind is FaultKind.LIMIT:
-            through.append((name, result.fault))  # stopped, but by luck: a crash or a limit, no layer of the language
+            yield attack.name, host.calls
+        if guarded and outcome_of(result) != attack.outcome:
+            yield attack.name, outcome_of(result)
         if guarded and result.fault is not None and after.value not in (["desk", "at x", "done y"], None):
-            through.append((name, after))
-    assert through == []
+            yield attack.name, after
+
+    ran = [attack for attack in ATTACKS if not (guarded and attack.is_refused)]
+    assert side_by_side(look, ran[:: SAMPLE if layers == "language alone" else 1]) == []
+    assert dict(os.environ) == environment
 
 
-REACHES = {
-    "read a file": "open({secret!r}).read()",
-    "write a file": "open({new!r}, 'w').write('here')",
-    "list a folder": "import os\nos.listdir({folder!r})",
-    "read the host's environment": "import os\nopen(f'/proc/{{os.getppid()}}/environ').read(1)",
-    "open a socket": "import socket\nsocket.socket()",
-    "start a process": "import subprocess\nsubprocess.run(['/bin/true'])",
-    "signal its parent": "import os\nos.kill(os.getppid(), 0)",
-    "a module in sys": "import sys\nsys.modules['posix'].listdir({folder!r})",
-    "through a class": (
-        "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0]"
-        ".__init__.__globals__['listdir']({folder!r})"
-    ),
-}
-
-
-@pytest.fixture(scope="module")
-def sandboxes() -> Iterator[dict[str, Sandbox]]:
-    opened = {name: Sandbox(language_layer=a, process_layer=b) for name, (a, b) in LAYERS.items()}
-    yield opened
-    for each in opened.values():
-        each.close()
-
-
-@pytest.mark.parametrize("reach", REACHES.values(), ids=REACHES)
-def test_each_layer_alone_keeps_a_plan_from_the_machine(
-    sandboxes: dict[str, Sandbox], tmp_path: Path, reach: str
-) -> None:
-    """Without any layer it is reached: so that the test fails for no other reason than a layer."""
-    secret, new = tmp_path / "secret", tmp_path / "new"
-    secret.write_text(CANARY)
-    code = reach.format(secret=str(secret), new=str(new), folder=str(tmp_path))
-    results: dict[str, CellResult] = {}
-    for name, opened in sandboxes.items():
-        with opened.session({}, limits=LIMITS) as session:
-            results[name] = session.run(code)
-        assert name == "none" or not new.exists(), name
-    assert [name for name, result in results.items() if result.fault is None] == ["none"], results
-    kinds = {name: result.fault.kind for name, result in results.items() if result.fault is not None}
-    assert FaultKind.LIMIT not in kinds.values(), kinds
+def test_what_is_refused_reaches_no_worker(sandbox: Sandbox) -> None:
+    host = Host()
+    refused = [attack for attack in ATTACKS if attack.is_refused]
+    with host.open_in(sandbox) as session:
+        assert [each.name for each in refused if outcome_of(each.run_in(session)) != each.outcome] == []
+        assert host.calls == []
+        assert session.run("[agent.location, agent.go_to('x'), host_act('y')]").value == ["desk", "at x", "done y"]
+    assert len(refused) >= 250

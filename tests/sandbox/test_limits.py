@@ -1,4 +1,4 @@
-"""Every limit holds against plans that do not want to end, whichever layer is on; and hostile workers."""
+"""What a limit says and leaves behind, whichever layer is on; and hostile workers. attacks/limits has the attacks."""
 
 import os
 import socket
@@ -40,22 +40,9 @@ def ends_with(sandbox: Sandbox, code: str, limits: Limits, name: str, message: s
         return result
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "while True:\n    pass",
-        "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass",
-        "sum(iter(int, 1))",
-        "import re\nre.match('(a+)+$', 'a' * 60 + 'b')",
-        "10 ** 10 ** 8",
-        "class A:\n    def __repr__(self):\n        while True:\n            pass\nA()",
-        "class E(Exception):\n    def __str__(self):\n        while True:\n            pass\nraise E()",
-        "def f(n):\n    try:\n        f(n + 1)\n    finally:\n        f(n + 1)\nf(0)",
-    ],
-)
-def test_the_wall_clock(any_sandbox: Sandbox, code: str) -> None:
+def test_the_wall_clock(any_sandbox: Sandbox) -> None:
     began = time.monotonic()
-    result = ends_with(any_sandbox, code, SHORT, "wall", "more than 0.5 s of wall clock")
+    result = ends_with(any_sandbox, "while True:\n    pass", SHORT, "wall", "more than 0.5 s of wall clock")
     assert 0.5 < result.seconds < 5
     assert time.monotonic() - began < 20
 
@@ -72,25 +59,8 @@ def test_processor_time_is_counted_for_each_cell(sandbox: Sandbox) -> None:
             assert session.run("for i in range(1_000_000):\n    pass").fault is None
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "'a' * 10 ** 10",
-        "x = []\nwhile True:\n    x.append('a' * 10 ** 6 + str(len(x)))",
-        "x = [0]\nwhile True:\n    x = x + x",
-        "list(range(10 ** 9))",
-        "print('a' * 10 ** 9)",
-        "f('a' * 10 ** 8)",
-        "'%0999999999d' % 1",
-    ],
-)
-def test_memory(any_sandbox: Sandbox, code: str) -> None:
-    ends_with(any_sandbox, code, SMALL, "memory", "more than 64 MB of memory")
-
-
-def test_memory_that_the_plan_does_not_give_back_cannot_be_outlived(any_sandbox: Sandbox) -> None:
-    code = "x = []\nwhile True:\n    try:\n        x.append('a' * 10 ** 6)\n    except BaseException:\n        pass"
-    ends_with(any_sandbox, code, SHORT, "wall", "wall clock")
+def test_memory(any_sandbox: Sandbox) -> None:
+    ends_with(any_sandbox, "'a' * 10 ** 10", SMALL, "memory", "more than 64 MB of memory")
 
 
 def test_a_plan_may_catch_a_memory_error_and_go_on(sandbox: Sandbox) -> None:
@@ -98,16 +68,8 @@ def test_a_plan_may_catch_a_memory_error_and_go_on(sandbox: Sandbox) -> None:
         assert session.run("try:\n    'a' * 10 ** 10\nexcept MemoryError:\n    x = 1\nx").value == 1
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "while True:\n    print('x' * 99)",
-        "print('x' * 1_001)",
-        "print('é' * 500_000)",
-        "while True:\n    try:\n        print('x')\n    except BaseException:\n        pass",
-    ],
-)
-def test_output(any_sandbox: Sandbox, code: str) -> None:
+def test_output(any_sandbox: Sandbox) -> None:
+    code = "while True:\n    print('x' * 99)"
     result = ends_with(any_sandbox, code, SMALL, "output", "printed more than 1000 characters")
     assert len(result.output) == 1_000
 
@@ -121,19 +83,11 @@ def test_output_within_the_limit_arrives_whole(sandbox: Sandbox) -> None:
 def test_host_calls(any_sandbox: Sandbox) -> None:
     result = ends_with(any_sandbox, "while True:\n    f(1)", SMALL, "host_calls", "more than 20 calls")
     assert result.host_calls == 20
-    stubborn = "while True:\n    try:\n        f([])\n        f()\n    except BaseException:\n        pass"
-    ends_with(any_sandbox, stubborn, SMALL, "host_calls", "20")
-
-
-def test_calls_with_bad_arguments_count_too(sandbox: Sandbox) -> None:
-    code = "while True:\n    try:\n        f(1, 2)\n    except TypeError:\n        pass"
-    ends_with(sandbox, code, SMALL, "host_calls", "more than 20 calls")
 
 
 def test_sleep(any_sandbox: Sandbox) -> None:
     several = "import time\nfor _ in range(9):\n    time.sleep(6)"
     ends_with(any_sandbox, several, SMALL, "sleep", "slept for more than 30 s in all")
-    ends_with(any_sandbox, "import time\ntime.sleep(1e300)", SMALL, "sleep", "slept")
 
 
 def test_source(sandbox: Sandbox) -> None:
@@ -267,15 +221,6 @@ def test_a_worker_that_dies_between_two_cells_is_replaced(sandbox: Sandbox) -> N
         assert session.run("kept = 1").fault is None
         os.kill(pid, 9)
         assert session.run("kept").value == 1
-
-
-def test_sleeping_is_bounded_in_length_and_number(sandbox: Sandbox) -> None:
-    with sandbox.session({}, limits=Limits(wall_seconds=2, host_calls=50)) as session:
-        for code, name in (("time.sleep(10**400)", "sleep"), ("while True:\n    time.sleep(0)", "host_calls")):
-            fault = session.run(f"import time\n{code}").fault
-            assert fault is not None
-            assert (fault.kind, fault.type) == (FaultKind.LIMIT, name)
-        assert session.run("1").value == 1
 
 
 def test_the_end_of_all_workers_is_not_blamed_on_the_plan() -> None:

@@ -133,42 +133,7 @@ def test_a_required_mechanism_may_only_be_missing_by_name() -> None:
         Sandbox(allow_missing=("landlock",))
 
 
-# --- a host that has less: the test takes it away from a process of its own
-
-TAKE_AWAY = """
-import ctypes, platform, sys
-from sandbox import MissingMechanism, Sandbox, WorkerFailed
-from sandbox.worker import seccomp
-column, _ = seccomp.ARCHITECTURES[platform.machine()]
-prctl, unshare, capset = (157, 167)[column], (272, 97)[column], (126, 91)[column]
-FIRST = 16
-steps = [(seccomp.LOAD, 0, 0, seccomp.NUMBER)]
-for number in (unshare, 444, capset):
-    steps += [(seccomp.JUMP_EQUAL, 0, 1, number), (seccomp.RETURN, 0, 0, seccomp.DENY)]
-steps += [(seccomp.JUMP_EQUAL, 0, 3, prctl), (seccomp.LOAD, 0, 0, FIRST), (seccomp.JUMP_EQUAL, 0, 1, 22),
-          (seccomp.RETURN, 0, 0, seccomp.DENY), (seccomp.RETURN, 0, 0, seccomp.ALLOW)]
-program = seccomp.Program(len(steps), (seccomp.Instruction * len(steps))(*(seccomp.Instruction(*s) for s in steps)))
-seccomp.LIBC.prctl(38, 1, 0, 0, 0)
-seccomp.install(program)
-try:
-    Sandbox()
-except MissingMechanism as error:
-    print(error)
-with Sandbox(allow_missing=("seccomp",)) as sandbox, sandbox.session({}) as session:
-    print(session.run("6 * 7").value)
-    print(sorted(m.name for m in sandbox.mechanisms().values() if not m.granted))
-"""
-
-
-def test_a_host_without_the_mechanisms_refuses_by_name() -> None:
-    done = subprocess.run([sys.executable, "-c", TAKE_AWAY], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    refusal, value, missing = done.stdout.splitlines()
-    assert refusal.startswith("seccomp is not granted here: ")
-    assert "allow_missing=('seccomp',)" in refusal
-    assert value == "42"
-    spaces = [f"{kind} namespace" for kind in ("ipc", "mount", "net", "user")]
-    assert missing == str(sorted(["capabilities", "landlock", "seccomp", *spaces]))
+# --- hosts that have less: test_lesser_hosts.py; the same for an ordinary user
 
 
 @pytest.fixture

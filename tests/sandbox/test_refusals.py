@@ -124,7 +124,11 @@ RAISED = {
     "getattr": ("n = '__code__'\ngetattr(len, n)", "beside it"),
     "format": ("t = '{0.__class__}'\nt.format(1)", "type(x)"),
     "dispatch": ("from functools import singledispatch\nsingledispatch(len).register(3)", "@register(int)"),
-    "copy": ("import copy\nclass A: pass\na = A()\nvars(a)['__x__'] = 1\ncopy.copy(a)", "another name"),
+    "copy": (
+        "import copy\nclass A:\n    def __new__(cls): return ValueError() if made else object.__new__(cls)\n"
+        "made = []\na = A()\na.x = 1\nmade.append(1)\ncopy.copy(a)",
+        "define __copy__",
+    ),
 }
 
 

@@ -10,11 +10,12 @@ from sandbox import check as static
 from sandbox.policy import PolicyRefused, check, compile_cell
 from sandbox.policy.rules import SYNTAX
 from sandbox.precompile import precompile
+from tests.sandbox.attacked import HostAgent, found_loot, host_act
 from tests.sandbox.fuzz.bounded import bounded, may_run
 from tests.sandbox.fuzz.programs import program
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
 from tests.sandbox.plans import Session
-from tests.sandbox.test_attacks import HostAgent, _loot, _state, host_act
+from tests.sandbox.test_attacks import _state
 
 PRELUDE = """
 import abc, collections, contextlib, copy, dataclasses, datetime, enum, functools, itertools, json, math, operator
@@ -80,7 +81,7 @@ def harmless(source: str) -> None:
     for text in statements(source):
         with bounded(), suppress(PolicyRefused):
             values.append(session.run(text).value)
-    assert _loot(session.names | {"of the statements": values}) == [], source
+    assert found_loot(session.names | {"of the statements": values}) == [], source
     assert _state(agent) == before, source
 
 

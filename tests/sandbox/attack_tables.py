@@ -1,0 +1,81 @@
+"""The attacks, one a section of the tables, each with what must happen.
+
+A section begins with a line ``### NAME -> OUTCOME``; cells are separated by a line ``---``, and the outcome is that of
+the first cell that does not finish, or of the last one. An outcome is one of
+
+    refused FAULT       before it runs, for this fault (sandbox.policy.rules)
+    raises EXCEPTION    of exactly this type
+    limit NAME          one of sandbox.limits.MESSAGES ends it
+    gives JSON          it is harmless, and the last expression has this value
+
+``(plain Python too)`` after it says that the attack fails without any layer: Python itself, or the host, stands in its
+way. All others go through there, which a test holds.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from sandbox import CellResult, FaultKind, Session
+
+HERE = Path(__file__).parent / "attacks"
+PLAINLY = " (plain Python too)"
+AT_ONCE = 4
+"""Workers that run side by side: they mostly wait, for their start and their end."""
+T = TypeVar("T")
+WORDS = {FaultKind.CHECK: "refused", FaultKind.RAISED: "raises", FaultKind.LIMIT: "limit"}
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One section; ``fails_plainly`` is what the remark says."""
+
+    name: str
+    cells: tuple[str, ...]
+    outcome: str
+    fails_plainly: bool
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the language layer refuses its first cell, so that no worker runs anything of it."""
+        return self.outcome.startswith("refused ") and len(self.cells) == 1
+
+    def run_in(self, session: Session) -> CellResult:
+        """The result of the first cell that does not finish, or of the last."""
+        result = CellResult()
+        for cell in self.cells:
+            result = session.run(cell)
+            if result.fault is not None:
+                break
+        return result
+
+
+def attacks(*folders: str) -> list[Attack]:
+    """Those of a folder's tables: ``.`` for the attacks on the language, else a folder beneath."""
+    files = [file for folder in folders for file in sorted((HERE / folder).glob("*.txt"))]
+    return [attack for file in files for attack in _sections(file)]
+
+
+def _sections(file: Path) -> Iterator[Attack]:
+    for section in file.read_text(encoding="utf-8").split("### ")[1:]:
+        title, _, source = section.partition("\n")
+        name, arrow, outcome = title.partition(" -> ")
+        assert arrow, f"{file.name}: {name}: says not what must happen"
+        cells = tuple(source.rstrip("\n").split("\n---\n"))
+        yield Attack(f"{file.stem}: {name}", cells, outcome.removesuffix(PLAINLY), outcome.endswith(PLAINLY))
+
+
+def side_by_side(look: Callable[[Attack], Iterable[T]], found: Iterable[Attack]) -> list[T]:
+    """All that a look at each attack tells, in the order of the attacks; several are looked at at once."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [told for each in pool.map(look, found) for told in each]
+
+
+def outcome_of(result: CellResult) -> str:
+    """What happened, in the words of the tables."""
+    if result.fault is None:
+        return f"gives {json.dumps(result.value)}"
+    return f"{WORDS[result.fault.kind]} {result.fault.type}"

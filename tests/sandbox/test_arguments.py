@@ -1,0 +1,255 @@
+"""No argument outside the schema reaches an action: every kind of parameter, every kind of annotation, odd values.
+
+What reaches a host function is of exactly the annotated type, built in and nothing derived from it, and bounded:
+whether the plan asks through its functions, under the policy or without it, or its worker writes the frames by itself.
+"""
+
+import inspect
+import json
+import math
+import types
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Literal, Union, get_args, get_origin
+
+import pytest
+from pydantic import JsonValue
+
+from sandbox import Sandbox
+from sandbox.answers import Answers
+from sandbox.messages import HostileFrame, parse
+from sandbox.opening import specs
+from sandbox.protocol import MAX_STRING
+
+ANNOTATIONS: dict[str, Any] = {
+    "text": str,
+    "number": int,
+    "real": float,
+    "flag": bool,
+    "none": None,
+    "choice": Literal["a", "b"],
+    "level": Literal[1, 2],
+    "maybe": str | None,
+    "mixed": int | str,
+    "texts": list[str],
+    "table": dict[str, int],
+    "pair": tuple[int, int],
+    "pairs": list[tuple[str, float]],
+    "json": JsonValue,
+    "anything": object,
+}
+KINDS = ("first", "either", "named", "several", "settings", "optional")
+CLASSES = """
+import datetime, enum, itertools
+class S(str): pass
+class I(int): pass
+class F(float): pass
+class L(list): pass
+class T(tuple): pass
+class D(dict): pass
+class O: pass
+class E(enum.IntEnum):
+    one = 1
+class C(str, enum.Enum):
+    a = 'a'
+ring = []
+ring.append(ring)
+circle = {}
+circle['a'] = circle
+def deep(n):
+    x = []
+    for _ in range(n):
+        x = [x]
+    return x
+"""
+ODD = """True | False | 1 | 0 | -1 | 3 | 2**63 | -2**63 | 2**63 - 1 | 10**400 | 1.0 | 0.0 | -0.0 | 1e308 | 5e-324
+float('inf') | float('-inf') | float('nan') | 1j | None | ... | NotImplemented | '' | 'a' | 'c' | 'A' | 'a ' | '1'
+'true' | 'null' | '\\ud800' | 'a\\x00b' | '\\u202e' | b'a'
+bytearray(b'a') | [] | [1] | [1, 2] | [1, 2, 3] | ['a'] | ['a', 1] | [True] | [True, False] | [None] | [['a', 1.5]]
+[['a', 1]] | [['a', True]] | [[]] | () | (1, 2) | ('a', 1.5) | [('a', 1.5)] | ((1,), 2) | {} | {'a': 1} | {'a': True}
+{'a': 1.0} | {'a': 'b'} | {'a': None} | {1: 1} | {None: 1} | {True: 1} | {S('a'): 1} | {'\\ud800': 1}
+{'a': float('nan')} | {'a': [2**64]} | {1} | frozenset('a') | range(3) | iter([1, 2]) | (x for x in [1]) | 'ab'.split
+lambda x: x | print | O | O() | S('a') | I(1) | F(1.5) | L(['a']) | T((1, 2)) | D(a=1) | E.one | C.a | [S('a')] | [I(1)]
+{'a': I(1)} | (I(1), 2) | ring | circle | deep(31) | deep(33)
+ValueError('a') | int | list[int] | 'a'.__iter__()
+datetime.date(2024, 1, 2) | itertools.count() | slice(1) | text_either"""
+HUGE = """'x' * 100_000 | 'x' * 100_001 | 'x' * 2_000_000 | {'x' * 100_001: 1} | ['x' * 1_000] * 2_000
+[0] * 10_000 | deep(5_000)"""
+VALUES = [value for line in ODD.splitlines() for value in line.split(" | ")]
+FRAMES = """1 | 1.0 | -0 | -0.0 | 1e2 | 1e999 | -1e999 | 1E400 | 0.1e1 | NaN | Infinity | 9223372036854775808 | 1e18
+true | null | "a" | "c" | "\\ud800" | "\\udc00\\ud800" | "\\u0000" | [1, 2] | [1, true] | [1, 2.0] | {"a": 1, "a": true}
+{"a": 1e999} | {"": 1} | {"\\u0000": 1} | {"__class__": 1} | [["a", 1]] | [["a", 1e999]] | [[["a"]]] | ["a"] | " a"
+"a\\n" """
+RAW = [value for line in FRAMES.splitlines() for value in line.split(" | ")]
+
+
+def exactly(value: object, annotation: Any) -> bool:
+    """Whether the value is of the annotated type, all the way down, with nothing derived and nothing unbounded."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if annotation is None or annotation is type(None):
+        return value is None
+    if annotation in (object, JsonValue):
+        return any(exactly(value, each) for each in (str, int, float, bool, None)) or (
+            all(exactly(item, object) for item in value)
+            if type(value) is list
+            else type(value) is dict and all(exactly(k, str) and exactly(v, object) for k, v in value.items())
+        )
+    if origin is Literal:
+        return any(type(value) is type(choice) and value == choice for choice in parts)
+    if origin in (Union, types.UnionType):
+        return any(exactly(value, part) for part in parts)
+    if origin is tuple:
+        return type(value) is tuple and len(value) == len(parts) and all(map(exactly, value, parts))
+    if origin is list:
+        return type(value) is list and all(exactly(item, parts[0]) for item in value)
+    if origin is dict:
+        return type(value) is dict and all(exactly(k, str) and exactly(v, parts[1]) for k, v in value.items())
+    bounded = (
+        (len(value) <= MAX_STRING and value.isprintable() is not None and _encodable(value))
+        if isinstance(value, str)
+        else -(2**63) <= value < 2**63
+        if type(value) is int
+        else not isinstance(value, float) or math.isfinite(value)
+    )
+    return type(value) is annotation and bounded
+
+
+def _encodable(text: str) -> bool:
+    return text.encode("utf-8", "replace").decode() == text
+
+
+class Taken:
+    """Host functions of every kind for every annotation, ``ANNOTATION_KIND``, and what reached them."""
+
+    def __init__(self) -> None:
+        self.values: list[tuple[str, object]] = []
+        self.names: list[str] = []
+
+    def functions(self) -> dict[str, Callable[..., object]]:
+        return {
+            f"{name}_{kind}": function
+            for name, annotation in ANNOTATIONS.items()
+            for kind, function in self._of(name, annotation).items()
+        }
+
+    def _of(self, annotation_name: str, annotation: Any) -> dict[str, Callable[..., object]]:
+        def take(*values: object) -> None:
+            self.values += [(annotation_name, value) for value in values]
+
+        def first(x: Any, /) -> None:
+            take(x)
+
+        def either(x: Any) -> None:
+            take(x)
+
+        def named(*, x: Any) -> None:
+            take(x)
+
+        def several(*x: Any) -> None:
+            take(*x)
+
+        def settings(**x: Any) -> None:
+            take(*x.values())
+            self.names += x
+
+        def optional(y: int = 0, x: Any = NOT_GIVEN) -> None:
+            take(*(() if x is NOT_GIVEN else (x,)))
+
+        made: dict[str, Any] = dict(zip(KINDS, (first, either, named, several, settings, optional), strict=True))
+        for function in made.values():
+            parameters = inspect.signature(function).parameters.values()
+            own = [p.replace(annotation=annotation if p.name == "x" else int) for p in parameters]
+            function.__signature__ = inspect.Signature(own)
+        return made
+
+    def outside(self) -> list[tuple[str, str]]:
+        """What reached a function that its annotation does not allow."""
+        return [(name, repr(value)[:80]) for name, value in self.values if not exactly(value, ANNOTATIONS[name])]
+
+
+NOT_GIVEN = object()
+CALLS = """
+def calls(x):
+    yield lambda: NAME_first(x)
+    yield lambda: NAME_either(x)
+    yield lambda: NAME_either(x=x)
+    yield lambda: NAME_named(x=x)
+    yield lambda: NAME_named(x)
+    yield lambda: NAME_several(x, x)
+    yield lambda: NAME_several(*[x])
+    yield lambda: NAME_settings(a=x)
+    yield lambda: NAME_settings(**{'b': x})
+    yield lambda: NAME_settings(x)
+    yield lambda: NAME_optional(1, x)
+    yield lambda: NAME_optional(x=x)
+    yield lambda: NAME_optional(x)
+refused = 0
+for make in values:
+    for call in calls(make()):
+        try:
+            call()
+        except (TypeError, ValueError, RecursionError):
+            refused += 1
+refused
+"""
+"""Every odd value to every kind of parameter; a refusal is the plan's own exception."""
+
+
+def cell(name: str) -> str:
+    values = VALUES + (HUGE.replace("\n", " | ").split(" | ") if name in ("text", "json") else [])
+    return "\n".join(
+        [CLASSES, "values = [", *(f"    lambda: ({value})," for value in values), "]", CALLS.replace("NAME", name)]
+    )
+
+
+PLAINLY = ("text", "number", "level", "pairs", "anything")
+"""Those that plain Python is handed as well: the host checks alike, whatever layer the worker has."""
+
+
+@pytest.mark.parametrize(
+    ("layer", "name"), [("guarded", name) for name in ANNOTATIONS] + [("unguarded", name) for name in PLAINLY]
+)
+def test_only_arguments_of_the_schema_reach_a_function(
+    sandbox: Sandbox, unguarded: Sandbox, layer: str, name: str
+) -> None:
+    either, taken = (sandbox if layer == "guarded" else unguarded), Taken()
+    functions = {key: value for key, value in taken.functions().items() if key.startswith((f"{name}_", "text_either"))}
+    with either.session(functions) as session:
+        result = session.run(cell(name))
+    assert result.faults == ()
+    assert taken.outside() == []
+    assert isinstance(result.value, int)
+    assert result.value > len(VALUES)
+    assert any(exactly(value, ANNOTATIONS[name]) for own, value in taken.values if own == name)
+
+
+def test_frames_written_by_hand_reach_no_further() -> None:
+    taken = Taken()
+    answers = Answers(specs(taken.functions()), None)
+    for name in taken.functions():
+        for value in RAW:
+            for args, kwargs in ((f"[{value}]", "{}"), ("[]", f'{{"x":{value}}}'), (f"[{value}]", f'{{"x":{value}}}')):
+                frame = f'["call",1,"{name}",{args},{kwargs}]'.encode()
+                try:
+                    answers.answer(parse(frame))
+                except HostileFrame:
+                    continue
+    assert taken.outside() == []
+    assert {name for name, _ in taken.values} == ANNOTATIONS.keys()
+
+
+@pytest.mark.parametrize("key", ["x" * (MAX_STRING + 1), "\\ud800"])
+def test_names_of_arguments_are_bounded_text(key: str) -> None:
+    """Of a function that takes any name."""
+    taken = Taken()
+    answers = Answers(specs(taken.functions()), None)
+    with suppress(HostileFrame):
+        answers.answer(parse(f'["call",1,"text_settings",[],{{"{key}":"a"}}]'.encode()))
+    assert taken.names == []
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(VALUES) >= 100
+    assert len(RAW) >= 30
+    assert len(set(VALUES)) == len(VALUES)
+    assert all(json.dumps(value) for value in RAW)

@@ -1,0 +1,139 @@
+"""Hosts that grant less: a container without namespaces and Landlock, one without seccomp; as root and as a user.
+
+A small launcher takes the system calls away from a process of its own, by a filter that the sandbox under it inherits.
+"""
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import sandbox as package
+
+ROOT = Path(package.__file__).parent.parent
+LAUNCHER = """
+import json, platform, runpy, sys
+from sandbox.worker import seccomp
+column, _ = seccomp.ARCHITECTURES[platform.machine()]
+NUMBERS = {"unshare": (272, 97), "landlock_create_ruleset": (444, 444), "capset": (126, 91)}
+PRCTL, FIRST = (157, 167)[column], 16
+denied = json.loads(sys.argv[1])
+steps = [(seccomp.LOAD, 0, 0, seccomp.NUMBER)]
+for name, number in denied.items():
+    if name != "seccomp":
+        steps += [(seccomp.JUMP_EQUAL, 0, 1, NUMBERS[name][column]), (seccomp.RETURN, 0, 0, 0x00050000 | number)]
+if "seccomp" in denied:
+    steps += [(seccomp.JUMP_EQUAL, 0, 3, PRCTL), (seccomp.LOAD, 0, 0, FIRST), (seccomp.JUMP_EQUAL, 0, 1, 22),
+              (seccomp.RETURN, 0, 0, 0x00050000 | denied["seccomp"])]
+steps += [(seccomp.RETURN, 0, 0, seccomp.ALLOW)]
+program = seccomp.Program(len(steps), (seccomp.Instruction * len(steps))(*(seccomp.Instruction(*s) for s in steps)))
+seccomp.LIBC.prctl(38, 1, 0, 0, 0)
+seccomp.install(program)
+sys.argv = sys.argv[2:]
+if sys.argv[0] == "-m":
+    sys.argv = sys.argv[1:]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+else:
+    exec(sys.argv[0])
+"""
+LOOK = """
+import json, os
+from sandbox import Limits, MissingMechanism, Sandbox
+told = {"user": os.getuid(), "refusal": ""}
+allowed = ()
+try:
+    opened = Sandbox()
+except MissingMechanism as error:
+    told["refusal"], allowed = str(error), ("seccomp",)
+    opened = Sandbox(allow_missing=allowed)
+with opened as sandbox, sandbox.session({"f": lambda x: x}, limits=Limits(wall_seconds=0.5)) as s:
+    told["value"] = s.run("f(6) * 7").value
+    told["limit"] = s.run("while True:\\n    pass").fault.type
+    told["missing"] = {m.name: m.reason for m in sandbox.mechanisms().values() if not m.granted}
+with Sandbox(language_layer=False, allow_missing=allowed) as sandbox, sandbox.session({}) as s:
+    codes = "open('/etc/passwd')", "import socket\\nsocket.socket()", "import os\\nos.fork()"
+    tried = [s.run(code).fault for code in codes]
+    told["plain"] = [fault and fault.type for fault in tried]
+print(json.dumps(told))
+"""
+SPACES = {f"{kind} namespace" for kind in ("ipc", "mount", "net", "user")}
+
+
+@dataclass(frozen=True)
+class Host:
+    """What its kernel denies, with which error, and what the sandbox must then tell."""
+
+    denied: Mapping[str, int]
+    missing: frozenset[str]
+    refused: bool = False
+
+
+DOCKER = Host({"unshare": errno.EPERM}, frozenset(SPACES))
+OLD = Host({"unshare": errno.EPERM, "landlock_create_ruleset": errno.ENOSYS}, frozenset({*SPACES, "landlock"}))
+BARE = Host(
+    {**OLD.denied, "capset": errno.EPERM, "seccomp": errno.EINVAL},
+    frozenset({*SPACES, "landlock", "capabilities", "seccomp"}),
+    refused=True,
+)
+HOSTS = {"Docker's default": DOCKER, "an old kernel": OLD, "nothing but limits": BARE}
+READ_ALL = "+dac_read_search"
+"""The one right that is kept: the interpreter may lie in a folder that only root can read."""
+NOBODY = 65534
+USERS = {
+    "as it is": [],
+    "ordinary": [
+        "setpriv",
+        f"--reuid={NOBODY}",
+        f"--regid={NOBODY}",
+        "--clear-groups",
+        f"--inh-caps={READ_ALL}",
+        f"--ambient-caps={READ_ALL}",
+    ],
+}
+
+
+def launch(user: Sequence[str], host: Host, folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+    """Run Python on such a host."""
+    if user and (os.getuid() != 0 or shutil.which("setpriv") is None):
+        pytest.skip("needs root and setpriv (util-linux); all tests run as an ordinary user already, otherwise")
+    python = [*user, sys.executable, "-B", "-c", LAUNCHER, json.dumps(dict(host.denied)), *command]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(python, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+
+
+@pytest.mark.parametrize("user", USERS.values(), ids=USERS)
+@pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
+def test_what_is_missing_is_named_and_only_seccomp_is_refused(host: Host, user: list[str]) -> None:
+    done = launch(user, host, ROOT, LOOK)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["user"] == (NOBODY if user else os.getuid())
+    assert (told["value"], told["limit"]) == (42, "wall")
+    assert set(told["missing"]) == host.missing
+    assert all(told["missing"].values())
+    if host.refused:
+        assert told["refusal"].startswith("seccomp is not granted here: ")
+        assert "allow_missing=('seccomp',)" in told["refusal"]
+    else:
+        assert told["refusal"] == ""
+        assert told["plain"] == ["PermissionError"] * 3, "seccomp alone holds plain Python"
+
+
+def test_the_command_line_shows_what_is_missing_and_runs_no_plan_without_seccomp(tmp_path: Path) -> None:
+    commands = [("envs", "--env", "toy", "--json"), ("replay", "--env", "toy", "--split", "all:1")]
+    with ThreadPoolExecutor() as pool:
+        shown, played = pool.map(lambda command: launch([], BARE, tmp_path, "-m", "planbook", *command), commands)
+    found = {each["name"]: each for each in json.loads(shown.stdout.splitlines()[-1])["sandbox"]}
+    assert {name for name, each in found.items() if not each["granted"]} == BARE.missing
+    assert all(found[name]["reason"] for name in BARE.missing)
+    assert {name for name, each in found.items() if each["required"]} == {"seccomp", "no_new_privs", "rlimits"}
+    assert played.returncode == 3, played.stderr
+    assert "seccomp is not granted here" in played.stderr

@@ -1,0 +1,148 @@
+"""Attacks on the machine, on the limits and with the calls' arguments: they need a worker, with or without its layers.
+
+What they are made on is in ``values``: SECRET and FOLDER exist, NEW must not come to be, HOST is this process.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from sandbox import FaultKind, Limits, Sandbox
+from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
+
+LAYERS = {
+    "both": (True, True),
+    "language alone": (True, False),
+    "process alone": (False, True),
+    "none": (False, False),
+}
+CANARY = "the host's secret"
+ROOMY = Limits(wall_seconds=20, memory_mb=256)
+SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20)
+SHORT = SMALL.model_copy(update={"wall_seconds": 0.35})
+
+
+@pytest.fixture(scope="module")
+def sandboxes() -> Iterator[dict[str, Sandbox]]:
+    opened = {name: Sandbox(language_layer=a, process_layer=b) for name, (a, b) in LAYERS.items()}
+    yield opened
+    for each in opened.values():
+        each.close()
+
+
+def _ids(found: list[Attack]) -> list[str]:
+    return [attack.name for attack in found]
+
+
+MACHINE = attacks("machine")
+
+
+@pytest.mark.parametrize("attack", MACHINE, ids=_ids(MACHINE))
+def test_each_layer_alone_keeps_a_plan_from_the_machine(
+    sandboxes: dict[str, Sandbox], tmp_path: Path, attack: Attack
+) -> None:
+    """Without any layer it is reached: so that the test fails for no other reason than a layer."""
+    secret, new = tmp_path / "secret", tmp_path / "new"
+    secret.write_text(CANARY)
+    (tmp_path / "planted.py").write_text("")
+    values: dict[str, JsonValue] = {
+        "SECRET": str(secret),
+        "NEW": str(new),
+        "FOLDER": str(tmp_path),
+        "HOST": os.getpid(),
+    }
+    outcomes: dict[str, str] = {}
+    for name, opened in sandboxes.items():
+        with opened.session({}, values=values, limits=ROOMY) as session:
+            result = attack.run_in(session)
+        outcomes[name] = outcome_of(result)
+        if name != "none":
+            assert result.fault is not None, name
+            assert CANARY not in f"{result.output} {result.fault}"
+            assert result.fault.kind is not FaultKind.LIMIT, (name, result.fault)
+            assert (sorted(os.listdir(tmp_path)), secret.read_text()) == (["planted.py", "secret"], CANARY), name
+    assert outcomes["both"] == outcomes["language alone"] == attack.outcome
+    assert outcomes["process alone"].startswith("raises "), outcomes
+    assert outcomes["none"].startswith("gives ") is not attack.fails_plainly, outcomes
+
+
+BOUNDED = attacks("limits")
+
+
+@pytest.mark.parametrize("layers", ["both", "process alone"])
+def test_nothing_outlives_its_limits(sandboxes: dict[str, Sandbox], layers: str) -> None:
+    """Ended by the very limit that its table names; the session is of use afterwards, as it was before.
+
+    The clock is the host's, whatever the layers: without the language it is shown a third of what waits for it.
+    """
+
+    def look(attack: Attack) -> list[tuple[str, list[str]]]:
+        limits = SHORT if attack.outcome == "limit wall" else SMALL
+        with sandboxes[layers].session({"f": lambda x=0: x}, limits=limits) as session:
+            wrong = [] if session.run("kept = [1, 2]").fault is None else ["could not begin"]
+            began = time.monotonic()
+            result = attack.run_in(session)
+            late = time.monotonic() - began > limits.wall_seconds + 10 or result.seconds > limits.wall_seconds + 5
+            over = len(result.output) > limits.output_chars or result.host_calls > limits.host_calls
+            spoilt = session.run("kept + [f(3)]").value != [1, 2, 3]
+        wrong += [outcome_of(result)] if outcome_of(result) != attack.outcome else []
+        wrong += [word for word, holds in {"late": late, "over": over, "spoilt": spoilt}.items() if holds]
+        return [(attack.name, wrong)] if wrong else []
+
+    timed = [attack for attack in BOUNDED if attack.outcome == "limit wall"]
+    others = [attack for attack in BOUNDED if attack.outcome != "limit wall"]
+    assert side_by_side(look, timed[:: 1 if layers == "both" else 3] + others) == []
+
+
+BOMBS = {
+    "brackets": ("(" * 99_999, "syntax"),
+    "signs": ("-" * 99_998 + "1", "too-large"),
+    "negations": ("not " * 24_000 + "1", "too-large"),
+    "attributes": ("a." * 40_000 + "a", "too-large"),
+    "items": ("a" + "[0]" * 30_000, "too-large"),
+    "calls": ("a" + "()" * 45_000, "too-large"),
+    "sums": ("1" + "+1" * 49_000, "too-large"),
+    "lambdas": ("lambda:" * 14_000 + "1", "too-large"),
+    "branches": ("if a:\n p\n" + "elif a:\n p\n" * 8_000, "too-large"),
+    "decorators": ("@a\n" * 30_000 + "def f(): pass", "too-large"),
+    "fields of a text": ('f"' + "{a}" * 30_100 + '"', "too-large"),
+    "alternatives": ("match a:\n case " + "1|" * 30_100 + "1: pass", "too-large"),
+    "digits": ("9" * 5_000, "syntax"),
+    "indents": ("".join(" " * i + "if a:\n" for i in range(200)), "syntax"),
+    "finally in finally": (
+        "".join(f"{' ' * i}try:\n{' ' * i} pass\n{' ' * i}finally:\n" for i in range(19)) + " " * 19 + "pass",
+        "too-large",
+    ),
+    "returns through finally": (
+        "def f():\n try:\n" + "  return\n" * 6_000 + " finally:\n" + "  a\n" * 9_000,
+        "too-large",
+    ),
+    "characters": ("#" * 100_001, "source"),
+    "half a character": ("x = '\ud800'", "SyntaxError"),
+    "a zero byte": ("x = 1\0", "syntax"),
+}
+"""Sources that are dear to parse or to compile, and what refuses them; the host compiles too, outside all limits."""
+
+
+@pytest.mark.parametrize("layers", ["both", "process alone"])
+@pytest.mark.parametrize(("source", "refusal"), BOMBS.values(), ids=BOMBS)
+def test_parse_bombs_do_no_harm(sandboxes: dict[str, Sandbox], layers: str, source: str, refusal: str) -> None:
+    with sandboxes[layers].session({}, limits=Limits(wall_seconds=5)) as session:
+        assert session.run("kept = 1").fault is None
+        began = time.process_time()
+        result = session.run(source)
+        assert time.process_time() - began < 5  # of the host's own processor time
+        if layers == "both":
+            assert [fault.type for fault in result.faults] == [refusal]
+            assert result.fault is not None
+            assert result.fault.kind is (FaultKind.LIMIT if refusal == "source" else FaultKind.CHECK)
+        assert session.run("kept").value == 1
+
+
+def test_there_are_enough_of_each() -> None:
+    assert len(MACHINE) >= 50
+    assert len(BOUNDED) >= 60
