@@ -32,7 +32,8 @@ MAX_FAULTS = 50
 """Faults of one cell."""
 MAX_FAULT_TEXT = 5_000
 """Characters of one text of a fault."""
-CHUNK = 1 << 16
+FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
+"""Bytes to ask for at a time: nearly every frame is short, and memory for a long one would be taken in vain."""
 PREFIX = 4
 
 
@@ -82,7 +83,7 @@ class Channel:
         payload = self._next() if self._buffer else None
         while payload is None:
             try:
-                chunk = self._sock.recv(CHUNK)
+                chunk = self._sock.recv(CHUNK if self._buffer else FIRST_CHUNK)
             except BlockingIOError:
                 waiting()
                 continue
