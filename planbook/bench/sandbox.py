@@ -1,6 +1,8 @@
 """The sandbox's speed beside plain exec and the peers that are installed: plan code, actions, starts, memory."""
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -59,6 +61,15 @@ ACTIONS, ACTION_GOAL = 300, 45.0
 START_GOAL = 1.0
 PLAN = "for number in range(1, 5):\n    agent.go_to(f'desk_{number}')\n"
 PLAN_THREADS, PLAN_GOAL = 2, 700.0
+FORK = """
+import os, sys, time
+begun = time.perf_counter()
+for _ in range(int(sys.argv[1])):
+    if (child := os.fork()) == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+print(time.perf_counter() - begun)
+"""
 MEMORY_GOAL = 4.0
 REPEATS = 15
 STARTS = 60
@@ -74,7 +85,7 @@ def rows(repeats: int = REPEATS, starts: int = STARTS, plans: int = PLANS) -> li
             for title, (rounds, code) in CODE.items():
                 found += _code(every, title, rounds, code, repeats)
             found += _actions(every, repeats) + _starts(every, starts)
-        found.append(_plans(Ours(sandbox), plans))
+        found += _plans(Ours(sandbox), plans)
     return found + [Row(f"{name}: not installed", None, "") for name in missing()]
 
 
@@ -145,8 +156,10 @@ def _start(engine: Engine) -> float:
     return taken
 
 
-def _plans(ours: Ours, plans: int) -> Row:
-    """Whole plans a second: open, four actions, close; in threads of this process."""
+def _plans(ours: Ours, plans: int) -> list[Row]:
+    """Whole plans a second: open, four actions, close; in threads of this process. Beside them what a process of
+    its own for each plan costs at least.
+    """
 
     def work() -> None:
         for _ in range(plans):
@@ -154,8 +167,20 @@ def _plans(ours: Ours, plans: int) -> Row:
                 run(PLAN)
 
     value = plans * PLAN_THREADS / seconds_together([work] * PLAN_THREADS)
-    title = f"plans of 4 actions, {PLAN_THREADS} threads"
-    return Row(title, value, "/s", None, "", f"at least {PLAN_GOAL:g} 1/s", value >= PLAN_GOAL)
+    title, goal = f"plans of 4 actions, {PLAN_THREADS} threads", f"at least {PLAN_GOAL:g} 1/s"
+    limit = f"empty Python processes, {PLAN_THREADS} parents"
+    forks = _forks(plans)
+    return [
+        Row(f"{limit}: forked, and ended", forks, "/s"),
+        Row(title, value, "/s", value / forks, limit, goal, value >= PLAN_GOAL),
+    ]
+
+
+def _forks(count: int) -> float:
+    """Processes a second that parents side by side fork and wait for, with nothing imported and nothing to do."""
+    command = [sys.executable, "-I", "-S", "-c", FORK, str(count)]
+    parents = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PLAN_THREADS)]
+    return count * PLAN_THREADS / max(float(parent.communicate()[0]) for parent in parents)
 
 
 def _memory(sandbox: Sandbox) -> Row:
