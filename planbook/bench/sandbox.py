@@ -17,7 +17,7 @@ from sandbox import Sandbox
 
 CODE: Mapping[str, tuple[int, str]] = {
     "arithmetic": (
-        30_000,
+        60_000,
         """
 def work(rounds):
     total = 0
@@ -27,7 +27,7 @@ def work(rounds):
 """,
     ),
     "+= loop": (
-        30_000,
+        60_000,
         """
 def work(rounds):
     total, counts, seen = 0, {"a": 0}, [0]
@@ -39,7 +39,7 @@ def work(rounds):
 """,
     ),
     "string parsing": (
-        3_000,
+        6_000,
         """
 def work(rounds):
     ids = []
