@@ -7,7 +7,7 @@ SandboxError
 ├── WorkerFailed       the worker's processes cannot be started, or do not behave as they should
 ├── WorkersKilled      the workers of one cell were killed from outside, again and again
 ├── RebuildDiverged    a cell that was run again did otherwise than the first time
-├── SessionBusy        run, rewind or close was called while a cell of the same session was running
+├── SessionBusy        run, grow or rewind was called while a cell of the same session ran, or grew
 └── SandboxClosed      the session or its sandbox is closed
 """
 

@@ -59,12 +59,13 @@ class Session:
     def run(self, code: str, name: str = "cell") -> CellResult:
         """Run a cell. What is wrong with the plan is in the result.
 
-        Raises RebuildDiverged if the worker had to be replaced and could not be brought back to where it was, and what
-        a host function raises beyond Exception: such a call ends the worker.
+        Raises RebuildDiverged if the worker had to be replaced and could not be brought back to where it was, what else
+        ``sandbox.errors`` lists of workers and sessions, BadAnswer, and what a host function raises beyond Exception:
+        such a call ends the worker.
         """
         with self._alone():
             self._current = None
-            if refused := self._refused(code, 0):
+            if refused := self._refused(code, len(code)):
                 return CellResult(faults=(refused,))
             cell = UnderWay(name, self._answers.new_file(name))
             return self._finish(cell, *self._say(cell, code, "run"))
@@ -121,8 +122,9 @@ class Session:
         finally:
             self._busy = False
 
-    def _refused(self, code: str, chars_before: int) -> Fault | None:
-        if chars_before + len(code) > self._limits.source_chars:
+    def _refused(self, code: str, chars: int) -> Fault | None:
+        """What forbids to run code that makes so many characters of its cell."""
+        if chars > self._limits.source_chars:
             return limit_fault("source", self._limits)
         try:
             code.encode()
@@ -249,8 +251,8 @@ class GrowingCell:
         """
         session = self._session
         with session._alone(self):
-            before, self._chars = self._chars, self._chars + len(source.lstrip("\n"))
-            if refused := session._refused(source, before - (len(source) - len(source.lstrip("\n")))):
+            self._chars += len(source.lstrip("\n"))
+            if refused := session._refused(source, self._chars):
                 self._ended = NO_END, (refused,)
             else:
                 self._ended = session._say(self._cell, source, "part")

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import BaseModel, JsonValue
@@ -24,14 +24,9 @@ _PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (
 class Known:
     """What is known of a world, as the sandbox asks for it."""
 
-    declared: Preconditions
-    specs: Mapping[str, ActionSpec]
+    declared: Preconditions = field(compare=False)
+    specs: Mapping[str, ActionSpec] = field(compare=False)
     beliefs: Beliefs
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Known) and self.beliefs == other.beliefs
-
-    __hash__ = None  # type: ignore[assignment]
 
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int

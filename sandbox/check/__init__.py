@@ -41,7 +41,7 @@ def check(
     ``functions`` and ``attributes`` are what the session gives, by bare or dotted name; ``names`` are what earlier
     cells and helpers defined.
     """
-    return list(_check(code, Api.of(functions, attributes, names), allow_definitions_only, False))
+    return list(_check(code, Api.of(functions, attributes, names), definitions_only=allow_definitions_only))
 
 
 def check_part(
@@ -55,7 +55,7 @@ def check_part(
 
     ``names`` are also those that the parts before it define. A plan that passes the check passes it in parts.
     """
-    return list(_check(code, Api.of(functions, attributes, names, whole=False), True, False))
+    return list(_check(code, Api.of(functions, attributes, names, whole=False), definitions_only=True))
 
 
 def check_procedure(
@@ -66,11 +66,11 @@ def check_procedure(
     names: Iterable[str] = (),
 ) -> list[Fault]:
     """As ``check``, for a procedure: it must define ``solve(agent, task)`` and act nowhere else."""
-    return list(_check(code, Api.of(functions, attributes, names), True, True))
+    return list(_check(code, Api.of(functions, attributes, names), definitions_only=True, procedure=True))
 
 
 @lru_cache(maxsize=_CACHED_CHECKS)
-def _check(code: str, api: Api, definitions_only: bool, procedure: bool) -> tuple[Fault, ...]:
+def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = False) -> tuple[Fault, ...]:
     tree = parse(code)
     if isinstance(tree, Fault):
         return (tree,)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from sandbox.dry import bodies
 from sandbox.dry.base import Ended, Visits
 from sandbox.dry.boxes import Boxes
+from sandbox.dry.knowledge import Impossible
 from sandbox.dry.operators import FUNCTIONS, NotKnown, computed, text_method
 from sandbox.dry.values import UNKNOWN, Box, Builtin, Defined, Given, Value
 
@@ -84,10 +85,10 @@ class Calls(Boxes):
         except NotKnown:
             return UNKNOWN
 
-    def _visit(self, node: ast.Call, impossible: object) -> None:
+    def _visit(self, node: ast.Call, impossible: Impossible | None) -> None:
         key = (*map(id, self.chain), id(node))
         through = tuple(ast.unparse(each.func) for each in self.chain)
-        visits = self.visits.setdefault(key, Visits(impossible, node, self._line(node), through))  # type: ignore[arg-type]
+        visits = self.visits.setdefault(key, Visits(impossible, node, self._line(node), through))
         if impossible is None:
             visits.impossible = None
 

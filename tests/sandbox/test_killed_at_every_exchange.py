@@ -104,7 +104,6 @@ def plain(result: CellResult) -> CellResult:
     return replace(result, seconds=0.0)
 
 
-EVERY_HOW = [dict(enumerate(HOWS)), dict(enumerate(reversed(HOWS)))]
 ALL_KINDS = [snippet.format(2) for snippet in SNIPPETS]
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from tests.sandbox.attack_tables import attacks
 from tests.sandbox.fuzz.grammar import ATTRIBUTES, BUILTINS, GRAMMAR, HOSTILE_ATTRIBUTES, HOSTILE_NAMES, MEMBERS, NAMES
 from tests.sandbox.plans import snippets
 
@@ -61,7 +62,8 @@ def _grown(kind: str, choices: Choices, depth: int, indent: str) -> str:
 @lru_cache(1)
 def corpus() -> list[str]:
     """The written attacks and compatibility programs."""
-    return [str(case.values[0]) for folder in ("attacks", "compatibility") for case in snippets(folder)]
+    written = [str(case.values[0]) for case in snippets("compatibility")]
+    return written + ["\n".join(attack.cells) for attack in attacks(".")]
 
 
 def mutated(data: bytes) -> str:
