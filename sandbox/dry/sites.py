@@ -21,9 +21,11 @@ def sites(
     doubtful = _METHODS | {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)}
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _may_act(node, functions, names - doubtful, names, acting):
-            yield id(node)
-        elif isinstance(node, ast.Attribute) and id(node) not in called and ast.unparse(node) in handed_on:
+        if isinstance(node, ast.Call):
+            found = _may_act(node, functions, names - doubtful, names, acting)
+        else:
+            found = isinstance(node, ast.Attribute) and id(node) not in called and ast.unparse(node) in handed_on
+        if found:
             yield id(node)
 
 

@@ -114,7 +114,7 @@ def test_it_says_why_and_since_when() -> None:
     taken = "agent.open('box_1')\nagent.take('coin', 'box_1')\nagent.put('coin')\n"
     plan = f"{taken}\ndef give(x):\n    agent.put(x)\ngive('pen')"
     (fault,) = followed(Toy, Toy.preconditions(task_of(0)), plan).faults
-    assert fault.message == ("put('pen'), called in give(), cannot succeed: nothing is held then since lines 2 and 3")
+    assert fault.message == ("put('pen'), called in give(), cannot succeed: nothing is held then since line 3")
     assert (fault.type, fault.line, fault.source.strip()) == ("cannot-succeed", 6, "agent.put(x)")
 
 
