@@ -17,7 +17,10 @@ changes, in facts such as ``Fact("open", "box_2")``. An argument may be UNKNOWN,
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from typing import Any, NamedTuple
+
+from envs.belief import ANY, Belief
 
 
 class Unknown(Enum):
@@ -106,30 +109,10 @@ class Preconditions:
 
 
 class Refusal(NamedTuple):
-    """Why an action cannot succeed, and the lines that made it so (none: from the start)."""
+    """Why an action cannot succeed, and the lines since which it is so (none: from the start)."""
 
     why: str
     since: tuple[int, ...]
-
-
-MOST_VALUES = 12
-"""With more values that a fact may have, any is taken to be possible."""
-
-
-class Belief(NamedTuple):
-    """The values that a fact may have (None: any), and the plan lines that left it so."""
-
-    values: frozenset[Hashable] | None = None
-    since: frozenset[int] = frozenset()
-
-    def either(self, other: "Belief") -> "Belief":
-        """What is believed where one of the two is right."""
-        if self.values is None or other.values is None or len(self.values | other.values) > MOST_VALUES:
-            return Belief(None)
-        return Belief(self.values | other.values, self.since | other.since)
-
-
-ANY = Belief(None)
 
 
 @dataclass(frozen=True)
@@ -179,16 +162,15 @@ class Beliefs:
         met, open_needs = self, list[Need]()
         for need in deed.needs:
             belief = self.of(need.fact)
-            reasons = [need.refusal(value) for value in _sorted(belief.values)]
-            if belief.values is not None and all(reasons):
-                return self, Refusal(_told(reasons, belief), tuple(sorted(belief.since)))
-            if belief.values is None or any(reasons):
+            if why := _refused(need, belief):
+                return self, Refusal(why, belief.since_when(partial(_refused, need)))
+            if belief.values is None or any(map(need.refusal, belief.values)):
                 open_needs.append(need)
                 met = met._met(need, belief)
-        done = met._changed(deed, line)
-        if deed.sure and not open_needs:
-            return done, None
-        return done.either(self._missed(open_needs) if deed.sure else self), None
+        after = met._changed(deed)
+        if open_needs or not deed.sure:
+            after = after.either(self._missed(open_needs) if deed.sure else self)
+        return after._following(self, line), None
 
     def _met(self, need: Need, belief: Belief) -> "Beliefs":
         """What is known where the need held."""
@@ -198,7 +180,7 @@ class Beliefs:
             values = None if need.only is UNKNOWN else frozenset({need.only})
         else:
             values = frozenset(value for value in belief.values if not need.refusal(value))
-        return self.with_belief(need.fact, Belief(values, belief.since))
+        return self.with_belief(need.fact, Belief(values))
 
     def _missed(self, needs: Sequence[Need]) -> "Beliefs":
         """What is known where one of these needs did not hold: something, if all of them ask for the same fact."""
@@ -207,9 +189,9 @@ class Beliefs:
         if UNKNOWN in fact.of or belief.values is None or any(need.fact != fact for need in needs):
             return self
         left = frozenset(value for value in belief.values if any(need.refusal(value) for need in needs))
-        return self.with_belief(fact, Belief(left, belief.since))
+        return self.with_belief(fact, Belief(left))
 
-    def _changed(self, deed: Deed, line: int) -> "Beliefs":
+    def _changed(self, deed: Deed) -> "Beliefs":
         after = self
         for fact, to in deed.changes:
             before = self.of(fact)
@@ -217,16 +199,19 @@ class Beliefs:
                 values = None if before.values is None else frozenset(map(to, before.values))
             else:
                 values = None if to is UNKNOWN else frozenset({to})
-            after = after.with_belief(fact, Belief(values, frozenset({line})))
+            after = after.with_belief(fact, Belief(values))
         return after
 
+    def _following(self, before: "Beliefs", line: int) -> "Beliefs":
+        """The same, as what a line made of what was known before."""
+        return Beliefs(
+            {fact: belief.following(before.of(fact), line) for fact, belief in self.known.items()},
+            {name: belief.following(before.others.get(name, ANY), line) for name, belief in self.others.items()},
+        )
 
-def _sorted(values: frozenset[Hashable] | None) -> list[Hashable]:
-    return sorted(values or (), key=repr)
 
-
-def _told(reasons: Sequence[str], belief: Belief) -> str:
-    """The reason, or the reasons of all values that the fact may have."""
-    values = _sorted(belief.values)
-    told = (why.replace("{now}", str(value)) for why, value in zip(reasons, values, strict=True))
-    return ", or ".join(dict.fromkeys(told))
+def _refused(need: Need, belief: Belief) -> str:
+    """Why no value that the fact may have will do; nothing where one may."""
+    values = sorted(belief.values or (), key=repr)
+    reasons = [need.refusal(value).replace("{now}", str(value)) for value in values]
+    return ", or ".join(dict.fromkeys(reasons)) if all(reasons) else ""

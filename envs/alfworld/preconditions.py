@@ -38,7 +38,9 @@ def preconditions(game: Game, *, shared_open: bool) -> Preconditions:
 
     def examine(thing: Given) -> Deed:
         if thing is UNKNOWN or thing not in room.receptacles:
-            return Deed([Need.equal(HOLDING, thing, f"{thing} is no receptacle of this room, and not held then")])
+            named = {} if thing is UNKNOWN or _kind(thing) in map(_kind, room.receptacles) else {"?o": thing}
+            not_here = Need.equal(HOLDING, thing, f"{thing} is no receptacle of this room, and not held then")
+            return Deed([not_here], impossible=next(_misnamed(Case(room, named)), ""))
         return Deed([at(room, thing)])
 
     return Preconditions(
@@ -77,6 +79,10 @@ def _deed_of(name: str, room: Room, rule: Rule, names: tuple[str, ...]) -> Calla
     return deed
 
 
+def _kind(thing: str) -> str:
+    return thing.rpartition("_")[0]
+
+
 def _misnamed(case: Case) -> Iterator[str]:
     """What is wrong with names, whatever is done with them."""
     for name, thing in case.given.items():
@@ -86,5 +92,5 @@ def _misnamed(case: Case) -> Iterator[str]:
             yield f"{thing!r} is no id, such as desk_1"
         elif name == "?r" and thing not in case.room.receptacles:
             yield f"there is no receptacle {thing} in this room"
-        elif name == "?o" and thing.rpartition("_")[0] not in case.room.kinds:
+        elif name == "?o" and _kind(thing) not in case.room.kinds:
             yield f"nothing is called {thing}: there is no such kind of object"

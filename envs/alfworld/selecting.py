@@ -52,7 +52,8 @@ def _by_id(task_id: str, splits: Sequence[str]) -> Task:
     split, _, rest = task_id.partition("/")
     if split not in splits or "/" not in rest:
         raise BadSelection(
-            f"alfworld: {task_id!r} is no task id: one reads SPLIT/..., with SPLIT one of {', '.join(splits)}"
+            f"alfworld: {task_id!r} is no task id: one reads SPLIT/..., with SPLIT one of {', '.join(splits)}; "
+            f"for example {generated.game_id(TYPES[0], 1)}"
         )
     if split != generated.SPLIT:
         return _task(task_id, split, games.type_of(task_id), games.peek(task_id)[0])

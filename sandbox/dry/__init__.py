@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from sandbox.dry import bodies
+from sandbox.dry import bodies, sites
 from sandbox.dry.base import MODULE, Ended, TooLong, Visits
 from sandbox.dry.knowledge import Impossible, Knowledge
 from sandbox.dry.state import State
@@ -27,13 +27,16 @@ CANNOT_SUCCEED = "cannot-succeed"
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What came of a dry run: the calls that cannot succeed, and how many were looked at.
+    """What came of a dry run: the calls that cannot succeed, and how many calls in the code were looked at.
 
-    ``followed`` is False where the plan has more ways to go than are followed: then no call is told of.
+    ``unfollowed`` are those of the plan that no followed path came to, or that something unknown makes: in a method,
+    by ``map`` or ``getattr``. ``followed`` is False where the plan has more ways to go than are followed: then no call
+    is told of.
     """
 
     faults: tuple[Fault, ...]
     calls: int
+    unfollowed: int = 0
     followed: bool = True
 
 
@@ -60,22 +63,36 @@ def dry_run(
     walk.defined_once = frozenset(bodies.defined_once(trees))
     walk.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
     try:
-        _follow(walk, trees)
+        reached = _follow(walk, trees)
     except (TooLong, RecursionError):
-        return DryRun((), len(walk.visits), followed=False)
+        return DryRun((), len({id(visits.node) for visits in walk.visits.values()}), followed=False)
     lines = code_lines(code)
-    found = [_fault(visits, lines) for visits in walk.visits.values() if visits.impossible is not None]
-    ordered = sorted(dict.fromkeys(found), key=lambda fault: (fault.line or 0, fault.column or 0))
-    return DryRun(tuple(ordered), len(walk.visits))
+    found = _impossible(walk)
+    ordered = sorted(
+        {_fault(visits, lines): None for visits in found}, key=lambda each: (each.line or 0, each.column or 0)
+    )
+    followed = reached | {id(visits.node) for visits in found}
+    every = set(sites.sites(trees[-1], walk.functions, walk.acting, walk.handed_on))
+    return DryRun(tuple(ordered), len(followed), len(every - followed))
 
 
-def _follow(walk: Statements, trees: list[ast.Module]) -> None:
+def _follow(walk: Statements, trees: list[ast.Module]) -> set[int]:
+    """Follow all code; the ids of the calls that were reached, without those that only something unknown may make."""
     try:
         for tree in trees:
             walk.body(tree.body)
     except Ended:
         pass
+    reached = {id(visits.node) for visits in walk.visits.values()}
     walk.visit_unseen()
+    return reached
+
+
+def _impossible(walk: Statements) -> list[Visits]:
+    """The calls to tell of: one that is impossible whoever calls its function is not told for each caller again."""
+    found = [visits for visits in walk.visits.values() if visits.impossible is not None]
+    anyhow = {id(visits.node) for visits in found if not visits.through}
+    return [visits for visits in found if not visits.through or id(visits.node) not in anyhow]
 
 
 def _value(walk: Statements, value: object) -> Value:

@@ -61,6 +61,8 @@ class Walk:
         """The ids of the call nodes of the plan itself; all others are of helpers."""
         self.blind = False
         """Something may act or change lists at any time: nothing that is learnt on the way lasts."""
+        self.handed_on: set[str] = set()
+        """The given functions and objects that something unknown has."""
         self.unseen: dict[int, Defined] = {}
         """Functions that something unknown may call, by id of their node."""
         self.frame = MODULE
@@ -121,6 +123,8 @@ class Walk:
             value = self.state.escaped.pop()
             if isinstance(value, Defined):
                 self.unseen.setdefault(id(value.node), value)
+            elif isinstance(value, Given):
+                self.handed_on.add(value.path)
             if not self.is_harmless(value):
                 self.blind = True
 

@@ -57,6 +57,33 @@ def test_what_may_have_been_refused_leaves_both_possible() -> None:
     assert after.of(HOLDING).values == frozenset({"pen", "nothing"})
 
 
+def test_since_names_the_lines_from_which_on_the_same_is_told() -> None:
+    def held(thing: str) -> Deed:
+        return Deed([Need.equal(HOLDING, thing, f"{thing} is not held")])
+
+    start = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
+    with_pen, _ = start.after(_take("pen"), line=2)
+    either = with_pen.either(start)
+    without, _ = either.after(Deed(changes=[Change(HOLDING, "nothing")], sure=True), line=5)
+    with_cup, _ = without.after(_take("cup"), line=7)
+    assert with_cup.after(held("pen"), line=9)[1] == ("pen is not held", (5,))
+    assert with_cup.after(held("key"), line=9)[1] == ("key is not held", ())
+    assert with_cup.after(_take("key"), line=9)[1] == ("cup is held", (7,))
+    assert either.after(held("cup"), line=9)[1] == ("cup is not held", ())
+    assert with_pen.either(with_cup).after(_take("key"), line=9)[1] == ("cup is held, or pen is held", (2, 7))
+
+
+def test_examine_tells_what_there_is_no_kind_of() -> None:
+    (task,) = Alfworld.select(Selection(split="generated", types=("pick_and_place",), limit=1))
+    plan = "agent.examine('zebra_1')\nagent.examine('zebra')\nagent.go_to('sofa_77')\n"
+    told = [fault.message for fault in followed(Alfworld, _declared(Alfworld, task), plan).faults]
+    assert told == [
+        "examine('zebra_1') cannot succeed: nothing is called zebra_1: there is no such kind of object",
+        "examine('zebra') cannot succeed: 'zebra' is no id, such as desk_1",
+        "go_to('sofa_77') cannot succeed: there is no receptacle sofa_77 in this room",
+    ]
+
+
 def test_an_unknown_argument_makes_no_deed_sure_and_changes_any_fact_of_its_name() -> None:
     declared = Preconditions(
         {"open": lambda box: Deed(changes=[Change(Fact("opened", (box,)), True)], sure=True)}, usual={"opened": False}

@@ -114,8 +114,43 @@ def test_it_says_why_and_since_when() -> None:
     taken = "agent.open('box_1')\nagent.take('coin', 'box_1')\nagent.put('coin')\n"
     plan = f"{taken}\ndef give(x):\n    agent.put(x)\ngive('pen')"
     (fault,) = followed(Toy, Toy.preconditions(task_of(0)), plan).faults
-    assert fault.message == ("put('pen'), called in give(), cannot succeed: nothing is held then since lines 2 and 3")
+    assert fault.message == ("put('pen'), called in give(), cannot succeed: nothing is held then since line 3")
     assert (fault.type, fault.line, fault.source.strip()) == ("cannot-succeed", 6, "agent.put(x)")
+
+
+COUNTED = {
+    "every call": ("agent.open('box_1')\nfor n in range(3):\n    agent.open('box_2')", (2, 0)),
+    "a function that is called twice": ("def go(n):\n    agent.open(f'box_{n}')\ngo(1)\ngo(2)", (1, 0)),
+    "methods": (
+        "class Hand:\n    def go(self):\n        agent.open('box_1')\nHand().go()\nagent.open('box_2')",
+        (1, 1),
+    ),
+    "an object that keeps the agent": (
+        "class Hand:\n    def __init__(self, agent):\n        self.agent = agent\n    def go(self):\n"
+        "        self.agent.open('box_1')\nHand(agent).go()",
+        (0, 1),
+    ),
+    "map over an action": ("list(map(agent.open, ['box_1']))\nagent.open('box_2')", (1, 1)),
+    "map over a function": ("def look(n):\n    agent.open(n)\nlist(map(look, ['box_1']))", (0, 1)),
+    "getattr": ("getattr(agent, 'open')('box_1')\nagent.open('box_2')", (1, 1)),
+    "another name": ("act = agent.open\nact('box_1')", (1, 0)),
+    "never reached": ("if agent.holding != 'nothing':\n    agent.put('coin')\nagent.open('box_1')", (1, 1)),
+}
+"""A plan, and how many of its calls are followed, and how many are not."""
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_it_says_how_many_calls_were_not_followed(name: str) -> None:
+    plan, counts = COUNTED[name]
+    run = followed(Toy, Toy.preconditions(task_of(0)), plan)
+    assert (run.calls, run.unfollowed, run.faults) == (*counts, ())
+
+
+def test_a_call_that_fails_whoever_makes_it_is_told_once() -> None:
+    plan = "def go(n):\n    if n == 0:\n        return agent.open('box_99')\n    return go(n - 1)\ngo(2)"
+    run = followed(Toy, Toy.preconditions(task_of(0)), plan)
+    assert [fault.message for fault in run.faults] == ["open('box_99') cannot succeed: there is no box_99"]
+    assert (run.calls, run.unfollowed) == (1, 0)
 
 
 def test_what_is_too_long_to_follow_is_not_told_of() -> None:

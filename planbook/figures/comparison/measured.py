@@ -20,8 +20,8 @@ class MeasureDifference(Told):
     """Second minus first, over pairs that were both played and measured.
 
     By the t distribution over tasks, each with the mean of its repeats: interval and ``p`` are of one test and always
-    agree, but for ``p_corrected``, after Holm. They are None where they cannot be told: for a single task, or where
-    all tasks differ by exactly as much.
+    agree. ``p_corrected`` is after Holm, the interval is not, and these two may disagree. All are None where they
+    cannot be told: for a single task, or where all tasks differ by exactly as much.
     """
 
     tasks: int
@@ -40,6 +40,11 @@ class MeasureDifference(Told):
         """Whether chance alone would seldom make so great a difference."""
         return self.p_corrected is not None and self.p_corrected < NOISE
 
+    @property
+    def is_tested(self) -> bool:
+        """Whether a test could find anything: not where no task differs, or all by as much."""
+        return self.low is not None and self.low != self.high
+
 
 def measured(pairs: Sequence[Pair]) -> dict[str, MeasureDifference]:
     """By what is measured, over the pairs that both were played; nothing of what no pair tells."""
@@ -52,12 +57,10 @@ def measured(pairs: Sequence[Pair]) -> dict[str, MeasureDifference]:
 
 
 def corrected(found: Mapping[Key, MeasureDifference]) -> dict[Key, MeasureDifference]:
-    """The same, each p corrected for that there are others (Holm)."""
-    chances = dict(zip(found, holm([1.0 if each.p is None else each.p for each in found.values()]), strict=True))
-    return {
-        key: each.model_copy(update={"p_corrected": None if each.p is None else chances[key]})
-        for key, each in found.items()
-    }
+    """The same, each p corrected for that there are others (Holm); what a test could not find anything in is none."""
+    tested = {key: each.p for key, each in found.items() if each.is_tested and each.p is not None}
+    chances = dict(zip(tested, holm(list(tested.values())), strict=True))
+    return {key: each.model_copy(update={"p_corrected": chances.get(key, each.p)}) for key, each in found.items()}
 
 
 def _values(played: Played) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """A comparison of two runs as people read it: what differs, tables, who changed sides, and the verdict in words."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.table import Table
 
@@ -38,7 +38,7 @@ def comparison_parts(compared: Compared, name: str) -> Iterator[Table | str]:
 def verdict_lines(compared: Compared, name: str) -> Iterator[str]:
     """What it comes to, in plain words."""
     overall = compared.overall
-    yield f"{_verdict(overall, name)}."
+    yield f"{_verdict(overall, name, compared.measures)}."
     if not overall.is_told_apart and compared.tasks_needed:
         yield (
             f"To tell a difference like this one from noise in four of five comparisons (80 % power) takes about "
@@ -48,14 +48,23 @@ def verdict_lines(compared: Compared, name: str) -> Iterator[str]:
         yield from _without_unplayed(compared, compared.played, name)
 
 
-def _verdict(found: Difference, name: str) -> str:
+def _verdict(found: Difference, name: str, measures: Mapping[str, MeasureDifference]) -> str:
     if not found.gained and not found.lost:
-        return f"A and {name} solved the same {found.first:,} of {found.pairs:,}: there is nothing to tell them apart"
+        same = f"A and {name} solved the same {found.first:,} of {found.pairs:,}: that does not tell them apart"
+        return f"{same}{_by_measures(measures)}"
     more = f"{abs(found.more):,} {'more' if found.more > 0 else 'fewer'}" if found.more else "as many"
     of = f"{name} solved {more} of {found.pairs:,} ({_points(found)}; {_test(found)})"
     if found.is_told_apart:
         return f"{of}: more than noise would give"
     return f"{of}: this difference may be noise" if found.more else f"{of}: no difference"
+
+
+def _by_measures(measures: Mapping[str, MeasureDifference]) -> str:
+    """Whether what the world measures tells two runs apart that solved the same."""
+    apart = ", ".join(what for what, each in measures.items() if each.is_told_apart)
+    if apart:
+        return f"; what the world measures does: {apart}"
+    return ", nor does what the world measures" if measures else ""
 
 
 def _without_unplayed(compared: Compared, played: Difference, name: str) -> Iterator[str]:
@@ -64,7 +73,7 @@ def _without_unplayed(compared: Compared, played: Difference, name: str) -> Iter
         f"{letter} {side.broken} broken and {side.not_run} not run"
         for letter, side in (("A", compared.first), (name, compared.second))
     ]
-    yield f"Counted as not solved: of {', of '.join(counts)}. Left out: {_verdict(played, name)}."
+    yield f"Counted as not solved: of {', of '.join(counts)}. Left out: {_verdict(played, name, compared.measures)}."
     if (played.is_told_apart, played.more > 0) != (compared.overall.is_told_apart, compared.overall.more > 0):
         yield "The verdict hangs on them: play them (planbook run --resume RUN) before you believe it."
 
@@ -148,10 +157,24 @@ def _measures(compared: Compared, name: str) -> Iterator[Table | str]:
         means = map(plain, (each.first, each.second))
         table.add_row(what, str(each.pairs), *means, f"{each.difference:+.4g}", _bounds(each), _chance(each))
     yield table
-    holm = "; p corrected after Holm" if any(each.p_corrected != each.p for each in found.values()) else ""
-    apart = [what for what, each in found.items() if each.is_told_apart]
-    verdict = f"More than noise would give: {', '.join(apart)}" if apart else "Each of these differences may be noise"
-    yield f"Test of what is measured: paired t over tasks, whose interval agrees with it{holm}. {verdict}."
+    yield f"Test of what is measured: {_how_measured(found.values())}. {_noise(found)}."
+
+
+def _how_measured(found: Iterable[MeasureDifference]) -> str:
+    if all(each.p_corrected == each.p for each in found):
+        return "paired t over tasks, whose interval agrees with it"
+    return (
+        "paired t over tasks; p is corrected after Holm, the intervals are not: where one leaves out 0 and p is not "
+        f"below {NOISE}, p rules"
+    )
+
+
+def _noise(found: Mapping[str, MeasureDifference]) -> str:
+    if apart := [what for what, each in found.items() if each.is_told_apart]:
+        return f"More than noise would give: {', '.join(apart)}"
+    if not any(each.is_tested or each.difference for each in found.values()):
+        return "There is no difference"
+    return "Each of these differences may be noise"
 
 
 def _bounds(found: MeasureDifference) -> str:
