@@ -35,6 +35,8 @@ class Spent(Record):
     replayed: int = 0
     shortened: int = 0
     """Calls whose prompt was cut to fit the context."""
+    stopped: int = 0
+    """Calls whose reply was stopped before its end: what streamed of it had come to an end by then."""
     prompt: int = 0
     cached: int = 0
     completion: int = 0
@@ -56,6 +58,7 @@ class Spent(Record):
             calls=self.calls + other.calls,
             replayed=self.replayed + other.replayed,
             shortened=self.shortened + other.shortened,
+            stopped=self.stopped + other.stopped,
             prompt=self.prompt + other.prompt,
             cached=self.cached + other.cached,
             completion=self.completion + other.completion,
@@ -185,6 +188,7 @@ def cost_of(kind: str, body: Any, price: Callable[[str, Reply], float | None]) -
         calls=1,
         replayed=reply.replayed,
         shortened=bool(body["left_out"] or body["cut_characters"]),
+        stopped=reply.finish == "cut",
         prompt=reply.usage.prompt,
         cached=reply.usage.cached,
         completion=reply.usage.completion,

@@ -15,11 +15,16 @@ MESSAGES = {
     "protocol": "the worker was ended because it broke the protocol",
 }
 """Name of the limit, the fault's ``type``, to its message."""
+_ENDLESS = "look for a loop that never ends, or work that is too much for the time"
 HINTS = {
-    "wall": "look for a loop that never ends",
-    "cpu": "look for a loop that never ends",
+    "wall": _ENDLESS,
+    "cpu": _ENDLESS,
+    "memory": "keep less at a time: take values one by one instead of building a large list or text",
     "output": "print less, or print only what is needed",
     "host_calls": "look for a loop that calls without end",
+    "arguments": "give the calls shorter arguments, or make fewer calls",
+    "source": "write a shorter plan, as several steps",
+    "sleep": "leave the sleeping out, or sleep for less in all",
 }
 
 

@@ -1,9 +1,11 @@
 """The sandbox's vocabulary: what goes into a session, and what comes out of running a cell."""
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
 
 from sandbox.policy.tables import MAX_SOURCE
 
@@ -21,6 +23,17 @@ class Limits(BaseModel):
     output_chars: int = Field(default=100_000, ge=0)
     host_calls: int = Field(default=2_000, ge=0)
     source_chars: int = Field(default=MAX_SOURCE, ge=0, le=MAX_SOURCE)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, given: object) -> object:
+        """Say which limits there are, in words of our own."""
+        for name in given if isinstance(given, dict) else ():
+            if name not in cls.model_fields:
+                near = get_close_matches(str(name), cls.model_fields, n=1)
+                meant = f"`{near[0]}` is nearest" if near else f"there are {', '.join(cls.model_fields)}"
+                raise PydanticCustomError("value_error", "{error}", {"error": f"there is no limit `{name}`; {meant}"})
+        return given
 
 
 class FaultKind(StrEnum):

@@ -41,6 +41,7 @@ from planbook.terminal.printing import (
     method_parts,
     print_parts,
     spending_lines,
+    stream_line,
     summary_table,
 )
 from planbook.terminal.progress import Progress
@@ -129,6 +130,8 @@ def play_run(
     out = console(as_json)
     out.print(summary_table(summary, title))
     print_parts(out, (*method_parts(summary), *failure_lines(summary), *again_lines(run), *spending_lines(summary)))
+    if run.config.stream:
+        out.print(stream_line(summary), soft_wrap=True)
     if run.config.learning:
         _show_learnt(run, out)
     out.print(f"{summary.seconds:.1f} s in this sitting; everything is in {summary.run}", soft_wrap=True)

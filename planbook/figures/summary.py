@@ -45,6 +45,8 @@ class Summary(BaseModel):
     replayed_calls: int = 0
     shortened_prompts: int = 0
     """Calls whose prompt was cut to fit the context."""
+    stopped_replies: int = 0
+    """Calls whose reply was stopped before its end, of a run that streamed."""
     tokens: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -126,6 +128,7 @@ def summarise(
         model_calls=spent.calls,
         replayed_calls=spent.replayed,
         shortened_prompts=spent.shortened,
+        stopped_replies=spent.stopped,
         tokens=spent.tokens,
         prompt_tokens=spent.prompt,
         completion_tokens=spent.completion,

@@ -60,7 +60,8 @@ class Lines:
         """That somebody was asked; with prompts, what was said. What stood in the prompt before is not repeated."""
         row, reply = asked.row, asked.row["reply"]
         usage = reply["usage"]
-        spent = f"{usage['prompt']:,} + {usage['completion']:,} tokens{', cut' if reply['finish'] == 'cut' else ''}"
+        spent = f"{usage['prompt']:,} + {usage['completion']:,} tokens"
+        spent += "; the reply was stopped" if reply["finish"] == "cut" else ""
         yield Piece(text(f"{row['role']} was asked {row['template']} ({spent})", DIM))
         if not self._prompts:
             return

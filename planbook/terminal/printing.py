@@ -23,7 +23,7 @@ from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
 from planbook.run import Entry
 from planbook.terminal.tables import right_aligned
-from planbook.wording import PRICE_UNKNOWN, fixed, harmless, interval
+from planbook.wording import PRICE_UNKNOWN, counted, fixed, harmless, interval
 from planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 
 SHOWN_BROKEN = 3
@@ -125,6 +125,15 @@ def spending_lines(summary: Summary) -> Iterable[str]:
     )
     if summary.shortened_prompts:
         yield f"{summary.shortened_prompts} prompts were cut to fit the context; the report shows which."
+
+
+def stream_line(summary: Summary) -> str:
+    """What became of the replies of a run that streamed, and what of them was paid for."""
+    return (
+        f"Streamed: {summary.stopped_replies:,} of {counted(summary.model_calls, 'reply', 'replies')} stopped early; "
+        "tokens count as far as they had come. A model that cannot be stopped (scripted, exchange, recorded) wrote its "
+        "replies whole."
+    )
 
 
 def _of(limit: float | None) -> str:

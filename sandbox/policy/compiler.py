@@ -8,7 +8,7 @@ from types import CodeType
 
 from sandbox.policy.base import Enough
 from sandbox.policy.hints import NAME_HINTS
-from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem
+from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem, syntax_hint
 from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_NODES, MAX_SOURCE
 from sandbox.policy.transformer import PlanPolicy
 from sandbox.policy.trees import compile_tree, parse_source
@@ -61,14 +61,18 @@ def _compile(source: str, name: str, bound: Iterable[str], *, all_faults: bool) 
     try:
         return _transformed(source, name, bound, all_faults)
     except SyntaxError as error:
-        column = max((error.offset or 1) - 1, 0)
-        raise PolicyRefused([Problem(error.lineno or 1, column, SYNTAX, error.msg or "invalid syntax")]) from None
+        raise PolicyRefused([_no_python(error)]) from None
     except UnicodeError:
         raise PolicyRefused([_unreadable("a character that is half of a pair (a lone surrogate)")]) from None
     except (RecursionError, MemoryError):
         raise PolicyRefused([_too_large("nested too deeply")]) from None
     except ValueError as error:
         raise PolicyRefused([_unreadable(str(error))]) from None
+
+
+def _no_python(error: SyntaxError) -> Problem:
+    message = error.msg or "invalid syntax"
+    return Problem(error.lineno or 1, max((error.offset or 1) - 1, 0), SYNTAX, message, syntax_hint(message))
 
 
 def _too_large(message: str, node: ast.AST | None = None) -> Problem:
@@ -83,12 +87,11 @@ def _unreadable(message: str) -> Problem:
 def _transformed(source: str, name: str, bound: Iterable[str], all_faults: bool) -> CompiledCell:
     tree = parse_source(source, name)
     _measure(tree)
-    problems = list(_misplaced(tree, name)) if all_faults else []
+    misplaced = list(_misplaced(tree, name)) if all_faults or "__future__" in source else []
     policy = PlanPolicy(bound)
     with suppress(Enough):
         policy.visit(tree)
-    problems += policy.problems
-    if problems:
+    if problems := policy.problems + misplaced if all_faults else policy.problems or misplaced:
         raise PolicyRefused(problems)
     return _split(tree, name)
 
@@ -128,11 +131,14 @@ def _compiled_size(node: ast.AST) -> tuple[int, int]:
 
 
 def _misplaced(tree: ast.Module, name: str) -> Iterator[Problem]:
-    """What only the compiler finds, such as a return outside a function; told beside the policy's own faults."""
+    """What only the compiler finds, told beside the policy's own faults: a return outside a function, say.
+
+    Of what the policy takes out, no later compilation finds it: a ``from __future__ import`` below other code.
+    """
     try:
         compile_tree(tree, name)
     except SyntaxError as error:
-        yield Problem(error.lineno or 1, max((error.offset or 1) - 1, 0), SYNTAX, error.msg)
+        yield _no_python(error)
 
 
 def _split(tree: ast.Module, name: str) -> CompiledCell:

@@ -3,7 +3,7 @@
 _CLASSES = "use isinstance(x, Class) or issubclass(A, B)"
 _FUNCTIONS = "keep what you want to know of a function beside it, as in a dict; its __name__ and __doc__ may be read"
 _FRAMES = "return the values that you want to look at, or print them where they are"
-_COPIES = "define __copy__ or __deepcopy__"
+_COPIES = "use copy.copy(x), copy.deepcopy(x) or list(x); a class of your own may define __copy__ and __deepcopy__"
 _SUPER = "only super() leads to it, in a method of the same name"
 
 ATTRIBUTE_HINTS = {
@@ -185,6 +185,21 @@ MEMBER_HINTS = {
 """Names of the modules that plans have, dotted; the others are told what the module has."""
 
 _THREAD = "plans run in one thread: call the function directly, without async and await"
+SYNTAX_HINTS = (
+    ("never closed", "close it, or check the brackets of the lines that follow"),
+    ("unterminated triple-quoted", "close the string with the same three quotes"),
+    ("unterminated", "close the string on its line; if the text holds the same quote, use the other kind around it"),
+    ("expected an indented block", "indent the body by four spaces, or write pass"),
+    ("unindent does not match", "indent every line of a block alike, by four spaces"),
+    ("unexpected indent", "lines of one block start in the same column; begin the code in column 0"),
+    ("inconsistent use of tabs", "indent with four spaces everywhere"),
+    ("outside function", "a plan is no function: let it run to its end, or put the lines into a def and call it"),
+    ("outside loop", "break and continue work inside a for or while only"),
+    ("Maybe you meant '=='", "compare with ==, assign with ="),
+    ("from __future__ imports", "move it above everything else, or leave it out: it changes nothing in plans"),
+)
+"""A part of Python's own message to the remedy; the first that fits."""
+
 STATEMENT_HINTS = {
     "AsyncFunctionDef": ("`async def`", _THREAD),
     "AsyncFor": ("`async for`", _THREAD),

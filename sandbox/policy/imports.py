@@ -64,8 +64,8 @@ class ImportPolicy(BasePolicy):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:  # noqa: N802
         """Only the listed names of the listed modules."""
         module = "." * node.level + (node.module or "")
-        if module == "__future__" and FUTURES.issuperset(alias.name for alias in node.names):
-            return ast.copy_location(ast.Pass(), node)
+        if module == "__future__":
+            return self._without_futures(node)
         if module not in MODULES:
             self._refuse_module(node, module)
             return node
@@ -78,6 +78,13 @@ class ImportPolicy(BasePolicy):
                 self.check_name(node, alias.asname or alias.name)
                 self._check_member(node, module, alias.name)
         return node
+
+    def _without_futures(self, node: ast.ImportFrom) -> ast.AST:
+        """Nothing of it; Python knows no way to catch a wrong one."""
+        for name in (alias.name for alias in node.names if alias.name not in FUTURES):
+            hint = closest(name, FUTURES) or f"__future__ has: {', '.join(sorted(FUTURES))}"
+            self.refuse(node, IMPORT, f"`__future__.{name}` is not available in plans", hint)
+        return ast.copy_location(ast.Pass(), node)
 
     def check_members(self) -> None:
         """Judge what is read from modules, once it is known which variables are nothing else."""

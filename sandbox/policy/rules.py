@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sandbox.policy.hints import ATTRIBUTE_HINT, ATTRIBUTE_HINTS, INSIDE_HINTS
+from sandbox.policy.hints import ATTRIBUTE_HINT, ATTRIBUTE_HINTS, INSIDE_HINTS, SYNTAX_HINTS
 from sandbox.policy.tables import (
     HIDDEN_ATTRIBUTES,
     READABLE_ATTRIBUTES,
@@ -78,6 +78,11 @@ def attribute_hint(name: str) -> str:
     """What to write instead of the attribute."""
     inside = next((hint for start, hint in INSIDE_HINTS.items() if name.startswith(start)), ATTRIBUTE_HINT)
     return ATTRIBUTE_HINTS.get(name, inside)
+
+
+def syntax_hint(message: str) -> str:
+    """What to do about what Python's own parser and compiler say, or nothing."""
+    return next((hint for part, hint in SYNTAX_HINTS if part in message), "")
 
 
 def closest(name: str, known: Iterable[str]) -> str:

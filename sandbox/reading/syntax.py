@@ -7,6 +7,7 @@ from functools import cache
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Tree
 
+from sandbox.policy.rules import syntax_hint
 from sandbox.policy.tables import MAX_SOURCE
 from sandbox.policy.trees import compile_tree, parse_source
 from sandbox.types import Fault, FaultKind
@@ -28,18 +29,6 @@ _HINTS_BY_CHARACTER = {
     "`": "backquotes stand around the code, not in it",
     "\N{NO-BREAK SPACE}": "write a plain space",
 }
-_HINTS_BY_MESSAGE = (
-    ("never closed", "close it, or check the brackets of the lines that follow"),
-    ("unterminated triple-quoted", "close the string with the same three quotes"),
-    ("unterminated", "close the string on its line; if the text holds the same quote, use the other kind around it"),
-    ("expected an indented block", "indent the body by four spaces, or write pass"),
-    ("unindent does not match", "indent every line of a block alike, by four spaces"),
-    ("unexpected indent", "lines of one block start in the same column; begin the code in column 0"),
-    ("inconsistent use of tabs", "indent with four spaces everywhere"),
-    ("outside function", "a plan is no function: let it run to its end, or put the lines into a def and call it"),
-    ("outside loop", "break and continue work inside a for or while only"),
-    ("Maybe you meant '=='", "compare with ==, assign with ="),
-)
 _GENERAL_HINT = "explanations belong outside the code, or behind a #"
 
 
@@ -125,7 +114,7 @@ def _explained(code: str, error: SyntaxError) -> Fault:
         message = _tree_sitter_view(code, line) or message
     character = lines[line - 1][column : column + 1]
     hint = _HINTS_BY_CHARACTER.get(character) if message.startswith("invalid") else None
-    hint = hint or next((hint for part, hint in _HINTS_BY_MESSAGE if part in message), _GENERAL_HINT)
+    hint = hint or syntax_hint(message) or _GENERAL_HINT
     return _fault(code, message, line, hint, column)
 
 

@@ -10,6 +10,7 @@ from sandbox.policy.rules import harmless_template, is_plain, may_read, may_writ
 from sandbox.policy.tables import CHAIN, INHERITED
 from sandbox.worker.clock import Clock
 from sandbox.worker.guards import (
+    Forbidden,
     PlanType,
     initialiser,
     is_host,
@@ -28,7 +29,9 @@ def _checked(template: Any) -> str:
     """The exact text of a template whose fields reach only harmless attributes; a subclass could lie about its own."""
     text = str.__str__(template)
     if not harmless_template(text):
-        refuse(next(name for name in template_attributes(text) if not is_plain(name)))
+        name = next(name for name in template_attributes(text) if not is_plain(name))
+        what = f"a format template cannot reach the attribute `{name}`"
+        raise Forbidden(f"{what}: read the value beforehand, and give the template that", name=name)
     return text
 
 

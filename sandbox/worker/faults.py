@@ -121,13 +121,16 @@ def _hint(error: BaseException, names: Mapping[str, object]) -> str:
         if isinstance(error, AttributeError) and isinstance(error.name, str):
             return _near(error.name, dir(error.obj))
         if isinstance(error, NameError) and isinstance(error.name, str):
-            return _near(error.name, list(names)) or _near(error.name, dir(builtins))
+            return _near(error.name, list(names)) or _near(error.name, dir(builtins), 0.7)
     except BaseException:
         return ""  # the exception or its object is of a class of the plan's own, and raises when it is looked at
     return ""
 
 
-def _near(name: str, known: list[str]) -> str:
+def _near(name: str, known: list[str], alike: float = 0.6) -> str:
+    """A suggestion; none for a name that is there and has no value, as of an empty slot."""
+    if name in known:
+        return ""
     shown = [word for word in known if not word.startswith("_")]
-    found = difflib.get_close_matches(name, shown, n=1, cutoff=0.6)
+    found = difflib.get_close_matches(name, shown, n=1, cutoff=alike)
     return f"did you mean `{found[0]}`?" if found else ""

@@ -100,8 +100,9 @@ class Link:
         try:
             self.send(payload)
             value = self._answered()
-        except FrameTooLong as error:
-            raise ValueError(f"the arguments are too long: {error}") from None
+        except FrameTooLong:
+            size = f"the arguments take {len(payload):,} bytes"
+            raise ValueError(f"{size}; at most {MAX_FROM_WORKER:,} are allowed") from None
         finally:
             sys.setrecursionlimit(depth)
         if isinstance(value, Refusal):

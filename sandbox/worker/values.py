@@ -8,6 +8,14 @@ from typing import Any, NoReturn
 from sandbox.protocol import MAX_DEPTH
 
 SCALARS = frozenset({str, int, float, bool, type(None)})
+_REMEDIES = {
+    str: "; str(...) makes a str of it",
+    int: "; int(...) makes an int of it",
+    float: "; float(...) makes a float of it",
+    dict: "; dict(...) makes a dict of it",
+    object: "; list(...) makes a list of it",
+}
+"""The base of a value's class to how one of JSON's own is made of the value; the last only of what can be iterated."""
 MAX_REPR = 10_000
 """Characters of a value's repr that come back to the host."""
 
@@ -43,8 +51,13 @@ def exact(value: object, depth: int = 0) -> object:
         return [exact(item, depth + 1) for item in value]  # type: ignore[attr-defined]
     if kind is dict:
         return {_text_key(key): exact(item, depth + 1) for key, item in value.items()}  # type: ignore[attr-defined]
-    remedy = "; list(...) makes a list of it" if hasattr(kind, "__iter__") else ""
-    raise TypeError(f"must be {JSON_NAMES}, not {kind.__name__}{remedy}")
+    raise TypeError(f"must be {JSON_NAMES}, not {kind.__name__}{_remedy(kind)}")
+
+
+def _remedy(kind: type) -> str:
+    """How to make one of JSON's own of such a value; nothing where that is not plain."""
+    base = next(base for base in _REMEDIES if issubclass(kind, base))
+    return _REMEDIES[base] if base is not object or hasattr(kind, "__iter__") else ""
 
 
 def _text_key(key: object) -> str:

@@ -23,6 +23,9 @@ def streamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     played = here(*COMMAND, "--stream", "--out", out, "--json")
     assert played.returncode == 0, played.told
     assert played.result["mean_error_steps"] > 0
+    stopped, calls = played.result["stopped_replies"], played.result["model_calls"]
+    assert stopped == calls > 0
+    assert f"Streamed: {stopped} of {calls} replies stopped early" in played.told
     return out
 
 
@@ -38,6 +41,7 @@ def deeds(folder: Path) -> list[Any]:
 def test_it_comes_to_the_same_as_without(streamed: Path, tmp_path: Path) -> None:
     waited = here(*COMMAND, "--out", tmp_path / "run", "--json")
     assert waited.returncode == 0, waited.told
+    assert "Streamed: " not in waited.told
     assert deeds(streamed) == deeds(tmp_path / "run")
     assert [kind for _, kind, _, _ in events(tmp_path / "run") if kind == "heard"] == []
 
@@ -56,7 +60,7 @@ def test_it_is_repeated_exactly(streamed: Path) -> None:
 
 def test_it_is_shown_and_reported_where_a_reply_was_cut(streamed: Path) -> None:
     shown = here("show", streamed, "0")
-    assert "tokens, cut)" in shown.told
+    assert "tokens; the reply was stopped)" in shown.told
     assert shown.told.index("was asked") < shown.told.index("Cell 0")
     reported = here("report", streamed)
     assert reported.returncode == 0, reported.told

@@ -21,6 +21,25 @@ def test_a_fault_shows_the_plans_line_its_source_and_a_hint(sandbox: Sandbox) ->
         assert fault.hint == "did you mean `agent`?"
 
 
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("class A:\n    __slots__ = ('desk',)\nA().desk", ""),
+        ("class A:\n    __slots__ = ('desk',)\nA().desk1", "did you mean `desk`?"),
+        ("del agent\nagent.go_to('desk')", ""),
+        ("prnt(1)", "did you mean `print`?"),
+        ("[].__reduce__", "use copy.copy(x), "),
+        ("return 1", "let it run to its end"),
+    ],
+)
+def test_a_hint_is_of_use_or_not_given(sandbox: Sandbox, code: str, hint: str) -> None:
+    with sandbox.session({"agent.go_to": echo}) as session:
+        fault = session.run(code).fault
+        assert fault is not None
+        assert hint in fault.hint
+        assert bool(hint) == bool(fault.hint)
+
+
 def test_a_fault_in_an_earlier_cells_function_names_both_places(sandbox: Sandbox) -> None:
     with sandbox.session({}) as session:
         session.run("def inner(x):\n    return 1 / x\ndef outer(x):\n    return inner(x)", "helpers")

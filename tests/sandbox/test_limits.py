@@ -12,6 +12,7 @@ import pytest
 
 from sandbox import CellResult, FaultKind, Limits, Sandbox, Session, WorkerFailed
 from sandbox.answers import Answers
+from sandbox.limits import MESSAGES, limit_fault
 from sandbox.opening import specs
 from sandbox.process import Worker
 from sandbox.protocol import pack
@@ -88,6 +89,18 @@ def test_host_calls(any_sandbox: Sandbox) -> None:
 def test_sleep(any_sandbox: Sandbox) -> None:
     several = "import time\nfor _ in range(9):\n    time.sleep(6)"
     ends_with(any_sandbox, several, SMALL, "sleep", "slept for more than 30 s in all")
+
+
+def test_every_limit_that_a_plan_can_heed_says_what_to_write_instead() -> None:
+    assert {name for name in MESSAGES if not limit_fault(name, SMALL).hint} == {"crashed", "protocol"}
+
+
+def test_an_unknown_limit_is_told_with_the_nearest() -> None:
+    with pytest.raises(ValueError, match="there is no limit `wall_second`; `wall_seconds` is nearest") as told:
+        Limits.model_validate({"wall_second": 2})
+    assert "http" not in str(told.value)
+    with pytest.raises(ValueError, match="there is no limit `x`; there are wall_seconds, cpu_seconds, "):
+        Limits.model_validate({"x": 2})
 
 
 def test_source(sandbox: Sandbox) -> None:

@@ -122,7 +122,7 @@ RAISED = {
     "enum": ("from enum import Enum\nEnum('A', 'x', module='y')", "class statement"),
     "dataclass": ("from dataclasses import dataclass\ndataclass(int)", "derive one"),
     "getattr": ("n = '__code__'\ngetattr(len, n)", "beside it"),
-    "format": ("t = '{0.__class__}'\nt.format(1)", "type(x)"),
+    "format": ("t = '{0.__class__}'\nt.format(1)", "beforehand"),
     "dispatch": ("from functools import singledispatch\nsingledispatch(len).register(3)", "@register(int)"),
     "copy": (
         "import copy\nclass A:\n    def __new__(cls): return ValueError() if made else object.__new__(cls)\n"
