@@ -185,9 +185,8 @@ class Episode:
         def listen(note: Note) -> GrowingPlan:
             return GrowingPlan(frame, attributes, role, note, waits=not self.terms.stream)
 
-        streams = self.terms.stream
         try:
-            heard = frame.scope.listen(role, prompt, listen, streams=streams, history=history, draw=draw, **variables)
+            heard = frame.scope.listen(role, prompt, listen, history=history, draw=draw, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
         played = heard.value

@@ -71,7 +71,7 @@ class GrowingPlan:
 
     def __init__(self, frame: Frame, attributes: Sequence[str], source: str, note: Note, *, waits: bool) -> None:
         self._frame, self._attributes, self._source, self._note = frame, attributes, source, note
-        self._waits = waits
+        self.waits = waits
         self._reply, self._text, self._noted = GrowingReply(), "", 0
         self._names = frame.names
         self._held: list[Statement] = []
@@ -101,7 +101,7 @@ class GrowingPlan:
 
     def hear(self, piece: str) -> bool:
         """Take in the next piece, and run what has become certain by it; False once the plan has ended."""
-        if self._waits:
+        if self.waits:
             return True
         self._text += piece
         for arrival in self._reply.add(piece) if self._stop is None else ():
@@ -123,7 +123,7 @@ class GrowingPlan:
             lines, before = self._whole.code.split("\n"), self._whole.before
         cut = self._whole is None and self._stop is None
         last = self._stop.last_line if self._stop else self._ran_to if cut else len(lines)
-        code = "\n".join(lines if self._waits else lines[:last])
+        code = "\n".join(lines if self.waits else lines[:last])
         return Played(
             code=code,
             thought=read_thought("\n".join(code_lines(before))),
