@@ -20,7 +20,7 @@ from planbook.bench import Row
 from planbook.bench.paced_server import Answer, Recorded, Sent, paced
 from planbook.config import RECORDINGS, Config
 from planbook.episodes.lanes import Hosting
-from planbook.episodes.role_models import check_voices
+from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
 from planbook.learning.knowing import memory_of
 from planbook.run import Run
@@ -103,7 +103,7 @@ def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Played:
     config = Asked.model_validate({**MODEL, **chosen}).config(planner).model_copy(update={"stream": stream})
     tasks = config.world.select(config.selection)
     with paced(_answer(name, fails=fails), rate) as sent:
-        check_voices(config)  # the SDK is imported beforehand
+        check_roles(config)  # the SDK is imported beforehand
         times = _timed(config, len(tasks))
     plans = [each for each in sent if each.whole > GIVEN_UP.tokens]
     return Played([each.first for each in times], [each.whole for each in times], plans)
