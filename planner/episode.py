@@ -19,7 +19,7 @@ from planner.memory import Memory, NoMemory, Recall
 from planner.models.types import Message
 from planner.prompts import Question
 from planner.scope import Scope
-from planner.streaming import GrowingPlan, of_played
+from planner.streaming import GrowingPlan, of_streamed
 from planner.surface import plan_attributes, plan_functions
 from planner.terms import Mark, Terms, Told
 from planner.thought import as_plan
@@ -159,14 +159,14 @@ class Episode:
             heard = frame.scope.listen(role, prompt, listen, history=history, draw=draw, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
-        played = heard.value
-        if isinstance(over := played.error, CellOver | EpisodeOver):
+        streamed = heard.value
+        if isinstance(over := streamed.error, CellOver | EpisodeOver):
             feedback = self._feedback_of_end(over, frame, begun)
         elif over is not None:
             raise over
         else:
-            feedback = of_played(played, self._ran(begun))
-        self._close_cell(frame, played.code, role, played.thought, feedback)
+            feedback = of_streamed(streamed, self._ran(begun))
+        self._close_cell(frame, streamed.code, role, streamed.thought, feedback)
         if isinstance(over, EpisodeOver):
             raise over
         return Told(feedback, heard.history)

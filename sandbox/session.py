@@ -8,9 +8,9 @@ from typing import Self
 from sandbox import messages
 from sandbox.answers import Answers, Kind, Seen
 from sandbox.cell import NO_END, End, Exchange, FinishedCell, UnderWay
-from sandbox.ending import KILLS, OWN_ENDS, Losses
 from sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
 from sandbox.limits import LimitReached, limit_fault
+from sandbox.losses import KILLS, OWN_ENDS, Losses
 from sandbox.messages import HostileFrame
 from sandbox.process import Worker
 from sandbox.protocol import ChannelClosed, FrameTooLong

@@ -14,7 +14,7 @@ from sandbox.dry import bodies
 from sandbox.dry.base import MODULE, Ended, TooLong, Visits
 from sandbox.dry.knowledge import Impossible, Knowledge
 from sandbox.dry.state import State
-from sandbox.dry.statements import Statements
+from sandbox.dry.statements import DryWalk
 from sandbox.dry.values import UNKNOWN, Record, Value
 from sandbox.reading.syntax import code_lines, parse
 from sandbox.types import Fault, FaultKind
@@ -52,7 +52,7 @@ def dry_run(
     are codes that ran before.
     """
     trees = [tree for tree in map(parse, (*helpers, code)) if isinstance(tree, ast.Module)]
-    walk = Statements(State(knowledge), functions, attributes, {})
+    walk = DryWalk(State(knowledge), functions, attributes, {})
     given = {name: _value(walk, value) for name, value in (values or {}).items()}
     walk.state.frames[MODULE].update(given)
     walk.shared = frozenset(bodies.declared(trees, (ast.Global, ast.Nonlocal)))
@@ -69,7 +69,7 @@ def dry_run(
     return DryRun(tuple(ordered), len(walk.visits))
 
 
-def _follow(walk: Statements, trees: list[ast.Module]) -> None:
+def _follow(walk: DryWalk, trees: list[ast.Module]) -> None:
     try:
         for tree in trees:
             walk.body(tree.body)
@@ -78,7 +78,7 @@ def _follow(walk: Statements, trees: list[ast.Module]) -> None:
     walk.visit_unseen()
 
 
-def _value(walk: Statements, value: object) -> Value:
+def _value(walk: DryWalk, value: object) -> Value:
     if isinstance(value, Mapping):
         return Record({str(name): walk.taken_in(each) for name, each in value.items()})
     return walk.taken_in(value)
