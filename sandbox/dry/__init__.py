@@ -10,7 +10,6 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from sandbox.dry import bodies
 from sandbox.dry.base import MODULE, Ended, TooLong, Visits
 from sandbox.dry.knowledge import Impossible, Knowledge
 from sandbox.dry.state import State
@@ -52,13 +51,9 @@ def dry_run(
     are codes that ran before.
     """
     trees = [tree for tree in map(parse, (*helpers, code)) if isinstance(tree, ast.Module)]
-    walk = DryWalk(State(knowledge), functions, attributes, {})
+    walk = DryWalk(State(knowledge), functions, attributes, trees)
     given = {name: _value(walk, value) for name, value in (values or {}).items()}
     walk.state.frames[MODULE].update(given)
-    walk.shared = frozenset(bodies.declared(trees, (ast.Global, ast.Nonlocal)))
-    walk.acting = bodies.acting_names(trees, walk.roots)
-    walk.defined_once = frozenset(bodies.defined_once(trees))
-    walk.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
     try:
         _follow(walk, trees)
     except (TooLong, RecursionError):
