@@ -3,7 +3,7 @@
 from planner.asking import Answer, Roles, as_text
 from planner.budget import Budget, Meter, News, Spent
 from planner.conclusion import Conclusion, about_the_world, conclude
-from planner.episode import Episode, Mark, Terms
+from planner.episode import Episode
 from planner.errors import (
     BadProcedure,
     BudgetEnded,
@@ -34,6 +34,7 @@ from planner.prompts import Prompt, Prompts
 from planner.scope import Scope
 from planner.strategies import METHODS, AutoManualOptions, GivenCode, Method, Strategy, code_of, method
 from planner.surface import Surface, checked_functions, plan_attributes, surface
+from planner.terms import Mark, Terms
 from planner.thought import as_plan
 from planner.trajectory import read_trajectory, tell_trajectory
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Plan, Round, Step, Thought, Trajectory

@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
 
 from pydantic import JsonValue, TypeAdapter
 
-from envs import ActionSpec, Environment, EnvsError, MissingRequirement, Observation, Snapshot, Task, Verdict
+from envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
 from planner import feedback as words
 from planner.asking import FIRST, SILENT, Answer, Draw, Roles
+from planner.blame import blaming_the_world
 from planner.ending import Standing, broken_ending, ending_of
-from planner.errors import CellOver, EpisodeBroken, EpisodeOver, NoPlan, RoundOver, UnusableReply, WrongMark
+from planner.errors import CellOver, EpisodeOver, NoPlan, RoundOver, UnusableReply, WrongMark
 from planner.frames import Frame, Frames, Functions
 from planner.hearing import Note
 from planner.journal import Journal
@@ -20,44 +19,15 @@ from planner.memory import Memory, NoMemory, Recall
 from planner.models.types import Message
 from planner.prompts import Question
 from planner.scope import Scope
-from planner.streaming import GrowingPlan, of_played
+from planner.streaming import GrowingPlan, of_streamed
 from planner.surface import plan_attributes, plan_functions
+from planner.terms import Mark, Terms, Told
 from planner.thought import as_plan
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Plan, Step, Thought
-from sandbox import Limits, Sandbox
+from sandbox import Sandbox
 from sandbox.check import check
 
 OBSERVATION = TypeAdapter(Observation)
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A moment to come back to: the world, the namespace, and how many steps had been taken by then."""
-
-    path: str
-    number: int
-    world: Snapshot
-    session: int
-    names: frozenset[str]
-    steps: int
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What an episode may use, its seed, and how it plays. ``actions`` are those of the world, over all rounds."""
-
-    actions: int
-    limits: Limits = field(default_factory=Limits)
-    seed: str = "0"
-    stream: bool = False
-    """Whether plans run while the model still writes them."""
-
-
-class Told(NamedTuple):
-    """What came of a plan that was asked for and run. ``history`` is the conversation with the reply at its end."""
-
-    feedback: Feedback
-    history: tuple[Message, ...]
 
 
 class Episode:
@@ -100,7 +70,7 @@ class Episode:
 
         Raises MissingRequirement if the world lacks something on this machine, EpisodeOver if there is nothing to do.
         """
-        with _blaming_the_world(but=MissingRequirement):
+        with blaming_the_world(but=MissingRequirement):
             self.observation = self.world.reset(self.task)
         self.task = self.world.task or self.task
         self._round.record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
@@ -185,19 +155,18 @@ class Episode:
         def listen(note: Note) -> GrowingPlan:
             return GrowingPlan(frame, attributes, role, note, waits=not self.terms.stream)
 
-        streams = self.terms.stream
         try:
-            heard = frame.scope.listen(role, prompt, listen, streams=streams, history=history, draw=draw, **variables)
+            heard = frame.scope.listen(role, prompt, listen, history=history, draw=draw, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
-        played = heard.value
-        if isinstance(over := played.error, CellOver | EpisodeOver):
+        streamed = heard.value
+        if isinstance(over := streamed.error, CellOver | EpisodeOver):
             feedback = self._feedback_of_end(over, frame, begun)
         elif over is not None:
             raise over
         else:
-            feedback = of_played(played, self._ran(begun))
-        self._close_cell(frame, played.code, role, played.thought, feedback)
+            feedback = of_streamed(streamed, self._ran(begun))
+        self._close_cell(frame, streamed.code, role, streamed.thought, feedback)
         if isinstance(over, EpisodeOver):
             raise over
         return Told(feedback, heard.history)
@@ -245,7 +214,7 @@ class Episode:
             raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {frame.path}")
         if not frame.back_to(mark.number):
             raise WrongMark(f"mark {mark.number} of {frame.path} was undone by an earlier rewind; make a new one there")
-        with _blaming_the_world():
+        with blaming_the_world():
             observation = self.world.restore(mark.world)
         frame.session.rewind(mark.session)
         frame.names = mark.names
@@ -266,7 +235,7 @@ class Episode:
         return self._standing().verdict
 
     def _standing(self) -> Standing:
-        with _blaming_the_world():
+        with blaming_the_world():
             world = self.world
             now = Standing(world.verdict(), tuple(world.milestones()), dict(world.measures()), world.unjudged())
         return now if self._best is None else max(self._best, now, key=lambda standing: standing.rank)
@@ -298,7 +267,7 @@ class Episode:
         if counted and self.actions >= self.terms.actions:
             self._used_up = True
             raise EpisodeOver(f"The episode's {self.terms.actions} actions are used up: {action} was not taken.")
-        with _blaming_the_world():
+        with blaming_the_world():
             observation = self.world.act(action)
         step = Step(
             scope=frame.path,
@@ -318,7 +287,7 @@ class Episode:
 
     def _query(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
         asked = spec.bind(*args, **kwargs)
-        with _blaming_the_world():
+        with blaming_the_world():
             answer: JsonValue = getattr(self.world, spec.name)(*asked.args)
         return answer
 
@@ -350,16 +319,3 @@ class Episode:
 def _plain(observation: Observation) -> JsonValue:
     plain: JsonValue = OBSERVATION.dump_python(observation, mode="json")
     return plain
-
-
-@contextmanager
-def _blaming_the_world(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-    """Whatever the world raises is not the plan's fault: it must not reach the plan as an exception."""
-    try:
-        yield
-    except but:
-        raise
-    except EnvsError as error:
-        raise EpisodeBroken(f"{type(error).__name__}: {error}") from error
-    except Exception as error:
-        raise EpisodeBroken(f"the world raised {type(error).__name__}: {error}") from error

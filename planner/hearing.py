@@ -15,6 +15,10 @@ class Listener(Protocol[Read_co]):
     """Hears one reply."""
 
     @property
+    def waits(self) -> bool:
+        """Whether it does nothing before the whole reply is there: no piece is sent to it while the model speaks."""
+
+    @property
     def ran(self) -> bool:
         """Whether anything was done that cannot be taken back."""
 
@@ -39,7 +43,7 @@ class Listener(Protocol[Read_co]):
 class Silent(Generic[Read_co]):
     """Reads a reply when it is there, whole."""
 
-    ran, stopped_at, failed = False, None, None
+    waits, ran, stopped_at, failed = True, False, None, None
 
     def __init__(self, read: Callable[[str], Read_co]) -> None:
         self._read = read

@@ -78,7 +78,7 @@ class Scope:
         end of that, ModelError where no model answers, and BudgetEnded.
         """
         question = Message(role="user", content=prompt.render(**variables))
-        return self._converse(role, prompt.name, (*history, question), lambda note: Silent(read), draw, streams=False)
+        return self._converse(role, prompt.name, (*history, question), lambda note: Silent(read), draw)
 
     def listen(
         self,
@@ -86,18 +86,17 @@ class Scope:
         prompt: Question,
         listen: Callable[[Note], Listener[Read]],
         *,
-        streams: bool,
         history: Sequence[Message] = (),
         draw: Draw = FIRST,
         **variables: object,
     ) -> Answer[Read]:
-        """As ``ask``, but each reply is read by a listener of its own, and heard while it comes if it ``streams``.
+        """As ``ask``, but each reply is read by a listener of its own, and heard while it comes unless it ``waits``.
 
         What a listener notes is in the journal before it acts upon it. The conversation keeps of the reply what the
         listener says.
         """
         question = Message(role="user", content=prompt.render(**variables))
-        return self._converse(role, prompt.name, (*history, question), listen, draw, streams=streams)
+        return self._converse(role, prompt.name, (*history, question), listen, draw)
 
     def _converse(
         self,
@@ -106,12 +105,10 @@ class Scope:
         asked: tuple[Message, ...],
         listen: Callable[[Note], Listener[Read]],
         draw: Draw,
-        *,
-        streams: bool,
     ) -> Answer[Read]:
         messages, problem = asked, ""
         for _ in range(1 + self.roles.repairs):
-            reply, listener = self._reply(role, template, messages, draw, listen, streams)
+            reply, listener = self._reply(role, template, messages, draw, listen)
             try:
                 value = listener.read(reply)
                 return Answer(value, reply, (*asked, _said(listener.kept(reply))))
@@ -129,7 +126,6 @@ class Scope:
         messages: Sequence[Message],
         draw: Draw,
         listen: Callable[[Note], Listener[Read]],
-        streams: bool,
     ) -> tuple[Reply, Listener[Read]]:
         """The next reply, heard: out of the journal if it answers this very request. Raises JournalMismatch if another.
 
@@ -154,7 +150,7 @@ class Scope:
             return reply, heard.listener
         heard = Heard(lambda: listen(lambda text: self._note(number, text)), self._heard_before(number))
         with placed(f"{self.path}/{number}"):
-            on_text = heard if streams else None
+            on_text = None if heard.listener.waits else heard
             reply, model, sampling = self.roles.complete(role, template, fitted.messages, draw, on_text)
         reply = heard.settle(reply)
         if isinstance(heard.listener.failed, JournalMismatch | JournalFailed):

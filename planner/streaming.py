@@ -37,7 +37,7 @@ REVISED = Fault(
 
 
 @dataclass(frozen=True)
-class Played:
+class StreamedPlan:
     """What came of a reply whose plan was run while it came. ``code`` is as much of the plan as counts.
 
     ``refused`` are the faults of what was not run, behind line ``ran_to``; of a plan of which nothing ran, 0. ``error``
@@ -53,13 +53,13 @@ class Played:
     cut: bool = False
 
 
-def of_played(played: Played, ran: Ran) -> Feedback:
+def of_streamed(streamed: StreamedPlan, ran: Ran) -> Feedback:
     """The feedback for a plan that nothing but itself has ended."""
-    if played.refused and not played.ran_to:
-        return of_check(played.refused, ran.world)
-    if played.refused:
-        return of_rest(played.result, played.refused, played.ran_to, ran)
-    return of_cut(played.result, played.ran_to, ran) if played.cut else of_result(played.result, ran)
+    if streamed.refused and not streamed.ran_to:
+        return of_check(streamed.refused, ran.world)
+    if streamed.refused:
+        return of_rest(streamed.result, streamed.refused, streamed.ran_to, ran)
+    return of_cut(streamed.result, streamed.ran_to, ran) if streamed.cut else of_result(streamed.result, ran)
 
 
 class GrowingPlan:
@@ -71,7 +71,7 @@ class GrowingPlan:
 
     def __init__(self, frame: Frame, attributes: Sequence[str], source: str, note: Note, *, waits: bool) -> None:
         self._frame, self._attributes, self._source, self._note = frame, attributes, source, note
-        self._waits = waits
+        self.waits = waits
         self._reply, self._text, self._noted = GrowingReply(), "", 0
         self._names = frame.names
         self._held: list[Statement] = []
@@ -101,7 +101,7 @@ class GrowingPlan:
 
     def hear(self, piece: str) -> bool:
         """Take in the next piece, and run what has become certain by it; False once the plan has ended."""
-        if self._waits:
+        if self.waits:
             return True
         self._text += piece
         for arrival in self._reply.add(piece) if self._stop is None else ():
@@ -112,7 +112,7 @@ class GrowingPlan:
                 break
         return self._stopped_at is None
 
-    def read(self, reply: Reply) -> Played:
+    def read(self, reply: Reply) -> StreamedPlan:
         """Run what is left. Raises ValueError if nothing has run, and the reply holds no plan that could be."""
         if self._stop is None:
             self._run_rest(reply)
@@ -123,8 +123,8 @@ class GrowingPlan:
             lines, before = self._whole.code.split("\n"), self._whole.before
         cut = self._whole is None and self._stop is None
         last = self._stop.last_line if self._stop else self._ran_to if cut else len(lines)
-        code = "\n".join(lines if self._waits else lines[:last])
-        return Played(
+        code = "\n".join(lines if self.waits else lines[:last])
+        return StreamedPlan(
             code=code,
             thought=read_thought("\n".join(code_lines(before))),
             result=self._result(code),

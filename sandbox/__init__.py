@@ -4,7 +4,7 @@ From a model's reply to a result: ``reading`` finds the code; ``check`` tells wh
 what plans may say), ``dry`` what cannot succeed. On the host, ``host`` opens a ``session`` with ``functions`` and
 ``opening``; each ``cell`` is a conversation, whose requests ``answers`` carries out within ``limits``, and ``messages``
 trusts none of them. ``protocol`` is the wire; at its other end are the ``zygote`` and the processes of ``worker``.
-``rerun`` and ``ending`` bring back a session whose worker was lost.
+``rerun`` and ``losses`` bring back a session whose worker was lost.
 """
 
 from sandbox.errors import (

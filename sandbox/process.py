@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from sandbox.ending import was_killed
+from sandbox.losses import was_killed
 from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, Channel
 
 SLICE_SECONDS = 0.01
@@ -45,7 +45,7 @@ class Worker:
             return float("inf")
 
     def was_killed(self) -> bool:
-        """Whether somebody has killed it, of a worker that has hung up and was not ended here; see sandbox.ending."""
+        """Whether somebody has killed it, of a worker that has hung up and was not ended here; see sandbox.losses."""
         return self._pidfd >= 0 and was_killed(self._pidfd)
 
     def kill(self) -> None:

@@ -62,6 +62,14 @@ class Said:
             raise RebuildDiverged(f"{self._title}: {what} {_around(was, at)}, run again {_around(now, at)}")
 
 
+class Retold(Conversation):
+    """A conversation of which some, or nothing, was held with another worker before: ``said`` answers for that."""
+
+    def __init__(self, worker: Worker, limits: Limits, said: Said, meanwhile: Callable[[], None] | None = None) -> None:
+        super().__init__(worker, limits, said.answer, meanwhile)
+        self.said = said
+
+
 def _around(text: str, at: int) -> str:
     start = max(at - BEFORE, 0)
     part = text[start : at + AFTER]
@@ -76,9 +84,8 @@ def run_again(cell: FinishedCell, title: str, worker: Worker, limits: Limits) ->
             "cpu_seconds": limits.cpu_seconds * PATIENCE,
         }
     )
-    said = Said(cell.exchanges, title, None)
+    talk = Retold(worker, patient, Said(cell.exchanges, title, None))
     try:
-        talk = Conversation(worker, patient, said.answer)
         ends = [talk.hold(start) for start in cell.starts]
     except LimitReached as reached:
         fault = limit_fault(reached.name, patient)
@@ -87,4 +94,4 @@ def run_again(cell: FinishedCell, title: str, worker: Worker, limits: Limits) ->
         raise RebuildDiverged(f"{title}: run again, it ended its worker: {error}") from error
     except ChannelClosed as error:
         raise ChannelClosed(f"{title}: run again, it ended its worker: {error}") from error
-    said.check_ends(ends, cell.ends)
+    talk.said.check_ends(ends, cell.ends)

@@ -7,14 +7,14 @@ from typing import Self
 
 from sandbox import messages
 from sandbox.answers import Answers, Kind, Seen
-from sandbox.cell import NO_END, Conversation, End, Exchange, FinishedCell, UnderWay
-from sandbox.ending import KILLS, OWN_ENDS, Losses
+from sandbox.cell import NO_END, End, Exchange, FinishedCell, UnderWay
 from sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
 from sandbox.limits import LimitReached, limit_fault
+from sandbox.losses import KILLS, OWN_ENDS, Losses
 from sandbox.messages import HostileFrame
 from sandbox.process import Worker
 from sandbox.protocol import ChannelClosed, FrameTooLong
-from sandbox.rerun import Said, run_again
+from sandbox.rerun import Retold, Said, run_again
 from sandbox.types import CellResult, Fault, FaultKind, Limits
 
 Ended = tuple[End, tuple[Fault, ...]]
@@ -41,7 +41,7 @@ class Session:
         self._open_worker, self._answers, self._limits = open_worker, answers, limits
         self._cells: list[FinishedCell] = []
         self._busy = self._closed = False
-        self._current: Conversation | None = None
+        self._current: Retold | None = None
         self._growing: GrowingCell | None = None
         self._opened: Seen = answers.seen
         self._worker: Worker | None = open_worker()
@@ -157,12 +157,12 @@ class Session:
             self._answers.return_to(seen)
             self._current, starts = self._conversation(worker, cell, before), cell.starts
 
-    def _conversation(self, worker: Worker, cell: UnderWay, before: Sequence[Exchange]) -> Conversation:
+    def _conversation(self, worker: Worker, cell: UnderWay, before: Sequence[Exchange]) -> Retold:
         """That of a cell, ``before`` of which has been said already."""
-        self._said = Said(before, self._title(len(self._cells), cell.name), self._answers.answer)
-        return Conversation(worker, self._limits, self._said.answer, self._meanwhile)
+        said = Said(before, self._title(len(self._cells), cell.name), self._answers.answer)
+        return Retold(worker, self._limits, said, self._meanwhile)
 
-    def _hold(self, cell: UnderWay, talk: Conversation, starts: Sequence[bytes]) -> Ended:
+    def _hold(self, cell: UnderWay, talk: Retold, starts: Sequence[bytes]) -> Ended:
         """Hold a conversation. Raises ChannelClosed, and RebuildDiverged of what was run again."""
         end = NO_END
         try:
@@ -176,7 +176,7 @@ class Session:
         except (HostileFrame, FrameTooLong) as error:
             end, faults = NO_END, (limit_fault("protocol", self._limits, str(error)),)
         else:
-            self._said.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
+            talk.said.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
         cell.ends.append(end)
         return end, faults
 

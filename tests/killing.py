@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from sandbox import CellResult, Sandbox, Session
-from sandbox.ending import was_killed
+from sandbox.losses import was_killed
 from sandbox.reading import bound_names
 
 How = Literal["asked", "answered", "sent", "computing", "between"]

@@ -17,11 +17,11 @@ from planbook.config import Config
 from planbook.run import Run
 from planner import Ending, Episode, Roles, Terms, play
 from planner.asking import as_text
-from planner.episode import Mark
 from planner.frames import Frame
 from planner.models import Message, OnText, Reply, Sampling, Usage
 from planner.scope import PROMPTS, Scope
 from planner.strategies import Options
+from planner.terms import Mark
 from sandbox import Sandbox
 from tests.reported import HIDDEN, HOSTILE
 

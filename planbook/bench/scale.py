@@ -16,9 +16,9 @@ from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.bench.replay import games
 from planbook.config import Config
-from planbook.episodes.distributed import play_elsewhere
+from planbook.episodes.distributed import play_distributed
 from planbook.episodes.lanes import Executor, Hosting
-from planbook.episodes.role_models import check_voices
+from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
 from planbook.learning.knowing import memory_of
 from planbook.run import Run
@@ -75,7 +75,7 @@ def _waiting(answer_seconds: float) -> list[Row]:
     """Seconds an episode, and private memory a job: what 32 jobs have more than one, each."""
     with _slow_model(answer_seconds) as spared:
         config = Asked(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
-        check_voices(config)  # the SDK is imported beforehand
+        check_roles(config)  # the SDK is imported beforehand
         tasks = config.world.select(config.selection)
         alone = _weighed(config, tasks * ALONE, Hosting(1), spared)
         together = _weighed(config, tasks * IN_FLIGHT * ROUNDS, Hosting(IN_FLIGHT), spared)
@@ -116,7 +116,7 @@ def _play(config: Config, tasks: Sequence[Task], hosting: Hosting) -> float:
         if hosting.executor == "threads":
             run_tasks(run, memory_of(config), lambda entry, ending: None, hosting=hosting)
         else:
-            play_elsewhere(run, lambda entry, ending: None, hosting)
+            play_distributed(run, lambda entry, ending: None, hosting)
         return time.perf_counter() - begun
 
 

@@ -20,7 +20,7 @@ from planbook.bench import Row
 from planbook.bench.paced_server import Answer, Recorded, Sent, paced
 from planbook.config import RECORDINGS, Config
 from planbook.episodes.lanes import Hosting
-from planbook.episodes.role_models import check_voices
+from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
 from planbook.learning.knowing import memory_of
 from planbook.run import Run
@@ -43,14 +43,14 @@ GIVEN_UP = Recorded("I give up.", 3)
 MODEL = {"models": ("openai:paced",)}
 
 
-class Played(NamedTuple):
+class Timings(NamedTuple):
     """Of each episode the seconds to its first action and to its end, from its first question on; what was sent."""
 
     first: list[float]
     whole: list[float]
     sent: list[Sent]
 
-    def add(self, other: "Played") -> None:
+    def add(self, other: "Timings") -> None:
         """Take in what was measured in another run."""
         self.first.extend(other.first)
         self.whole.extend(other.whole)
@@ -64,7 +64,7 @@ class Played(NamedTuple):
 
 def rows(names: Sequence[str] = tuple(RUNS), rate: float = TOKENS_A_SECOND) -> list[Row]:
     """Figures over all the runs whose worlds are installed."""
-    waited, streamed, failed = Played([], [], []), Played([], [], []), Played([], [], [])
+    waited, streamed, failed = Timings([], [], []), Timings([], [], []), Timings([], [], [])
     missing: list[Row] = []
     for name in names:
         try:
@@ -75,7 +75,7 @@ def rows(names: Sequence[str] = tuple(RUNS), rate: float = TOKENS_A_SECOND) -> l
     return [*_figures(waited, streamed, failed, rate), *missing]
 
 
-def _figures(waited: Played, streamed: Played, failed: Played, rate: float) -> list[Row]:
+def _figures(waited: Timings, streamed: Timings, failed: Timings, rate: float) -> list[Row]:
     source = f"{len(waited.first)} recorded replies at {rate:g} tokens a second"
     all_tokens, to_fail = (sum(each.whole for each in found.sent) for found in (streamed, failed))
     return [
@@ -98,15 +98,15 @@ def _beside(name: str, waited: float, streamed: float) -> Row:
     return Row(name, streamed, "s", waited / streamed, "the whole reply awaited")
 
 
-def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Played:
+def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Timings:
     planner, chosen = RUNS[name]
     config = Asked.model_validate({**MODEL, **chosen}).config(planner).model_copy(update={"stream": stream})
     tasks = config.world.select(config.selection)
     with paced(_answer(name, fails=fails), rate) as sent:
-        check_voices(config)  # the SDK is imported beforehand
+        check_roles(config)  # the SDK is imported beforehand
         times = _timed(config, len(tasks))
     plans = [each for each in sent if each.whole > GIVEN_UP.tokens]
-    return Played([each.first for each in times], [each.whole for each in times], plans)
+    return Timings([each.first for each in times], [each.whole for each in times], plans)
 
 
 def _answer(name: str, *, fails: bool) -> Answer:

@@ -14,7 +14,7 @@ from planbook.commands.beside import Tested, show_beside
 from planbook.commands.playing import play
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
 from planbook.episodes.lanes import Hosting
-from planbook.episodes.role_models import check_voices
+from planbook.episodes.role_models import check_roles
 from planbook.figures.summary import Summary
 from planbook.learning.covering import coverage_lines
 from planbook.learning.curve import Curve, play_curve
@@ -52,7 +52,7 @@ def build(planner: str, asked: Asked, learning: Learning, hosting: Hosting, *, a
     drawn = asked.drawn(BUILD_SEEDS, learning.tasks_per_type, ("train",))
     config = drawn.config(planner, ablated_options(planner, asked.without))
     config = config.model_copy(update={"learning": learning})
-    check_voices(config, learners(config))
+    check_roles(config, learners(config))
     return play(config, asked.out, hosting, as_json=as_json, store=asked.store)
 
 
@@ -75,7 +75,7 @@ def build_from(asked: Asked, learning: Learning, hosting: Hosting, *, as_json: b
     learning = learning.model_copy(update={"given": tuple(given for given, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
     check_verifying(config)
-    check_voices(config, learners(config))
+    check_roles(config, learners(config))
     return play(config, asked.out, hosting, as_json=as_json, store=asked.store)
 
 

@@ -13,10 +13,10 @@ from planbook import errors
 from planbook.commands.beforehand import check_naive, check_procedures, check_streams, tell_missing_demonstrations
 from planbook.config import Config
 from planbook.episodes.control import Control, hosted
-from planbook.episodes.distributed import check_executor, play_elsewhere
+from planbook.episodes.distributed import check_executor, play_distributed
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.retrying import again_lines, broken_paths
-from planbook.episodes.role_models import check_voices
+from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import AGAIN, recorded_endings, run_tasks
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.milestones import known_milestones
@@ -77,7 +77,7 @@ def play(
     those that the configuration selects unless others are given: those of the run that it repeats.
     """
     check_ablations(config.without)
-    check_voices(config)
+    check_roles(config)
     check_naive(config)
     check_streams(config)
     check_executor(config, hosting)
@@ -195,7 +195,7 @@ def _progress(run: Run, title: str, hosting: Hosting, paused: Callable[[], bool]
 def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:
     """Play what is left. Returns False if it was stopped."""
     if hosting.executor != "threads":
-        return play_elsewhere(run, progress.ended, hosting)
+        return play_distributed(run, progress.ended, hosting)
     if not run.config.learning:
         return run_tasks(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
     total = len(run.entries())

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
-from planbook.episodes.distributed import replay_elsewhere
+from planbook.episodes.distributed import replay_distributed
 from planbook.episodes.divergence import Comparison, Sameness, replay_run
 from planbook.episodes.lanes import Hosting
 from planbook.run import Entry, Run
@@ -45,7 +45,7 @@ def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, 
             raise errors.BadArgument(
                 f"{folder} holds episodes that were played elsewhere; replay the run they come from"
             )
-        replay = replay_run if hosting.executor == "threads" else replay_elsewhere
+        replay = replay_run if hosting.executor == "threads" else replay_distributed
         finished = replay(run, on_comparison, hosting)
     seconds = round(time.monotonic() - begun, 3)
     ways = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)

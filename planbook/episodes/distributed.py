@@ -30,7 +30,7 @@ def _on_ray() -> OpenPlaces:
 PLACES: Mapping[Executor, Callable[[], OpenPlaces]] = {"processes": lambda: on_this_machine, "ray": _on_ray}
 
 
-def play_elsewhere(run: Run, on_ending: Callable[[Entry, Ending], None], hosting: Hosting) -> bool:
+def play_distributed(run: Run, on_ending: Callable[[Entry, Ending], None], hosting: Hosting) -> bool:
     """Play every episode of a run that has no ending yet, see ``run_tasks``.
 
     Each worker reads from the run's configuration what is known beforehand. Raises BadArgument, MissingRequirement.
@@ -41,7 +41,7 @@ def play_elsewhere(run: Run, on_ending: Callable[[Entry, Ending], None], hosting
     return _hand_out(run, entries_left(run), work, on_ending, hosting)
 
 
-def replay_elsewhere(run: Run, on_comparison: Callable[[Entry, Comparison], None], hosting: Hosting) -> bool:
+def replay_distributed(run: Run, on_comparison: Callable[[Entry, Comparison], None], hosting: Hosting) -> bool:
     """Play every recorded episode again and compare, see ``replay_run``."""
     endings = recorded_endings(run)
 

@@ -22,7 +22,7 @@ ROLES = ("builder", "consolidator", "formulator")
 KNOWN_ROLES = {DEFAULT, *ROLES, *(role for each in METHODS.values() for role in each.roles)}
 
 
-def voices(config: Config, before_call: Callable[[], None], stopped: Callable[[], bool]) -> Roles:
+def roles_of(config: Config, before_call: Callable[[], None], stopped: Callable[[], bool]) -> Roles:
     """The roles of a run. ``before_call`` may raise BudgetEnded; a model that waits looks at ``stopped``."""
     lock, models = threading.Lock(), dict[str, Model]()
 
@@ -63,7 +63,7 @@ def _shipped_ones(name: str) -> str:
     return f"Those that ship {'with such a name ' if near else ''}are: {', '.join(near or shipped)}"
 
 
-def check_voices(config: Config, more: tuple[str, ...] = ()) -> None:
+def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
     """See that every role that will be asked has a model, before anything begins. Raises BadArgument, ModelError."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)

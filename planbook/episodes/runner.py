@@ -6,7 +6,7 @@ from typing import Any
 from envs import Environment, EnvsError, MissingRequirement
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
-from planbook.episodes.role_models import voices
+from planbook.episodes.role_models import roles_of
 from planbook.run import Entry, Run, index_of
 from planbook.store import Watch
 from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
@@ -64,7 +64,7 @@ def run_tasks(
         on_ending,
         hosting or Hosting(),
         run.meter.before_action,
-        lambda stopped: voices(config, run.meter.before_call, stopped),
+        lambda stopped: roles_of(config, run.meter.before_call, stopped),
     )
 
 

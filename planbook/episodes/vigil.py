@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from envs import MissingRequirement
+from planbook.episodes.regular import every
 from planbook.errors import ClusterLost
 
 CONNECT_SECONDS = 5.0
@@ -49,7 +50,8 @@ class Vigil:
     def __init__(self, parts: Mapping[str, str], patience: float) -> None:
         self._parts, self._patience = parts, patience
         self._lost = ""
-        self._over = threading.Event()
+        self._answered: dict[str, float] = {}
+        """When each part last did, by the monotonic clock."""
 
     def check(self) -> None:
         """Raises ClusterLost if a part has not answered for too long."""
@@ -59,26 +61,20 @@ class Vigil:
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Watch; at the end no longer."""
-        thread = threading.Thread(target=self._watch, daemon=True)
-        thread.start()
-        try:
+        self._answered = dict.fromkeys(self._parts, time.monotonic())
+        with every(LOOK_SECONDS, self._look):
             yield
-        finally:
-            self._over.set()
-            thread.join()
 
-    def _watch(self) -> None:
-        answered = dict.fromkeys(self._parts, time.monotonic())
-        while not self._lost and not self._over.wait(LOOK_SECONDS):
-            for name, address in self._parts.items():
-                problem = _unreachable(address)
-                if not problem:
-                    answered[name] = time.monotonic()
-                elif time.monotonic() - answered[name] >= self._patience:
-                    self._lost = (
-                        f"the Ray cluster was lost: its {name} at {address} does not answer any more ({problem}); "
-                        "nothing recorded so far is lost"
-                    )
+    def _look(self) -> None:
+        for name, address in self._parts.items() if not self._lost else ():
+            problem = _unreachable(address)
+            if not problem:
+                self._answered[name] = time.monotonic()
+            elif time.monotonic() - self._answered[name] >= self._patience:
+                self._lost = (
+                    f"the Ray cluster was lost: its {name} at {address} does not answer any more ({problem}); "
+                    "nothing recorded so far is lost"
+                )
 
 
 def _unreachable(address: str) -> str:

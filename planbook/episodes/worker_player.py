@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from planbook.episodes.divergence import Comparison, mute, replay_entry
 from planbook.episodes.lanes import Lane
-from planbook.episodes.role_models import voices
+from planbook.episodes.role_models import roles_of
 from planbook.episodes.runner import play_in
 from planbook.episodes.steering import Steering
 from planbook.learning.knowing import memory_of
@@ -53,7 +53,7 @@ class Player:
             self._roles = mute(config)
         else:
             self._memory = memory_of(config)
-            self._roles = voices(config, self._before_call, self._steering.stops)
+            self._roles = roles_of(config, self._before_call, self._steering.stops)
         self._sandbox = Sandbox(allow_missing=orders.allow_missing)
         self._lanes: list[Lane] = []
         self._own = threading.local()

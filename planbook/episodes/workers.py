@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from planbook.episodes.lanes import Hand
+from planbook.episodes.regular import every
 from planbook.episodes.steering import Steering
 from planbook.episodes.worker_player import Orders, Raised, Steer
 from planbook.errors import ClusterLost
@@ -90,7 +91,7 @@ class Crew:
         self._workers: dict[int, Worker] = {}
         self._news: dict[int, News] = {}
         self._locks = [threading.Lock() for _ in range(self._count + 1)]
-        self._alone, self._settling, self._over = threading.Lock(), threading.Lock(), threading.Event()
+        self._alone, self._settling = threading.Lock(), threading.Lock()
         self.lost = 0
 
     def seats(self, work: Work[Result]) -> list[Hand[Entry, Result]]:
@@ -175,18 +176,10 @@ class Crew:
     @contextmanager
     def ticking(self) -> Iterator[None]:
         """Settle with the workers now and then; at the end settle for good, and end them."""
-
-        def tick() -> None:
-            while not self._over.wait(TICK_SECONDS):
-                self._settle()
-
-        thread = threading.Thread(target=tick, daemon=True)
-        thread.start()
         try:
-            yield
+            with every(TICK_SECONDS, self._settle):
+                yield
         finally:
-            self._over.set()
-            thread.join()
             self._settle()
             self._end()
 

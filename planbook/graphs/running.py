@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planbook import errors
 from planbook.config import Config
 from planbook.episodes.lanes import wait_for
-from planbook.episodes.role_models import voices
+from planbook.episodes.role_models import roles_of
 from planbook.errors import BadRun
 from planbook.provenance.fingerprints import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder
@@ -169,7 +169,7 @@ class _Traversing:
     def _work(self) -> None:
         try:
             journal = self.run.journal("pass", self._tell)
-            roles = voices(self.run.config, self._before_call, self.stop.is_set)
+            roles = roles_of(self.run.config, self._before_call, self.stop.is_set)
             for path, value in self.given.values.items():
                 self.database.set(path, value)
             graph = self.file.graph()

@@ -13,7 +13,7 @@ from manuals.knowledge import MANUAL
 from manuals.writing import replace_files
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
-from planbook.episodes.role_models import voices
+from planbook.episodes.role_models import roles_of
 from planbook.episodes.runner import play_out, run_tasks
 from planbook.errors import BadArgument
 from planbook.figures.summary import TYPE_SOLVED
@@ -111,7 +111,7 @@ def build(
         nothing if played_first else on_ending,
         Hosting(allow_missing=hosting.allow_missing, steering=hosting.steering),
         run.meter.before_action,
-        lambda stopped: voices(config, run.meter.before_call, stopped),
+        lambda stopped: roles_of(config, run.meter.before_call, stopped),
     )
 
 
@@ -147,7 +147,7 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
     states = learnt_in(run)
     if not any(state.knowledge.rules for state in states.values()):
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
-    roles = voices(config, run.meter.before_call, lambda: False)
+    roles = roles_of(config, run.meter.before_call, lambda: False)
     for group, state in states.items():
         if rules := state.knowledge.rules:
             ask = partial(_manual, rules=rules, config=config, tokens=tokens)

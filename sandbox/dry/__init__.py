@@ -10,11 +10,11 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from sandbox.dry import bodies, sites
+from sandbox.dry import sites
 from sandbox.dry.base import MODULE, Ended, TooLong, Visits
 from sandbox.dry.knowledge import Impossible, Knowledge
 from sandbox.dry.state import State
-from sandbox.dry.statements import Statements
+from sandbox.dry.statements import DryWalk
 from sandbox.dry.values import UNKNOWN, Record, Value
 from sandbox.reading.syntax import code_lines, parse
 from sandbox.types import Fault, FaultKind
@@ -55,13 +55,9 @@ def dry_run(
     are codes that ran before.
     """
     trees = [tree for tree in map(parse, (*helpers, code)) if isinstance(tree, ast.Module)]
-    walk = Statements(State(knowledge), functions, attributes, {})
+    walk = DryWalk(State(knowledge), functions, attributes, trees)
     given = {name: _value(walk, value) for name, value in (values or {}).items()}
     walk.state.frames[MODULE].update(given)
-    walk.shared = frozenset(bodies.declared(trees, (ast.Global, ast.Nonlocal)))
-    walk.acting = bodies.acting_names(trees, walk.roots)
-    walk.defined_once = frozenset(bodies.defined_once(trees))
-    walk.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
     try:
         reached = _follow(walk, trees)
     except (TooLong, RecursionError):
@@ -76,7 +72,7 @@ def dry_run(
     return DryRun(tuple(ordered), len(followed), len(every - followed))
 
 
-def _follow(walk: Statements, trees: list[ast.Module]) -> set[int]:
+def _follow(walk: DryWalk, trees: list[ast.Module]) -> set[int]:
     """Follow all code; the ids of the calls that were reached, without those that only something unknown may make."""
     try:
         for tree in trees:
@@ -88,14 +84,14 @@ def _follow(walk: Statements, trees: list[ast.Module]) -> set[int]:
     return reached
 
 
-def _impossible(walk: Statements) -> list[Visits]:
+def _impossible(walk: DryWalk) -> list[Visits]:
     """The calls to tell of: one that is impossible whoever calls its function is not told for each caller again."""
     found = [visits for visits in walk.visits.values() if visits.impossible is not None]
     anyhow = {id(visits.node) for visits in found if not visits.through}
     return [visits for visits in found if not visits.through or id(visits.node) not in anyhow]
 
 
-def _value(walk: Statements, value: object) -> Value:
+def _value(walk: DryWalk, value: object) -> Value:
     if isinstance(value, Mapping):
         return Record({str(name): walk.taken_in(each) for name, each in value.items()})
     return walk.taken_in(value)

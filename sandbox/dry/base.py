@@ -42,22 +42,22 @@ class Visits:
 
 
 class Walk:
-    """One dry run. ``functions`` and ``attributes`` are dotted names; ``values`` are names that are known."""
+    """One dry run of ``trees``: those of the helpers, then the plan's. ``functions`` and ``attributes`` are dotted."""
 
     def __init__(
-        self, state: State, functions: Iterable[str], attributes: Iterable[str], values: Mapping[str, Value]
+        self, state: State, functions: Iterable[str], attributes: Iterable[str], trees: Sequence[ast.Module]
     ) -> None:
         self.state = state
         self.functions, self.attributes = frozenset(functions), frozenset(attributes)
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
-        self.state.frames[MODULE] = dict(values)
+        self.state.frames[MODULE] = {}
         self.visits: dict[tuple[int, ...], Visits] = {}
-        self.acting: frozenset[str] = self.roots
-        self.shared: frozenset[str] = frozenset()
+        self.acting = bodies.acting_names(trees, self.roots)
+        self.shared = frozenset(bodies.declared(trees, (ast.Global, ast.Nonlocal)))
         """Names that a function declares global or nonlocal."""
-        self.defined_once: frozenset[str] = frozenset()
+        self.defined_once = frozenset(bodies.defined_once(trees))
         """Names that get their value in one place of the code, from a def."""
-        self.plan_calls: frozenset[int] = frozenset()
+        self.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
         """The ids of the call nodes of the plan itself; all others are of helpers."""
         self.blind = False
         """Something may act or change lists at any time: nothing that is learnt on the way lasts."""

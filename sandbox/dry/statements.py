@@ -9,14 +9,14 @@ from sandbox.dry.loops import Loops
 from sandbox.dry.values import UNKNOWN, Box, Defined, Unknown, Value
 
 
-class Statements(Loops):
+class DryWalk(Loops):
     """A walk that carries statements out."""
 
     def body(self, nodes: Sequence[ast.stmt]) -> None:
         """Carry statements out, one after the other. Raises Ended."""
         for node in nodes:
             self.step()
-            _WAYS.get(type(node), Statements._other)(self, node)
+            _WAYS.get(type(node), DryWalk._other)(self, node)
 
     def _other(self, node: ast.stmt) -> None:
         """What is not followed: anything in it may have been done."""
@@ -211,23 +211,23 @@ class Statements(Loops):
 
 _WAYS: Mapping[type[ast.stmt], Callable[..., None]] = {
     ast.Expr: lambda walk, node: walk.value(node.value),
-    ast.Assign: Statements._assign,
-    ast.AnnAssign: Statements._annotated,
-    ast.AugAssign: Statements._augmented,
-    ast.Delete: Statements._delete,
-    ast.Import: Statements._import,
-    ast.ImportFrom: Statements._import,
-    ast.FunctionDef: Statements._define,
-    ast.ClassDef: Statements._class,
-    ast.If: Statements._if,
-    ast.Match: Statements._match,
-    ast.Assert: Statements._assert,
-    ast.Raise: Statements._raise,
-    ast.Return: Statements._return,
-    ast.Break: Statements._break,
-    ast.Continue: Statements._continue,
-    ast.Try: Statements._try,
-    ast.With: Statements._with,
+    ast.Assign: DryWalk._assign,
+    ast.AnnAssign: DryWalk._annotated,
+    ast.AugAssign: DryWalk._augmented,
+    ast.Delete: DryWalk._delete,
+    ast.Import: DryWalk._import,
+    ast.ImportFrom: DryWalk._import,
+    ast.FunctionDef: DryWalk._define,
+    ast.ClassDef: DryWalk._class,
+    ast.If: DryWalk._if,
+    ast.Match: DryWalk._match,
+    ast.Assert: DryWalk._assert,
+    ast.Raise: DryWalk._raise,
+    ast.Return: DryWalk._return,
+    ast.Break: DryWalk._break,
+    ast.Continue: DryWalk._continue,
+    ast.Try: DryWalk._try,
+    ast.With: DryWalk._with,
     ast.For: lambda walk, node: walk.for_loop(node),
     ast.While: lambda walk, node: walk.while_loop(node),
     ast.Pass: lambda walk, node: None,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sandbox.reading.fences import MAX_BLOCKS, OPENING, PYTHON, closing_of, language_of, margin_of
-from sandbox.reading.statements import Statement, Statements
+from sandbox.reading.statements import Statement, StatementFinder
 from sandbox.reading.syntax import parse
 from sandbox.types import Fault
 
@@ -45,7 +45,7 @@ class GrowingReply:
         self._blank: list[str] = []
         """Lines of the block from before its margin is known."""
         self._done = False
-        self._statements = Statements()
+        self._statements = StatementFinder()
 
     @property
     def code(self) -> str:

@@ -37,7 +37,7 @@ class Statement:
     acts: bool
 
 
-class Statements:
+class StatementFinder:
     """Finds statements in lines of code as they come. A statement is whole when the first line of the next is there.
 
     tree-sitter's incremental parse sees where the next one may begin; that the lines before it are whole statements

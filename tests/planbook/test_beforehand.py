@@ -7,7 +7,7 @@ import pytest
 
 from planbook.commands.beforehand import missing_demonstrations
 from planbook.config import Config
-from planbook.episodes.role_models import check_voices
+from planbook.episodes.role_models import check_roles
 from planbook.errors import BadArgument
 from tests.command import planbook
 
@@ -42,7 +42,7 @@ def config(planner: str, env: str, *roles: str, **options: Any) -> Config:
     ],
 )
 def test_only_roles_that_will_be_asked_need_a_model(played: Config) -> None:
-    check_voices(played)
+    check_roles(played)
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_only_roles_that_will_be_asked_need_a_model(played: Config) -> None:
 )
 def test_a_role_that_will_be_asked_needs_a_model(played: Config, missing: str) -> None:
     with pytest.raises(BadArgument) as refused:
-        check_voices(played)
+        check_roles(played)
     assert missing in str(refused.value)
 
 
 def test_a_role_that_learns_needs_a_model_whatever_the_method_asks() -> None:
     with pytest.raises(BadArgument, match=r"\(planner\)"):
-        check_voices(config("adapt", "toy", "executor", d_max=1), ("planner",))
+        check_roles(config("adapt", "toy", "executor", d_max=1), ("planner",))
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sandbox import CellResult, FaultKind, Session
+from tests.sandbox.sections import sections
 
 HERE = Path(__file__).parent / "attacks"
 PLAINLY = " (plain Python too)"
@@ -56,12 +57,11 @@ class Attack:
 def attacks(*folders: str) -> list[Attack]:
     """Those of a folder's tables: ``.`` for the attacks on the language, else a folder beneath."""
     files = [file for folder in folders for file in sorted((HERE / folder).glob("*.txt"))]
-    return [attack for file in files for attack in _sections(file)]
+    return [attack for file in files for attack in _attacks_of(file)]
 
 
-def _sections(file: Path) -> Iterator[Attack]:
-    for section in file.read_text(encoding="utf-8").split("### ")[1:]:
-        title, _, source = section.partition("\n")
+def _attacks_of(file: Path) -> Iterator[Attack]:
+    for title, source in sections(file):
         name, arrow, outcome = title.partition(" -> ")
         assert arrow, f"{file.name}: {name}: says not what must happen"
         cells = tuple(source.rstrip("\n").split("\n---\n"))

@@ -12,6 +12,7 @@ import pytest
 
 from sandbox.policy import CompiledCell
 from sandbox.worker import language
+from tests.sandbox.sections import sections
 
 HERE = Path(__file__).parent
 language.preload()
@@ -90,8 +91,7 @@ def run_plain(source: str) -> Ran:
 
 
 def snippets(folder: str) -> Iterator[Any]:
-    """The sections of the folder's tables: each starts with a line "### name"."""
+    """The sections of the folder's tables."""
     for file in sorted((HERE / folder).glob("*.txt")):
-        for section in file.read_text(encoding="utf-8").split("### ")[1:]:
-            name, _, source = section.partition("\n")
+        for name, source in sections(file):
             yield pytest.param(source, id=f"{file.stem}: {name}")

@@ -11,6 +11,8 @@ from random import Random
 
 from hypothesis import strategies as st
 
+from tests.sandbox.sections import sections
+
 HERE = Path(__file__).parent / "grammar"
 PRELUDE = (HERE / "prelude.txt").read_text(encoding="utf-8")
 MAX_DEPTH = 5
@@ -19,9 +21,7 @@ SYMBOL = re.compile(r"<(\w+)>")
 
 
 def _table(file: str, between: str) -> dict[str, list[str]]:
-    sections = (HERE / file).read_text(encoding="utf-8").split("### ")[1:]
-    split = (section.partition("\n") for section in sections)
-    return {name: body.strip("\n").split(between) for name, _, body in split}
+    return {name: body.strip("\n").split(between) for name, body in sections(HERE / file)}
 
 
 GRAMMAR = _table("expressions.txt", "\n") | _table("statements.txt", "\n\n") | {"nothing": [""]}

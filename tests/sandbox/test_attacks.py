@@ -4,7 +4,6 @@ Each is refused or raises as its table says; those that end are harmless and giv
 plan's variable hold an inside of the host, and in no case has anything of the host changed.
 """
 
-import builtins
 import inspect
 import json
 import sys
@@ -20,31 +19,14 @@ import pytest
 from sandbox import Limits, Sandbox
 from sandbox.policy import PolicyRefused
 from sandbox.policy.tables import MODULES
-from sandbox.worker import enums, facades, guards, language, typing_names
 from sandbox.worker.values import MAX_REPR, shown
 from tests.sandbox import attacked
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
 from tests.sandbox.attacked import HostAgent, found_loot, host_act, is_inside
+from tests.sandbox.host_state import state_of
 from tests.sandbox.plans import Session
 
 ATTACKS = attacks(".")
-language.protect(HostAgent)
-SHARED = [
-    *facades.FIXED.values(),
-    *(value for facade in facades.FIXED.values() for value in vars(facade).values() if isinstance(value, type)),
-    *(value for value in typing_names.NAMES.values() if isinstance(value, type)),
-    HostAgent,
-    host_act,
-    enums.PlanEnumMeta,
-    guards.PlanType,
-]
-
-
-def _state(agent: HostAgent) -> list[dict[str, object]]:
-    """Everything that an attack might change."""
-    hidden = ("__abstractmethods__", "_abc_impl", "__slotnames__", "__doc__")
-    shared = [{k: v for k, v in vars(item).items() if k not in hidden} for item in SHARED]
-    return [dict(vars(agent)), dict(vars(builtins)), *shared]
 
 
 @pytest.fixture
@@ -70,10 +52,10 @@ def _outcome(attack: Attack, session: Session) -> str:
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
 def test_attack_gets_nothing(attack: Attack, session: Session) -> None:
     agent = session.names["agent"]
-    before = _state(agent)
+    before = state_of(agent)
     assert _outcome(attack, session) in (attack.outcome, attack.outcome.replace("<function host_act>", repr(host_act)))
     assert found_loot(session.names) == []
-    assert _state(agent) == before
+    assert state_of(agent) == before
 
 
 LAID_OUT = f"""

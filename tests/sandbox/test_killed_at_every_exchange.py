@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkerFailed, WorkersKilled
-from sandbox.ending import KILLS
+from sandbox.losses import KILLS
 from tests.killing import HOWS, How, Reaper, kernel_tells, kill_worker, look, worker_of
 
 PLANS = int(os.environ.get("PLANBOOK_KILLED_PLANS", "30"))

@@ -7,8 +7,8 @@ import pytest
 
 from sandbox import CellResult, Limits, Sandbox, Session
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
+from tests.sandbox.attacked import CANARY
 
-CANARY = "the host's secret"
 ATTACKS = attacks(".", "calls")
 SAMPLE = 5
 """One attack of so many is made on the language layer alone: test_attacks makes them all on it, without a worker."""

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from sandbox import FaultKind, Limits, Sandbox
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
+from tests.sandbox.attacked import CANARY
 
 LAYERS = {
     "both": (True, True),
@@ -20,7 +21,6 @@ LAYERS = {
     "process alone": (False, True),
     "none": (False, False),
 }
-CANARY = "the host's secret"
 ROOMY = Limits(wall_seconds=20, memory_mb=256)
 SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20)
 SHORT = SMALL.model_copy(update={"wall_seconds": 0.35})

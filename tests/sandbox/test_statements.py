@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.reading import GrowingReply, Statement, parse, read_reply, statements_of
-from sandbox.reading.statements import Statements
+from sandbox.reading.statements import StatementFinder
 from sandbox.types import Fault
 from tests.sandbox.streamed import AWKWARD, PROGRAMS, recorded_code, recorded_replies
 
@@ -17,7 +17,7 @@ CODES = {**AWKWARD, **PROGRAMS}
 
 def found(code: str) -> list[tuple[int, Statement]]:
     """Each statement that shows before the end, and how many lines had come by then."""
-    statements = Statements()
+    statements = StatementFinder()
     return [(n, each) for n, line in enumerate(code.split("\n"), 1) for each in statements.add(line)]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from planner.episode import Mark
 from planner.scope import Scope
+from planner.terms import Mark
 from planner.types import Thought
 
 Fate = Literal["kept", "turned back", "failed", "over", "not tried", "abandoned"]

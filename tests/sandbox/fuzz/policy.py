@@ -14,8 +14,8 @@ from tests.sandbox.attacked import HostAgent, found_loot, host_act
 from tests.sandbox.fuzz.bounded import bounded, may_run
 from tests.sandbox.fuzz.programs import program
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
+from tests.sandbox.host_state import state_of
 from tests.sandbox.plans import Session
-from tests.sandbox.test_attacks import _state
 
 PRELUDE = """
 import abc, collections, contextlib, copy, dataclasses, datetime, enum, functools, itertools, json, math, operator
@@ -75,14 +75,14 @@ def harmless(source: str) -> None:
     """Run the program statement by statement, whatever each raises: nothing of the host is held or changed."""
     agent = HostAgent("desk 1")
     session = Session(agent=agent, host_act=host_act)
-    before = _state(agent)
+    before = state_of(agent)
     assert session.run(PRELUDE).error is None
     values: list[object] = []
     for text in statements(source):
         with bounded(), suppress(PolicyRefused):
             values.append(session.run(text).value)
     assert found_loot(session.names | {"of the statements": values}) == [], source
-    assert _state(agent) == before, source
+    assert state_of(agent) == before, source
 
 
 def statements(source: str) -> Iterator[str]:
