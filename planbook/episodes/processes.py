@@ -15,13 +15,17 @@ from planbook.episodes.worker_player import Served
 from planbook.episodes.workers import Places, Worker, WorkerLost
 
 BOOT = """
-import json, sys
+import gc, json, sys
+gc.disable()
 orders = json.loads(sys.stdin.readline() or sys.exit())
 sys.path[:] = orders["path"]
 from planbook.episodes.processes import serve
+gc.freeze()
+gc.enable()
 serve(orders["address"], bytes.fromhex(orders["key"]))
 """
-"""Not by ``multiprocessing``, which would begin with importing the program that uses us a second time."""
+"""Not by ``multiprocessing``, which would begin with importing the program that uses us a second time. What is imported
+is not searched for garbage."""
 READY = "ready"
 
 

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 from sqlalchemy import Column, Float, Integer, MetaData, String, Table, Text, UniqueConstraint
-from sqlalchemy.dialects.postgresql import TEXT as POSTGRES_TEXT
 
 METADATA = MetaData()
-SCOPE = Text().with_variant(POSTGRES_TEXT(collation="C"), "postgresql")
+SCOPE = Text().with_variant(Text(collation="C"), "postgresql")
 """In the order of its bytes, which SQLite has by itself: so the scopes below one are a range."""
 EVENT = Table(
     "event",
