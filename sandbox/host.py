@@ -1,5 +1,6 @@
 """The sandbox: one zygote, and the sessions opened from it."""
 
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
@@ -24,7 +25,7 @@ DEFAULT_LIMITS = Limits()
 
 
 class Sandbox:
-    """Opens sessions, from any number of threads.
+    """Opens sessions, from any number of threads. A zygote that is killed from outside is replaced.
 
     ``language_layer`` and ``process_layer`` are there so that tests can hold each layer alone to the attacks: without
     the first, plans are plain Python; without the second, the worker keeps its rights (time, memory, output and calls
@@ -39,7 +40,8 @@ class Sandbox:
             raise ValueError(f"allow_missing: {sorted(unknown)} are not required; {mechanisms.REQUIRED} are")
         self._process_layer, self._language_layer = process_layer, language_layer
         self._allow_missing = tuple(allow_missing)
-        self._zygote = Zygote(confined=process_layer, guarded=language_layer)
+        self._lock = threading.Lock()
+        self._zygote = self._new_zygote()
         self._found = mechanisms.read(self._zygote.granted)
         self._admitted: object = None
         self._closed = False
@@ -72,7 +74,7 @@ class Sandbox:
         specs = opening.specs(functions)
         answers = Answers(specs, attributes, guarded=self._language_layer)
         settings = opening.message(specs, values, answers.changed() or {}, limits, seed)
-        return Session(lambda: self._open(settings), answers, limits, self._zygote.check, meanwhile)
+        return Session(lambda: self._open(settings), answers, limits, meanwhile)
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """What the kernel grants here, by name, and why not where it does not."""
@@ -80,8 +82,9 @@ class Sandbox:
 
     def close(self) -> None:
         """End the zygote and every worker; sessions still open are of no use afterwards. Closing twice is harmless."""
-        self._closed = True
-        self._zygote.close()
+        with self._lock:
+            self._closed = True
+            self._zygote.close()
 
     def __enter__(self) -> Self:
         return self
@@ -91,13 +94,28 @@ class Sandbox:
     ) -> None:
         self.close()
 
+    def _new_zygote(self) -> Zygote:
+        return Zygote(confined=self._process_layer, guarded=self._language_layer)
+
+    def _renew_zygote(self) -> None:
+        """Start another if the zygote was ended from outside, which ends every worker. Raises WorkerFailed."""
+        with self._lock:
+            if self._closed:
+                raise WorkerFailed("the sandbox is closed: open a new one")
+            if self._zygote.gone():
+                self._zygote.close()
+                self._zygote = self._new_zygote()
+
     def _open(self, settings: bytes) -> Worker:
-        """A worker with a session; all of those that stand ready may have been killed. Raises WorkerFailed."""
-        for _ in range(READY):
+        """A worker with a session. Raises WorkerFailed.
+
+        The zygote and all workers that stand ready may have been killed: then there are others at the next but one try.
+        """
+        for _ in range(READY + 1):
             try:
                 return self._opened(settings)
             except ChannelClosed:
-                self._zygote.check()
+                self._renew_zygote()
         try:
             return self._opened(settings)
         except ChannelClosed as error:

@@ -24,8 +24,7 @@ Ended = tuple[End, tuple[Fault, ...]]
 class Session:
     """Runs cells in one namespace. Made by ``Sandbox.session``; belongs to one thread at a time.
 
-    ``open_worker`` starts a fresh worker with the session's functions and values in place; ``check_zygote`` raises
-    WorkerFailed if it was not the plan that ended a worker, but the end of them all.
+    ``open_worker`` starts a fresh worker with the session's functions and values in place.
     """
 
     def __init__(
@@ -33,11 +32,9 @@ class Session:
         open_worker: Callable[[], Worker],
         answers: Answers,
         limits: Limits,
-        check_zygote: Callable[[], None] = lambda: None,
         meanwhile: Callable[[], None] | None = None,
     ) -> None:
         self._meanwhile = meanwhile
-        self._check_zygote = check_zygote
         self._open_worker, self._answers, self._limits = open_worker, answers, limits
         self._cells: list[FinishedCell] = []
         self._busy = self._closed = False
@@ -199,8 +196,7 @@ class Session:
             self._worker = None
 
     def _lose(self, worker: Worker, losses: Losses, place: int) -> None:
-        """A worker ended that nobody here has ended. Raises WorkerFailed, WorkersKilled."""
-        self._check_zygote()
+        """A worker ended that nobody here has ended. Raises WorkersKilled."""
         losses.count(place, killed=worker.was_killed())
         self._kill()
         if losses.kills == KILLS:

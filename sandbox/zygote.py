@@ -12,6 +12,7 @@ from typing import Any
 
 from sandbox.errors import WorkerFailed
 from sandbox.process import Worker
+from sandbox.protocol import ChannelClosed
 
 BOOT = """
 import json, os, sys, types
@@ -56,29 +57,32 @@ class Zygote:
             os.close(stderr)
 
     def hatch(self) -> Worker:
-        """The worker that stands ready; the next one is asked for, and not waited for. Raises WorkerFailed."""
+        """The worker that stands ready; the next one is asked for, and not waited for.
+
+        Raises ChannelClosed if the zygote is gone or does not answer, which ends it; else WorkerFailed.
+        """
+        if os.getpid() != self._owner:
+            raise WorkerFailed("the sandbox belongs to another process: open one of your own")
         with self._lock:
-            if not self._end.alive or os.getpid() != self._owner:
-                raise WorkerFailed("the zygote is closed, or belongs to another process: open a sandbox of your own")
             try:
                 self._control.settimeout(ANSWER_SECONDS)
                 self._control.send(b"w")
                 answer, descriptors, _, _ = socket.recv_fds(self._control, MAX_ANSWER, 2, socket.MSG_CMSG_CLOEXEC)
             except OSError as error:
                 self._end()
-                raise WorkerFailed(f"the zygote does not answer ({error!r}): open a new sandbox") from error
+                raise ChannelClosed(f"the zygote does not answer ({error!r})") from error
+            if not answer:
+                self._end()
+                raise ChannelClosed("the zygote ended")
         told = _read(answer)
         if len(descriptors) != 2:
-            raise WorkerFailed(f"the zygote could not fork a worker: {told.get('failed', 'it ended')}")
+            raise WorkerFailed(f"the zygote could not fork a worker: {told['failed']}")
         sock, pidfd = descriptors
         return Worker(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock), pidfd, told["pid"])
 
-    def check(self) -> None:
-        """Raise WorkerFailed if the zygote is gone, and with it every worker."""
-        if not self._end.alive:
-            raise WorkerFailed("the sandbox is closed: open a new one")
-        if self._process.poll() is not None:
-            raise WorkerFailed("the process that plans run under was ended from outside: open a new sandbox")
+    def gone(self) -> bool:
+        """Whether it has ended, and with it every worker."""
+        return not self._end.alive or self._process.poll() is not None
 
     def close(self) -> None:
         """End the zygote, and with it every worker. Closing twice is harmless."""

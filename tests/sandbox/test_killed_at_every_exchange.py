@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkerFailed, WorkersKilled
+from sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkersKilled
 from sandbox.losses import KILLS
 from tests.killing import HOWS, How, Reaper, kernel_tells, kill_worker, look, worker_of
 
@@ -290,8 +290,8 @@ def test_a_plan_that_ends_its_workers_is_told_so_whatever_else_kills_them(unguar
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_the_end_of_all_workers_is_no_fault_of_the_plan_nor_taken_for_a_kill(late: bool) -> None:
-    """A sandbox whose zygote is killed is of no use any more; that is said at once, whether it is known yet or not."""
+def test_the_end_of_all_workers_is_no_fault_of_the_plan(late: bool) -> None:
+    """The zygote is killed, whether or not that is known yet; every session goes on with workers of another."""
     with Sandbox() as own:
 
         def strike() -> None:
@@ -300,8 +300,18 @@ def test_the_end_of_all_workers_is_no_fault_of_the_plan_nor_taken_for_a_kill(lat
             if late:
                 own._zygote._process.wait()
 
-        with own.session({"strike": strike}) as session, pytest.raises(WorkerFailed, match="open a new sandbox"):
-            session.run("strike()\nwhile True:\n    pass")
+        world = World()
+        with own.session({"strike": strike, "add": world.add}) as session, own.session({}) as other:
+            drawn = other.run("import random\nnumbers = [random.random()]\nnumbers").value
+            assert session.run("kept = [add(1)]").fault is None
+            assert session.run("strike()\nkept.append(add(2))\nstrike()\nkept").value == [1, 3]
+            assert (world.number, other.run("numbers").value) == (3, drawn)
+
+
+def test_a_zygote_killed_while_plan_code_runs_is_no_fault_of_the_plan() -> None:
+    with Sandbox() as own, own.session({}) as session:
+        threading.Timer(0.1, own._zygote._process.kill).start()
+        assert session.run("n = 0\nfor n in range(20_000_000):\n    pass\nn").value == 19_999_999
 
 
 OTHERWISE = [
