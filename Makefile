@@ -21,6 +21,7 @@ lint: .venv/.ready
 
 bench: .venv/.ready
 	$(BIN)/planbook bench sandbox
+	$(BIN)/planbook bench stream
 	$(BIN)/planbook bench envs
 	$(BIN)/planbook bench report
 	$(BIN)/planbook bench scale
