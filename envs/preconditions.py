@@ -1,7 +1,7 @@
 """What must hold before an action, as far as a world declares it, and what is known of that at a point of a plan.
 
 A world declares by a function for each action, from its arguments to a ``Deed``: what the action needs and what it
-changes, in facts such as ``Fact("open", "box_2")``. An argument may be UNKNOWN, and so may what a fact is.
+changes, in facts such as ``Fact("open", ("box_2",))``. An argument may be UNKNOWN, and so may what a fact is.
 
     HOLDING = Fact("holding")
 
