@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from envs import Environment
-from planner.asking import PLANNER
+from planner.asking import PLANNER, as_text
 from planner.errors import UnusableReply
 from planner.models.types import Message
 from planner.prompts import Prompt
@@ -58,6 +58,4 @@ def _prompt(trajectory: Trajectory) -> Prompt:
 
 
 def _as_reflection(text: str) -> Conclusion:
-    if not text.strip():
-        raise ValueError("the reply is empty")
-    return Conclusion(text=text.strip())
+    return Conclusion(text=as_text(text))

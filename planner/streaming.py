@@ -80,24 +80,14 @@ class GrowingPlan:
         self._stop: Statement | None = None
         """Where it ended, if before the end of the plan."""
         self._refused: Sequence[Fault] = ()
-        self._error: BaseException | None = None
-        self._stopped_at: int | None = None
+        self.failed: BaseException | None = None
+        self.stopped_at: int | None = None
         self._whole: ReadReply | None = None
 
     @property
     def ran(self) -> bool:
         """Whether anything was run."""
         return self._cell is not None
-
-    @property
-    def stopped_at(self) -> int | None:
-        """Where in the reply it became certain that the plan had ended, before the reply had."""
-        return self._stopped_at
-
-    @property
-    def failed(self) -> BaseException | None:
-        """What ended the cell, where it was not the plan."""
-        return self._error
 
     def hear(self, piece: str) -> bool:
         """Take in the next piece, and run what has become certain by it; False once the plan has ended."""
@@ -107,10 +97,10 @@ class GrowingPlan:
         for arrival in self._reply.add(piece) if self._stop is None else ():
             self._take(arrival.statements, arrival.chars)
             if self._stop is not None:
-                if self._error is None or isinstance(self._error, FOR_GOOD):
-                    self._stopped_at = arrival.chars
+                if self.failed is None or isinstance(self.failed, FOR_GOOD):
+                    self.stopped_at = arrival.chars
                 break
-        return self._stopped_at is None
+        return self.stopped_at is None
 
     def read(self, reply: Reply) -> StreamedPlan:
         """Run what is left. Raises ValueError if nothing has run, and the reply holds no plan that could be."""
@@ -130,7 +120,7 @@ class GrowingPlan:
             result=self._result(code),
             refused=self._refused,
             ran_to=self._ran_to,
-            error=self._error,
+            error=self.failed,
             cut=cut,
         )
 
@@ -174,7 +164,7 @@ class GrowingPlan:
                     self._stop = statement
                     return
         except BaseException as error:  # it must not unwind the model, whose reply is to be written down first
-            self._error, self._stop = error, statement
+            self.failed, self._stop = error, statement
 
     def _run_rest(self, reply: Reply) -> None:
         """Run what the end of the reply has made certain, if the plan as a whole is in order."""
@@ -199,7 +189,7 @@ class GrowingPlan:
 
     def _result(self, code: str) -> CellResult:
         """The result of the cell, as far as it came."""
-        if self._cell is None or self._error is not None:
+        if self._cell is None or self.failed is not None:
             return CellResult()
         result = self._cell.finish()
         self._frame.learn("\n".join(code.split("\n")[: self._ran_to]), result)

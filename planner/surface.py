@@ -45,7 +45,7 @@ def plan_attributes(world: type[Environment]) -> tuple[str, ...]:
     return tuple(f"{AGENT}.{name}" for name in world.attributes)
 
 
-def checked_functions(world: type[Environment], options: BaseModel | None = None) -> dict[str, Callable[..., object]]:
+def functions_to_check(world: type[Environment], options: BaseModel | None = None) -> dict[str, Callable[..., object]]:
     """The functions for a static check alone: they have signatures, and cannot be called."""
     return plan_functions(world.offered(options), _not_callable, _not_callable)
 

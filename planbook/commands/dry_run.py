@@ -13,7 +13,7 @@ from envs.preconditions import Beliefs, Preconditions
 from envs.types import Action, ActionSpec
 from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
-from planner import checked_functions, code_of, is_procedure, parse_procedure, plan_attributes
+from planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
 from planner.surface import TASK
 from sandbox.dry import UNKNOWN, DryRun, Impossible, dry_run
 
@@ -94,7 +94,7 @@ def _dry_run(
         text, helpers = given.code, [*helpers, given.helpers]
     return dry_run(
         text,
-        checked_functions(world, options),
+        functions_to_check(world, options),
         Known(declared, world.offered(options).actions, Beliefs.at_start(declared)),
         attributes=plan_attributes(world),
         values={TASK: _task_seen(world, options, task)},
