@@ -10,8 +10,9 @@ from planner.asking import PLANNER, as_text
 from planner.errors import UnusableReply
 from planner.models.types import Message
 from planner.prompts import Prompt
-from planner.scope import PROMPTS, Scope
+from planner.scope import Scope
 from planner.surface import surface
+from planner.templates import PROMPTS
 from planner.thought import as_plan
 from planner.trajectory import tell_trajectory
 from planner.types import Outcome, Record, Trajectory

@@ -13,10 +13,9 @@ from planner.hearing import Heard, Listener, Note, Silent
 from planner.journal import Body, EventKind, Journal, record, write
 from planner.models.requests import placed
 from planner.models.types import Message, Reply
-from planner.prompts import Prompts, Question
-from planner.templates import FOLDER
+from planner.prompts import Question
+from planner.templates import PROMPTS
 
-PROMPTS = Prompts(FOLDER)
 Read = TypeVar("Read")
 NO_ANSWER = "(no answer)"
 """Stands for an empty reply in the conversation: some servers take no empty message."""

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, JsonValue
 
-from envs import ActionSpec, Environment, Offered
+from envs import Action, ActionSpec, Environment, Offered
 
 AGENT = "agent"
 TASK = "task"
@@ -86,6 +86,11 @@ def surface(world: type[Environment], options: BaseModel | None = None) -> Surfa
 def surface_of(world: Environment) -> Surface:
     """The surface of a world as it is played."""
     return surface(type(world), world.options)
+
+
+def call_of(action: Action) -> str:
+    """An action as the call of plan code."""
+    return f"{AGENT}.{action}"
 
 
 def shown(spec: ActionSpec) -> ShownCall:

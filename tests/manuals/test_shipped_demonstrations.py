@@ -12,8 +12,8 @@ from manuals.library import SHIPPED
 from manuals.start import starts
 from planner import NoMemory, Outcome, functions_to_check, plan_attributes
 from planner.models.tokens import estimate_tokens
-from planner.order import read_decomposition
 from planner.strategies.adapt.executor import DEMONSTRATIONS
+from planner.strategies.adapt.order import read_decomposition
 from planner.strategies.adapt.recursion import PLANNING, PLANNING_DETAILED
 from sandbox import Sandbox
 from sandbox.check import check
