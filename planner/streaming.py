@@ -14,7 +14,6 @@ from planner.models.types import Reply
 from planner.thought import as_plan, read_thought
 from planner.types import Feedback, Thought
 from sandbox import CellResult, Fault, FaultKind, GrowingCell
-from sandbox.check import check, check_part
 from sandbox.reading import (
     GrowingReply,
     ReadReply,
@@ -69,8 +68,8 @@ class GrowingPlan:
     ``waits`` runs nothing before the whole plan is there and has passed the check; it, too, knows where it ended.
     """
 
-    def __init__(self, frame: Frame, attributes: Sequence[str], source: str, note: Note, *, waits: bool) -> None:
-        self._frame, self._attributes, self._source, self._note = frame, attributes, source, note
+    def __init__(self, frame: Frame, source: str, note: Note, *, waits: bool) -> None:
+        self._frame, self._source, self._note = frame, source, note
         self.waits = waits
         self._reply, self._text, self._noted = GrowingReply(), "", 0
         self._names = frame.names
@@ -135,9 +134,8 @@ class GrowingPlan:
     def _take(self, statements: Sequence[Statement], chars: int) -> None:
         """Check statements and run them, as soon as one of them acts."""
         faulty, faults = None, list[Fault]()
-        frame, attributes = self._frame, self._attributes
         for statement in statements:
-            faults = check_part(statement.source, frame.functions, attributes=attributes, names=self._names)
+            faults = self._frame.faults_of_part(statement.source, self._names)
             if faults:
                 faulty = statement
                 break
@@ -182,8 +180,7 @@ class GrowingPlan:
             self._refused = (self._whole.problem,)
         rest = () if self._refused else statements_of(lines, self._ran_to)
         if rest:
-            frame, attributes = self._frame, self._attributes
-            self._refused = check(self._whole.code, frame.functions, attributes=attributes, names=frame.names)
+            self._refused = self._frame.faults(self._whole.code)
         if rest and not self._refused:
             self._run(rest)
 

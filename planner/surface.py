@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, JsonValue
 
-from envs import Action, ActionSpec, Environment, Offered
+from envs import Action, ActionSpec, Environment, Observation, Offered, Task
 
 AGENT = "agent"
 TASK = "task"
@@ -31,6 +31,12 @@ class PlanFunction:
     def __call__(self, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         """Call as plan code does."""
         return self._call(self._spec, args, kwargs)
+
+
+def seen_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
+    """What plan code finds as ``task``; the observation is that of the reset."""
+    shown = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
+    return {**shown, "observation": observation.text}
 
 
 def plan_functions(offer: Offered, act: Call, answer: Call) -> dict[str, Callable[..., object]]:

@@ -14,7 +14,7 @@ from envs.types import Action, ActionSpec
 from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
 from planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
-from planner.surface import TASK
+from planner.surface import TASK, seen_task
 from sandbox.dry import UNKNOWN, DryRun, Impossible, dry_run
 
 _PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
@@ -102,11 +102,10 @@ def _dry_run(
     )
 
 
-def _task_seen(world: type[Environment], options: BaseModel | None, task: Task) -> dict[str, object]:
+def _task_seen(world: type[Environment], options: BaseModel | None, task: Task) -> dict[str, JsonValue]:
     """The task as plans see it; its world is set up for the first observation, and nothing is done in it."""
     played = world(options)
     try:
-        shown = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
-        return {**shown, "observation": played.reset(task).text}
+        return seen_task(task, played.reset(task))
     finally:
         played.close()

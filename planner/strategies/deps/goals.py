@@ -16,7 +16,7 @@ from planner.episode import Episode
 from planner.errors import CellOver
 from planner.frames import Frame, Functions
 from planner.strategies.deps.likeness import LONGEST, Likeness
-from planner.surface import AGENT, PlanFunction, Surface, call_of, plan_attributes, shown, surface_of
+from planner.surface import AGENT, PlanFunction, Surface, call_of, shown, surface_of
 from planner.thought import read_thought
 from planner.types import FeedbackKind, Record
 from sandbox.check import check
@@ -111,7 +111,7 @@ class _Collector:
         goals = {f"{AGENT}.{name}" for name in self._api.specs}
         no_goals = {f"{AGENT}.{name}" for name in self._world.offer.actions} - goals
         functions = {name: each for name, each in self.frame.functions.items() if name not in no_goals}
-        return check(code, functions, attributes=plan_attributes(type(self._world)), names=self.frame.names)
+        return check(code, functions, attributes=self.frame.attributes, names=self.frame.names)
 
     def _note(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
         self._add(spec.bind(*args, **kwargs))
