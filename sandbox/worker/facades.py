@@ -13,6 +13,7 @@ from sandbox.policy.tables import MODULES
 from sandbox.worker import stand_ins
 from sandbox.worker.attributes import Attributes
 from sandbox.worker.clock import Clock
+from sandbox.worker.guards import bound
 
 PER_SESSION = frozenset({"operator", "pprint", "random", "time"})
 """Modules that hold a session's clock, random numbers, guards or output."""
@@ -56,13 +57,10 @@ FIXED = _all_fixed()
 def _of_random(random: Random) -> dict[str, object]:
     members: dict[str, object] = {name: getattr(random, name) for name in MODULES["random"] - {"Random", "seed"}}
 
-    def new(seed: Any = None) -> Random:
-        return Random(random.getrandbits(64) if seed is None else seed)
-
     def seed(a: Any = None, version: int = 2) -> None:
         random.seed(random.getrandbits(64) if a is None else a, version)
 
-    return members | {"Random": new, "seed": seed}
+    return members | {"Random": stand_ins.RandomMaker(random.getrandbits), "seed": seed}
 
 
 def _of_time(clock: Clock) -> dict[str, object]:
@@ -102,8 +100,8 @@ def _of_operator(attributes: Attributes) -> dict[str, object]:
     import operator
 
     return {name: getattr(operator, name) for name in MODULES["operator"] - {"attrgetter", "methodcaller"}} | {
-        "attrgetter": partial(stand_ins.attrgetter, attributes.getattr),
-        "methodcaller": partial(stand_ins.methodcaller, attributes.getattr),
+        "attrgetter": bound(stand_ins.attrgetter, attributes.getattr),
+        "methodcaller": bound(stand_ins.methodcaller, attributes.getattr),
     }
 
 
@@ -113,7 +111,10 @@ def _of_pprint(write: Callable[[str], None]) -> dict[str, object]:
             raise TypeError("pprint takes no stream in plans: what is printed is the cell's output")
         write(pprint.pformat(object, *args, sort_dicts=sort_dicts, **options) + "\n")
 
-    return {"pformat": pprint.pformat, "pp": partial(show, sort_dicts=False), "pprint": show}
+    def show_unsorted(object: object, *args: Any, sort_dicts: bool = False, **options: Any) -> None:
+        show(object, *args, sort_dicts=sort_dicts, **options)
+
+    return {"pformat": pprint.pformat, "pp": show_unsorted, "pprint": show}
 
 
 def importer(

@@ -177,7 +177,7 @@ def prepare(sock: socket.socket, *, guarded: bool) -> Cells:
     for cls in (HostFunction, HostObject, Record):
         language.protect(cls)
     if guarded:
-        language.guard_copies()
+        language.guard_library()
     cells = Cells(sock, guarded=guarded)
     _use(guarded=guarded)
     gc.collect()
