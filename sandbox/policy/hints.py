@@ -185,6 +185,7 @@ MEMBER_HINTS = {
 """Names of the modules that plans have, dotted; the others are told what the module has."""
 
 _THREAD = "plans run in one thread: call the function directly, without async and await"
+_IN_LOOPS = "break and continue work inside a for or while only"
 SYNTAX_HINTS = (
     ("never closed", "close it, or check the brackets of the lines that follow"),
     ("unterminated triple-quoted", "close the string with the same three quotes"),
@@ -194,7 +195,8 @@ SYNTAX_HINTS = (
     ("unexpected indent", "lines of one block start in the same column; begin the code in column 0"),
     ("inconsistent use of tabs", "indent with four spaces everywhere"),
     ("outside function", "a plan is no function: let it run to its end, or put the lines into a def and call it"),
-    ("outside loop", "break and continue work inside a for or while only"),
+    ("outside loop", _IN_LOOPS),
+    ("not properly in loop", _IN_LOOPS),
     ("Maybe you meant '=='", "compare with ==, assign with ="),
     ("from __future__ imports", "move it above everything else, or leave it out: it changes nothing in plans"),
 )

@@ -34,6 +34,7 @@ REFUSED = {
     "dunder": ("class A:\n    def __del__(self): pass", "forbidden-name", "`__del__`", "try/finally"),
     "syntax": ("def f(:", "syntax", "invalid syntax", ""),
     "return": ("return 1", "syntax", "outside function", "let it run to its end"),
+    "continue": ("continue", "syntax", "not properly in loop", "inside a for or while"),
     "surrogate": ("x = '\ud800'", "syntax", "surrogate", ""),
     "null": ("\0", "syntax", "null bytes", ""),
     "nesting": ("x = " + "-" * 3000 + "1", "too-large", "nested", "simpler steps"),
