@@ -4,10 +4,10 @@ import builtins
 
 from sandbox.check.api import Api
 from sandbox.check.report import Report
-from sandbox.check.suggest import closest
 from sandbox.policy.hints import NAME_HINTS
 from sandbox.reading.definitions import UNKNOWN
 from sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
+from sandbox.suggest import closest
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
 """Those that the sandbox refuses are the language policy's to report, with what to write instead."""

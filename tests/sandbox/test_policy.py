@@ -19,6 +19,7 @@ REFUSED = {
     "import": ("import os", "forbidden-import", "`os`", "no files"),
     "misspelt module": ("import jason", "forbidden-import", "`jason`", "did you mean `json`?"),
     "import from": ("from math import sqr", "forbidden-import", "`math.sqr`", "did you mean `sqrt`?"),
+    "capitals": ("from functools import LRU_CACHE", "forbidden-import", "LRU_CACHE`", "did you mean `lru_cache`?"),
     "module member": ("import json\njson.codecs", "forbidden-import", "`json.codecs`", "json has: "),
     "future": ("from __future__ import braces", "forbidden-import", "`__future__.braces`", "annotations, division"),
     "futures": ("from __future__ import annotations, divison", "forbidden-import", ".divison`", "`division`?"),
