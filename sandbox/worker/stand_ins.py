@@ -3,7 +3,6 @@
 import abc
 import calendar
 import collections
-import contextlib
 import dataclasses
 import functools
 import typing
@@ -112,11 +111,6 @@ def abstractmethod(function: Any) -> Any:
     return abc.abstractmethod(write(function))
 
 
-def contextmanager(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``contextlib.contextmanager`` whose result carries the plan's function name."""
-    return contextlib.contextmanager(function)
-
-
 def attrgetter(read: Callable[[Any, str], Any], *names: str) -> Callable[[Any], Any]:
     """``operator.attrgetter`` through the session's guarded ``getattr``."""
     paths = [_text(name).split(".") for name in names]
@@ -149,7 +143,6 @@ MODULES: dict[str, dict[str, Any]] = {
     "abc": {"ABCMeta": abc.ABC, "abstractmethod": abstractmethod},
     "calendar": {name: tuple(getattr(calendar, name)) for name in ("day_abbr", "day_name", "month_abbr", "month_name")},
     "collections": {"namedtuple": namedtuple},
-    "contextlib": {"contextmanager": contextmanager},
     "dataclasses": {"dataclass": dataclass},
     "enum": ENUMS,
     "functools": {"singledispatch": singledispatch, "total_ordering": total_ordering, "wraps": wraps},
