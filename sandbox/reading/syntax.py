@@ -31,7 +31,7 @@ _GENERAL_HINT = "explanations belong outside the code, or behind a #"
 
 
 def parse(code: str) -> ast.Module | Fault:
-    """The syntax tree, or what is wrong: code that is too long to run is not parsed. Never raises, whatever the text."""
+    """The syntax tree, or what is wrong; code too long to run is not parsed. Never raises, whatever the text."""
     lines = code.count("\n") + code.count(";") + 1
     for count, limit, unit in ((len(code), MAX_SOURCE, "characters"), (lines, MAX_LINES, "lines")):
         if count > limit:
