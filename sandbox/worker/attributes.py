@@ -6,13 +6,14 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
-from sandbox.policy.rules import harmless_template, is_plain, may_read, may_write, template_attributes
+from sandbox.policy.rules import harmless_template, is_plain, may_read, template_attributes
 from sandbox.policy.tables import CHAIN, INHERITED
 from sandbox.worker.clock import Clock
 from sandbox.worker.guards import (
     Forbidden,
     PlanType,
     bound,
+    check_writable,
     initialiser,
     is_host,
     is_own_class,
@@ -94,8 +95,7 @@ def _described(found: Callable[..., Any], instance: Any, *rest: Any) -> Any:
 
 def _named(found: Callable[..., Any], verb: str, name: str, *value: object) -> Any:
     """Call an inherited method of a plan's class, or of a library's, that sets or deletes a name."""
-    if not may_write(name_of(name)):
-        refuse(name, verb)
+    check_writable(name, verb)
     return found(name, *value)
 
 

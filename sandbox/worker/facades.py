@@ -35,20 +35,16 @@ class Facade(types.ModuleType):
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
 
 
-def _fixed(name: str) -> Facade:
+def _fixed(name: str, **submodules: Facade) -> Facade:
     """The facade of a module that all sessions share: our stand-ins first, then the real module's own."""
-    ours = stand_ins.MODULES.get(name, {})
+    ours = stand_ins.MODULES.get(name, {}) | submodules
     real = None if MODULES[name] <= ours.keys() else importlib.import_module(name)
     return Facade(name, {member: ours[member] if member in ours else getattr(real, member) for member in MODULES[name]})
 
 
 def _all_fixed() -> dict[str, Facade]:
     made = {name: _fixed(name) for name in sorted(MODULES, reverse=True) if name not in PER_SESSION | {"collections"}}
-    submodule = {"abc": made["collections.abc"]}
-    real = importlib.import_module("collections")
-    ours = stand_ins.MODULES["collections"] | submodule
-    made["collections"] = Facade("collections", {n: ours.get(n) or getattr(real, n) for n in MODULES["collections"]})
-    return made
+    return made | {"collections": _fixed("collections", abc=made["collections.abc"])}
 
 
 FIXED = _all_fixed()

@@ -117,31 +117,33 @@ def write(target: Any) -> Any:
     raise AttributeError(f"'{cls.__name__}' object is read-only in plans; {_KEEP}")
 
 
+def check_writable(name: str, verb: str) -> None:
+    """Raise unless plans may set and delete attributes of that name; ``verb`` says what this one does."""
+    if not may_write(name_of(name)):
+        refuse(name, verb)
+
+
 def guarded_setattr(target: object, name: str, value: object) -> None:
     """``setattr`` under the policy."""
-    if not may_write(name_of(name)):
-        refuse(name, "set")
+    check_writable(name, "set")
     setattr(write(target), name, value)
 
 
 def guarded_delattr(target: object, name: str) -> None:
     """``delattr`` under the policy."""
-    if not may_write(name_of(name)):
-        refuse(name, "delete")
+    check_writable(name, "delete")
     delattr(write(target), name)
 
 
 def object_setattr(target: object, name: str, value: object) -> None:
     """``object.__setattr__`` under the policy: how a frozen dataclass sets its own fields."""
-    if not may_write(name_of(name)):
-        refuse(name, "set")
+    check_writable(name, "set")
     object.__setattr__(write(target), name, value)
 
 
 def object_delattr(target: object, name: str) -> None:
     """``object.__delattr__`` under the policy."""
-    if not may_write(name_of(name)):
-        refuse(name, "delete")
+    check_writable(name, "delete")
     object.__delattr__(write(target), name)
 
 

@@ -3,7 +3,6 @@
 import abc
 import calendar
 import collections
-import contextlib
 import dataclasses
 import functools
 import random
@@ -120,11 +119,6 @@ def abstractmethod(function: Any) -> Any:
     return abc.abstractmethod(write(function))
 
 
-def contextmanager(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``contextlib.contextmanager`` whose result carries the plan's function name."""
-    return contextlib.contextmanager(function)
-
-
 class RandomMaker:
     """``random.Random``; without a seed it starts from a number that ``draw`` gives, for 64 bits."""
 
@@ -179,7 +173,6 @@ MODULES: dict[str, dict[str, Any]] = {
     "abc": {"ABCMeta": abc.ABC, "abstractmethod": abstractmethod},
     "calendar": {name: tuple(getattr(calendar, name)) for name in ("day_abbr", "day_name", "month_abbr", "month_name")},
     "collections": {"namedtuple": namedtuple},
-    "contextlib": {"contextmanager": contextmanager},
     "dataclasses": {"dataclass": dataclass, "field": field},
     "enum": ENUMS,
     "functools": {"singledispatch": singledispatch, "total_ordering": total_ordering, "wraps": wraps},
