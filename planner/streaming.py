@@ -27,6 +27,8 @@ from sandbox.reading import (
 
 FOR_GOOD = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, JournalFailed, KeyboardInterrupt
 """What stops a reply. After anything else the episode may be resumed: its reply is heard out, to be paid for once."""
+_LONG, _PATIENCE = 64, 16
+"""Behind so many lines, all of them are checked again only when there is a sixteenth more."""
 REVISED = Fault(
     FaultKind.CHECK,
     "revised",
@@ -64,7 +66,8 @@ def of_streamed(streamed: StreamedPlan, ran: Ran) -> Feedback:
 class GrowingPlan:
     """Listens to one reply, and runs its plan in a frame as one cell.
 
-    Statements that only define something wait for one that acts: a reply that holds no other is no plan. One that
+    Statements that only define something wait for one that acts: a reply that holds no other is no plan. A statement
+    that only later ones can put right, as by defining a name, waits for them, and so do all behind it. A plan that
     ``waits`` runs nothing before the whole plan is there and has passed the check; it, too, knows where it ended.
     """
 
@@ -74,6 +77,8 @@ class GrowingPlan:
         self._reply, self._text, self._noted = GrowingReply(), "", 0
         self._names = frame.names
         self._held: list[Statement] = []
+        self._not_before = 0
+        """The line up to which the code so far is not checked again."""
         self._cell: GrowingCell | None = None
         self._ran_to = 0
         self._stop: Statement | None = None
@@ -132,7 +137,7 @@ class GrowingPlan:
         return reply.text[: chars_to_line(reply.text, self._whole.reply_line(self._stop.last_line))]
 
     def _take(self, statements: Sequence[Statement], chars: int) -> None:
-        """Check statements and run them, as soon as one of them acts."""
+        """Check statements, and run those that may."""
         faulty, faults = None, list[Fault]()
         for statement in statements:
             faults = self._frame.faults_of_part(statement.source, self._names)
@@ -141,11 +146,22 @@ class GrowingPlan:
                 break
             self._held.append(statement)
             self._names |= bound_by_part(statement.source)
-        if any(statement.acts for statement in self._held):
-            held, self._held = self._held, []
-            self._run(held, chars)
+        if ready := self._ready():
+            del self._held[: len(ready)]
+            self._run(ready, chars)
         if self._stop is None and faulty is not None:
             self._stop, self._refused = faulty, faults
+
+    def _ready(self) -> list[Statement]:
+        """Those held that may run by now: where one acts, all before the first that only later ones can put right."""
+        if not any(statement.acts for statement in self._held) or self._held[-1].last_line < self._not_before:
+            return []
+        last = self._held[-1].last_line
+        self._not_before = last + max(0, last - _LONG) // _PATIENCE
+        faults = self._frame.faults("\n".join(self._reply.code.split("\n")[:last]))
+        first = min((fault.line or 0 for fault in faults), default=last + 1)
+        ready = [statement for statement in self._held if statement.last_line < first]
+        return ready if any(statement.acts for statement in ready) else []
 
     def _run(self, statements: Sequence[Statement], chars: int | None = None) -> None:
         """Run statements that so many characters of the reply have made certain; None is all of it."""
