@@ -1,6 +1,5 @@
 """The shop's pages and buttons: what leads where, what cannot be clicked, and what an episode is worth."""
 
-import time
 from itertools import pairwise
 
 import pytest
@@ -151,16 +150,13 @@ def test_nothing_bought_earns_nothing() -> None:
     assert (world.verdict().solved, world.verdict().score) == (False, 0.0)
 
 
-def test_a_snapshot_takes_microseconds_and_brings_everything_back() -> None:
+def test_a_snapshot_brings_everything_back() -> None:
     world = begun()
     do(world, "search body lotion", f"click {begun_results(begun())[0]}")
     do(world, f"click {world.choices()['size'][0]}")
     mark, page = world.snapshot(), world.scene()
     do(world, f"click {BACK}", "search rug")
-    began = time.perf_counter()
-    for _ in range(100):
-        assert world.restore(mark).text == page
-    assert time.perf_counter() - began < 0.05
+    assert world.restore(mark).text == page
     assert world.scene() == page
     do(world, "click Buy Now")
     world.restore(mark)

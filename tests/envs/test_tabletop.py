@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from itertools import product
 from typing import Any
 
@@ -136,21 +135,6 @@ def test_both_ways_of_restoring_lead_to_the_same_state(
         assert (world.state(), world.verdict()) == (state, score)
         told.append(walk(world, after))
     assert told[0] == told[1]
-
-
-def test_a_snapshot_is_cheap_and_steps_are_fast() -> None:
-    """Far below what is promised (10,000 steps a second, a snapshot in a millisecond), for a machine that is busy."""
-    world = begun("put_block_in_bowl/1")
-    block = next(name for name in world.layout.on if world.layout.on[name][0].startswith("spot_"))
-    started = time.perf_counter()
-    for number in range(1000):
-        world.act(Action("pick_place", (block, f"spot_{1 + number % 12}")))
-    assert time.perf_counter() - started < 1
-    snapshot = world.snapshot()
-    started = time.perf_counter()
-    for _ in range(100):
-        world.restore(snapshot)
-    assert time.perf_counter() - started < 0.5
 
 
 PRINTED = """

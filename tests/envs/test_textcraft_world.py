@@ -1,7 +1,5 @@
 """TextCraft's actions, what they tolerate, why they refuse, and what selectors may ask."""
 
-import time
-
 import pytest
 
 from envs import Action, EpisodeEnded, Observation, Selection, UnknownAction
@@ -139,19 +137,6 @@ def test_both_ways_of_restoring_lead_to_the_same_state_and_copies_share_nothing(
     other = Textcraft()
     assert other.restore(snapshot) == snapshot.last
     assert other.inventory() == world.inventory()
-
-
-def test_steps_and_snapshots_are_fast() -> None:
-    """Ten times the time that is asked for: what is measured here is only that nothing is slow by its nature."""
-    world = begun()
-    calls = ["get 2 oak logs", *["craft 4 oak planks using 1 oak logs"] * 2, "craft 1 chest using 8 oak planks"]
-    start = time.perf_counter()
-    do(world, *calls * 250)
-    stepped = time.perf_counter()
-    for _ in range(100):
-        world.restore(world.snapshot())
-    assert stepped - start < 1
-    assert time.perf_counter() - stepped < 1
 
 
 class TestGoals:

@@ -228,12 +228,11 @@ def test_any_text_is_checked(text: str) -> None:
     faults_of(text)
 
 
-def test_the_check_is_quick_and_remembers() -> None:
+def test_the_check_remembers() -> None:
     plan = GOOD_PLANS["find object"] * 3
     assert len(plan.splitlines()) >= 60
     fresh = [_seconds(f"{plan}# {n}") for n in range(15)]
     again = [_seconds(f"{plan}# 0") for _ in range(15)]
-    assert min(fresh) < 0.02  # about 2 ms on an idle machine
     assert statistics.median(again) < min(fresh) / 4
 
 
