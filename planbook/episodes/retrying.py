@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from planbook.episodes.runner import last_path, recorded_endings, set_aside
 from planbook.errors import BadArgument
 from planbook.figures.causes import outcome_of, why
-from planbook.run import Run
+from planbook.run import Run, last_path, recorded_endings, set_aside
 from planner import Ending, Outcome
 
 

@@ -1,44 +1,14 @@
 """Playing the tasks of a run, and never one of them twice."""
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 from envs import Environment, EnvsError, MissingRequirement
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.role_models import roles_of
-from planbook.run import Entry, Run, index_of
+from planbook.run import DIVERGED, Entry, Run, recorded_endings, set_aside
 from planbook.store import Watch
 from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
-
-DIVERGED = "diverged"
-
-
-AGAIN = "again"
-"""Stands in a sitting that plays episodes again, with the scopes of their endings up to then."""
-
-
-def set_aside(run: Run) -> frozenset[str]:
-    """The scopes of endings that do not count, because a later sitting was to play these episodes again."""
-    sittings: Iterable[Any] = run.sittings
-    return frozenset(path for body in sittings for path in body.get(AGAIN, ()))
-
-
-def recorded_endings(run: Run) -> dict[int, Ending]:
-    """The endings that a run holds, by index; of an episode that was started over, the last."""
-    endings: dict[int, Ending] = {}
-    aside = set_aside(run)
-    for row in run.store.events("task", "outcome"):
-        ending = Ending.model_validate(row.body)
-        if ending.cause != DIVERGED and row.scope not in aside:
-            endings[index_of(row.scope)] = ending
-    return endings
-
-
-def last_path(run: Run, entry: Entry) -> str:
-    """The scope of an episode as it was last started over."""
-    scopes = [row.scope for row in run.store.events(entry.path, "outcome")]
-    return scopes[-1]
 
 
 def run_tasks(

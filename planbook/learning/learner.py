@@ -10,14 +10,13 @@ from typing import Any
 from envs import Task
 from planbook.config import Config
 from planbook.episodes.lanes import Lane
-from planbook.episodes.runner import last_path
 from planbook.figures.causes import UNPLAYED
 from planbook.learning.ablations import form_without
 from planbook.learning.knowing import remembering
 from planbook.learning.once import once
 from planbook.learning.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
 from planbook.learning.verification import set_aside, verifier
-from planbook.run import Entry, Run
+from planbook.run import Entry, Run, last_path
 from planbook.store import Watch
 from planner import (
     Body,

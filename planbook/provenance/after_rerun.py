@@ -9,11 +9,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from planbook.episodes.divergence import compared
-from planbook.episodes.runner import last_path, recorded_endings
 from planbook.figures.causes import in_words, outcome_of
 from planbook.figures.statistics import mcnemar
 from planbook.learning.state import learnt_in
-from planbook.run import Entry, Run
+from planbook.run import Entry, Run, last_path, recorded_endings
 from planner import Ending, JournalMismatch, Outcome
 
 SHOWN = 160
