@@ -7,7 +7,7 @@ from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.role_models import roles_of
 from planbook.run import DIVERGED, Entry, Run, recorded_endings, set_aside
-from planbook.store import Watch
+from planbook.store import Watch, started_over
 from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
 
 
@@ -103,7 +103,7 @@ def _to_its_end(run: Run, entry: Entry, play: Callable[[str, Journal], Ending], 
         if ending.cause != DIVERGED and path not in aside:
             return ending
         restart += 1
-        path = f"{entry.path}/restart/{restart}"
+        path = started_over(entry.path, restart)
 
 
 def _play(run: Run, memory: Memory, entry: Entry, path: str, lane: Lane, journal: Journal) -> Ending:

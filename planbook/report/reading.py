@@ -16,12 +16,12 @@ from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import NOT_PLAYED, Summary, summarise
 from planbook.run import DIVERGED, Entry, Run, index_of, set_aside
 from planbook.spending import Price, prices_from
-from planbook.store import Event
+from planbook.store import RESTART, Event
 from planner import Ending, Outcome, Spent
 from planner.budget import cost_of
 
 NOTHING = Spent()
-OWN = re.compile(r"task/\d+(/restart/\d+)?(/round/\d+)?")
+OWN = re.compile(rf"task/\d+({RESTART}\d+)?(/round/\d+)?")
 """The scopes of an episode's own endings and resets."""
 
 
