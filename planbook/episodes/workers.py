@@ -94,7 +94,7 @@ class Crew:
         self._alone, self._settling = threading.Lock(), threading.Lock()
         self.lost = 0
 
-    def seats(self, work: Work[Result]) -> list[Hand[Entry, Result]]:
+    def seats(self, work: Work[Result]) -> list[Hand[Result]]:
         """As many as there are episodes side by side."""
 
         @contextmanager
