@@ -30,7 +30,7 @@ def run_tasks(
         entries_left(run),
         config.world,
         config.world_options,
-        lambda entry, lane: play_in(lane, run, memory, entry, watch),
+        lambda entry, lane: play_out(run, memory, entry, lane, watch),
         on_ending,
         hosting or Hosting(),
         run.meter.before_action,
@@ -42,14 +42,6 @@ def entries_left(run: Run) -> list[Entry]:
     """The episodes of a run that have no ending yet."""
     played = recorded_endings(run)
     return [entry for entry in run.entries() if entry.index not in played]
-
-
-def play_in(lane: Lane, run: Run, memory: Memory, entry: Entry, watch: Watch | None = None) -> Ending:
-    """Play one episode to its end; a lane in which one came out BROKEN gets a new world."""
-    ending = play_out(run, memory, entry, lane, watch)
-    if ending.outcome is Outcome.BROKEN:
-        lane.drop_world()
-    return ending
 
 
 def play_entry(
@@ -72,13 +64,19 @@ def play_entry(
     return play(episode, strategy.play, options)
 
 
-def play_out(run: Run, memory: Memory, entry: Entry, lane: Lane, watch: Watch | None) -> Ending:
-    """Play one episode; where its recorded part cannot be repeated, count that as BROKEN and start over."""
+def play_out(run: Run, memory: Memory, entry: Entry, lane: Lane, watch: Watch | None = None) -> Ending:
+    """Play one episode to its end; a lane in which one came out BROKEN gets a new world.
+
+    Where the recorded part of an episode cannot be repeated, that is counted as BROKEN, and the episode starts over.
+    """
 
     def play(path: str, journal: Journal) -> Ending:
         return _play(run, memory, entry, path, lane, journal)
 
-    return _to_its_end(run, entry, play, watch)
+    ending = _to_its_end(run, entry, play, watch)
+    if ending.outcome is Outcome.BROKEN:
+        lane.drop_world()
+    return ending
 
 
 def give_up(run: Run, entry: Entry, message: str) -> Ending:
