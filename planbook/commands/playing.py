@@ -173,7 +173,7 @@ def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
 def _play_with_progress(run: Run, title: str, hosting: Hosting, control: Control, watch: Watch | None) -> str | None:
     """Play what is left, steered from here and from outside; why it stopped before the end, if it did."""
     progress = _progress(run, title, hosting, lambda: control.steering.paused)
-    with control, progress.shown():
+    with control.listens(), progress.shown():
         try:
             finished = _play_left(run, progress, replace(hosting, steering=control.steering), watch)
         except BudgetEnded as ended:
