@@ -1,7 +1,7 @@
 """What must hold before an action, as far as a world declares it, and what is known of that at a point of a plan.
 
 A world declares by a function for each action, from its arguments to a ``Deed``: what the action needs and what it
-changes, in facts such as ``Fact("open", "box_2")``. An argument may be UNKNOWN, and so may what a fact is.
+changes, in facts such as ``Fact("open", ("box_2",))``. An argument may be UNKNOWN, and so may what a fact is.
 
     HOLDING = Fact("holding")
 
@@ -65,12 +65,22 @@ class Need:
         """The fact's value must meet a condition."""
         return cls(fact, lambda now: "" if holds(now) else why)
 
+    @classmethod
+    def at_least(cls, fact: Fact, count: int, why: str) -> "Need":
+        """There must be so many."""
+        return cls.that(fact, lambda now: now >= count, why)
+
 
 class Change(NamedTuple):
     """What an action that succeeds makes of a fact: a value, UNKNOWN, or a function of what it was."""
 
     fact: Fact
     to: Any
+
+    @classmethod
+    def by(cls, fact: Fact, count: int) -> "Change":
+        """So many more; fewer, if negative."""
+        return cls(fact, lambda now: now + count)
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,23 @@ class Deed:
     changes: Sequence[Change] = ()
     impossible: str = ""
     sure: bool = False
+
+
+def told_by(way: Callable[..., Deed], refused: type[Exception], unclear: Fact) -> Callable[..., Deed]:
+    """A deed out of the world's own rules: impossible is what they refuse, by such an error, whatever holds.
+
+    While an argument is UNKNOWN, it may make anything of what is ``unclear``.
+    """
+
+    def deed(*args: Given) -> Deed:
+        if any(each is UNKNOWN for each in args):
+            return Deed(changes=[Change(unclear, UNKNOWN)])
+        try:
+            return way(*args)
+        except refused as why:
+            return Deed(impossible=str(why))
+
+    return deed
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from manuals.templates import FOLDER
 from planner import Prompts, Scope, surface
 from planner.models import Message
 from planner.models.tokens import estimate_tokens
-from planner.scope import PROMPTS as PLANNER_PROMPTS
+from planner.templates import PROMPTS as PLANNER_PROMPTS
 from rules.types import Rule
 
 PROMPTS = Prompts(FOLDER)

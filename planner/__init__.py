@@ -33,7 +33,7 @@ from planner.procedure import (
 from planner.prompts import Prompt, Prompts
 from planner.scope import Scope
 from planner.strategies import METHODS, AutoManualOptions, GivenCode, Method, Strategy, code_of, method
-from planner.surface import Surface, checked_functions, plan_attributes, surface
+from planner.surface import Surface, functions_to_check, plan_attributes, surface
 from planner.terms import Mark, Terms
 from planner.thought import as_plan
 from planner.trajectory import read_trajectory, tell_trajectory
@@ -93,10 +93,10 @@ __all__ = [
     "about_the_world",
     "as_plan",
     "as_text",
-    "checked_functions",
     "checked_procedure",
     "code_of",
     "conclude",
+    "functions_to_check",
     "is_procedure",
     "method",
     "parse_procedure",

@@ -6,12 +6,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from envs import Environment
-from planner.asking import PLANNER
+from planner.asking import PLANNER, as_text
 from planner.errors import UnusableReply
 from planner.models.types import Message
 from planner.prompts import Prompt
-from planner.scope import PROMPTS, Scope
+from planner.scope import Scope
 from planner.surface import surface
+from planner.templates import PROMPTS
 from planner.thought import as_plan
 from planner.trajectory import tell_trajectory
 from planner.types import Outcome, Record, Trajectory
@@ -58,6 +59,4 @@ def _prompt(trajectory: Trajectory) -> Prompt:
 
 
 def _as_reflection(text: str) -> Conclusion:
-    if not text.strip():
-        raise ValueError("the reply is empty")
-    return Conclusion(text=text.strip())
+    return Conclusion(text=as_text(text))

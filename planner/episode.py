@@ -19,13 +19,12 @@ from planner.memory import Memory, NoMemory, Recall
 from planner.models.types import Message
 from planner.prompts import Question
 from planner.scope import Scope
-from planner.streaming import GrowingPlan, of_streamed
-from planner.surface import plan_attributes, plan_functions
+from planner.streaming import GrowingPlan, StreamedPlan, of_streamed
+from planner.surface import plan_functions, seen_task
 from planner.terms import Mark, Terms, Told
 from planner.thought import as_plan
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Plan, Step, Thought
 from sandbox import Sandbox
-from sandbox.check import check
 
 OBSERVATION = TypeAdapter(Observation)
 
@@ -120,8 +119,7 @@ class Episode:
         frame, begun = self._innermost(), len(self.steps)
         frame.actions = actions
         thought = thought or Thought()
-        faults = check(code, frame.functions, attributes=plan_attributes(type(self.world)), names=frame.names)
-        if faults:
+        if faults := frame.faults(code):
             return self._close_cell(frame, code, source, thought, words.of_check(faults, self.world))
         try:
             feedback = words.of_result(frame.run(code, source), self._ran(begun))
@@ -150,26 +148,29 @@ class Episode:
         """
         frame, begun = self._innermost(), len(self.steps)
         frame.actions = actions
-        attributes = plan_attributes(type(self.world))
 
         def listen(note: Note) -> GrowingPlan:
-            return GrowingPlan(frame, attributes, role, note, waits=not self.terms.stream)
+            return GrowingPlan(frame, role, note, waits=not self.terms.stream)
 
         try:
             heard = frame.scope.listen(role, prompt, listen, history=history, draw=draw, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
-        streamed = heard.value
-        if isinstance(over := streamed.error, CellOver | EpisodeOver):
+        return Told(self._close_streamed(frame, role, heard.value, begun), heard.history)
+
+    def _close_streamed(self, frame: Frame, source: str, streamed: StreamedPlan, begun: int) -> Feedback:
+        """Close the cell of a plan that ran as it came. Raises what ended it, but for CellOver."""
+        over = streamed.error
+        if isinstance(over, CellOver | EpisodeOver):
             feedback = self._feedback_of_end(over, frame, begun)
         elif over is not None:
             raise over
         else:
             feedback = of_streamed(streamed, self._ran(begun))
-        self._close_cell(frame, streamed.code, role, streamed.thought, feedback)
+        self._close_cell(frame, streamed.code, source, streamed.thought, feedback)
         if isinstance(over, EpisodeOver):
             raise over
-        return Told(feedback, heard.history)
+        return feedback
 
     def _feedback_of_end(self, over: CellOver | EpisodeOver, frame: Frame, begun: int) -> Feedback:
         kind = FeedbackKind.UNFINISHED
@@ -297,8 +298,7 @@ class Episode:
         return self._frames.innermost or self._open_frame(self._round, {}, "", {})
 
     def _open_frame(self, scope: Scope, functions: Functions, helpers: str, other: Mapping[str, JsonValue]) -> Frame:
-        shown = self.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
-        task = {**shown, "observation": self.observation.text, **other}
+        task = {**seen_task(self.task, self.observation), **other}
         seed = f"{self.terms.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
 

@@ -3,7 +3,7 @@
 PlannerError
 ├── BadProcedure     a procedure file that cannot be read or does not pass the check
 ├── UnknownStrategy  no planning method of that name
-├── WrongMark        a rewind to a mark of another frame
+├── WrongMark        a rewind to a mark of another frame, or to one that was undone
 ├── GraphError       a prompt graph that cannot be traversed, or an edit of one that is refused
 │   └── BadGraphFile     a graph file with faults, all of them in the message
 ├── UnusableReply    a model's reply held nothing usable, however often it was asked again
@@ -43,7 +43,7 @@ class UnknownStrategy(PlannerError):
 
 
 class WrongMark(PlannerError):
-    """A rewind to a mark of another frame."""
+    """A rewind to a mark of another frame, or to one that an earlier rewind has undone."""
 
 
 class GraphError(PlannerError):

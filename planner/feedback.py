@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envs import Environment, Observation
-from planner.surface import AGENT
+from planner.surface import call_of
 from planner.types import Feedback, FeedbackKind, Step
 from sandbox.types import CellResult, Fault, FaultKind
 
@@ -27,7 +27,7 @@ class Ran:
         """Every action with what it returned, in short, and what was printed."""
         befores = [self.before, *(step.observation for step in self.steps)]
         acted = [
-            f"{number}. {AGENT}.{step.action} -> {self.world.brief(step.observation, before)}"
+            f"{number}. {call_of(step.action)} -> {self.world.brief(step.observation, before)}"
             for number, (step, before) in enumerate(zip(self.steps, befores, strict=False), 1)
         ]
         return "\n".join([*acted, *([f"Printed:\n{output}"] if output else [])])

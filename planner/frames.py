@@ -1,6 +1,6 @@
 """The namespaces that an episode's plan code runs in, one inside the other."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -10,8 +10,9 @@ from pydantic import JsonValue
 from envs import Action, Environment
 from planner.errors import CellOver, EpisodeBroken, NotThePlans
 from planner.scope import Scope
-from planner.surface import AGENT, TASK
+from planner.surface import AGENT, TASK, plan_attributes
 from sandbox import CellResult, Fault, FaultKind, GrowingCell, Limits, Sandbox, Session
+from sandbox.check import check, check_part
 from sandbox.reading import bound_names
 
 Functions = Mapping[str, Callable[..., object]]
@@ -24,6 +25,7 @@ class Frame:
     scope: Scope
     session: Session
     functions: Functions
+    attributes: Sequence[str]
     names: frozenset[str]
     cells: int = 0
     actions: int | None = None
@@ -63,6 +65,14 @@ class Frame:
         new = self.session.output[self._printed :]
         self._printed += len(new)
         return new
+
+    def faults(self, code: str) -> list[Fault]:
+        """What the check finds in a cell that would be the next."""
+        return check(code, self.functions, attributes=self.attributes, names=self.names)
+
+    def faults_of_part(self, code: str, names: frozenset[str]) -> list[Fault]:
+        """What the check finds in a part of the next cell, where these names are known to be defined."""
+        return check_part(code, self.functions, attributes=self.attributes, names=names)
 
     def run(self, code: str, source: str) -> CellResult:
         """Run a cell; what it defines is known to the cells after it, unless its worker was ended."""
@@ -128,7 +138,7 @@ class Frames:
             seed=seed,
             meanwhile=self._meanwhile,
         )
-        frame = Frame(scope, session, offered, frozenset({TASK}))
+        frame = Frame(scope, session, offered, plan_attributes(type(self._world)), frozenset({TASK}))
         self._open.append(frame)
         for source, code in (("world's helpers", self._world.helpers), ("helpers", helpers)):
             if code and (fault := frame.run(code, source).fault):

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from envs import Environment
 from planner.errors import BadProcedure
-from planner.surface import checked_functions, plan_attributes
+from planner.surface import functions_to_check, plan_attributes
 from planner.types import Record
 from sandbox.check import check_procedure
 from sandbox.reading import bound_names, parse_source
@@ -80,7 +80,7 @@ def procedure_faults(
 ) -> list[Fault]:
     """Every certain fault of a procedure's code in a world, with or without its header."""
     names = bound_names(world.helpers) | bound_names(helpers)
-    return check_procedure(code, checked_functions(world, options), attributes=plan_attributes(world), names=names)
+    return check_procedure(code, functions_to_check(world, options), attributes=plan_attributes(world), names=names)
 
 
 def is_procedure(text: str) -> bool:

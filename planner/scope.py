@@ -1,7 +1,7 @@
 """A place in the journal: what happens there is numbered, recorded, and answered from the record when run again."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
@@ -13,10 +13,9 @@ from planner.hearing import Heard, Listener, Note, Silent
 from planner.journal import Body, EventKind, Journal, record, write
 from planner.models.requests import placed
 from planner.models.types import Message, Reply
-from planner.prompts import Prompts, Question
-from planner.templates import FOLDER
+from planner.prompts import Question
+from planner.templates import PROMPTS
 
-PROMPTS = Prompts(FOLDER)
 Read = TypeVar("Read")
 NO_ANSWER = "(no answer)"
 """Stands for an empty reply in the conversation: some servers take no empty message."""
@@ -77,8 +76,7 @@ class Scope:
         (``Roles.repairs``). The conversation that is carried on leaves such replies out. Raises UnusableReply at the
         end of that, ModelError where no model answers, and BudgetEnded.
         """
-        question = Message(role="user", content=prompt.render(**variables))
-        return self._converse(role, prompt.name, (*history, question), lambda note: Silent(read), draw)
+        return self.listen(role, prompt, lambda note: Silent(read), history=history, draw=draw, **variables)
 
     def listen(
         self,
@@ -95,20 +93,10 @@ class Scope:
         What a listener notes is in the journal before it acts upon it. The conversation keeps of the reply what the
         listener says.
         """
-        question = Message(role="user", content=prompt.render(**variables))
-        return self._converse(role, prompt.name, (*history, question), listen, draw)
-
-    def _converse(
-        self,
-        role: str,
-        template: str,
-        asked: tuple[Message, ...],
-        listen: Callable[[Note], Listener[Read]],
-        draw: Draw,
-    ) -> Answer[Read]:
+        asked = (*history, Message(role="user", content=prompt.render(**variables)))
         messages, problem = asked, ""
         for _ in range(1 + self.roles.repairs):
-            reply, listener = self._reply(role, template, messages, draw, listen)
+            reply, listener = self._reply(role, prompt.name, messages, draw, listen)
             try:
                 value = listener.read(reply)
                 return Answer(value, reply, (*asked, _said(listener.kept(reply))))
@@ -117,7 +105,7 @@ class Scope:
             said = _said(listener.kept(reply))
             repair = Message(role="user", content=PROMPTS["repair"].render(problem=problem))
             messages = (*asked, said, repair)
-        raise UnusableReply(f"the {role} gave no usable reply to {template}: {problem}")
+        raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}")
 
     def _reply(
         self,
@@ -127,7 +115,7 @@ class Scope:
         draw: Draw,
         listen: Callable[[Note], Listener[Read]],
     ) -> tuple[Reply, Listener[Read]]:
-        """The next reply, heard: out of the journal if it answers this very request. Raises JournalMismatch if another.
+        """The next reply, heard: out of the journal if it is there.
 
         What was heard of a reply is in the journal before it, piece by piece; beside the reply it no longer counts.
         """
@@ -143,11 +131,7 @@ class Scope:
         number = self._next("ask")
         recorded: Any = self.journal.get(self.path, "ask", number)
         if recorded is not None:
-            if different := [key for key, value in request.items() if recorded[key] != value]:
-                raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
-            heard = Heard(lambda: listen(lambda text: self._note(number, text, to_write=False)), "")
-            heard.repeat(reply := Reply.model_validate(recorded["reply"]))
-            return reply, heard.listener
+            return self._recorded_reply(number, request, recorded, listen)
         heard = Heard(lambda: listen(lambda text: self._note(number, text)), self._heard_before(number))
         with placed(f"{self.path}/{number}"):
             on_text = None if heard.listener.waits else heard
@@ -158,6 +142,16 @@ class Scope:
         shortened: Body = {"left_out": fitted.left_out, "cut_characters": fitted.cut_characters}
         asked: Body = {"model": model, "sampling": sampling.model_dump(mode="json")}
         write(self.journal, self.path, "ask", number, {**request, **asked, **shortened, "reply": reply.model_dump()})
+        return reply, heard.listener
+
+    def _recorded_reply(
+        self, number: int, request: Mapping[str, JsonValue], recorded: Any, listen: Callable[[Note], Listener[Read]]
+    ) -> tuple[Reply, Listener[Read]]:
+        """The reply in the journal, heard again. Raises JournalMismatch if it answers another request."""
+        if different := [key for key, value in request.items() if recorded[key] != value]:
+            raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
+        heard = Heard(lambda: listen(lambda text: self._note(number, text, to_write=False)), "")
+        heard.repeat(reply := Reply.model_validate(recorded["reply"]))
         return reply, heard.listener
 
     def _note(self, ask: int, text: str, *, to_write: bool = True) -> None:

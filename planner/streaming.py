@@ -14,7 +14,6 @@ from planner.models.types import Reply
 from planner.thought import as_plan, read_thought
 from planner.types import Feedback, Thought
 from sandbox import CellResult, Fault, FaultKind, GrowingCell
-from sandbox.check import check, check_part
 from sandbox.reading import (
     GrowingReply,
     ReadReply,
@@ -28,6 +27,8 @@ from sandbox.reading import (
 
 FOR_GOOD = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, JournalFailed, KeyboardInterrupt
 """What stops a reply. After anything else the episode may be resumed: its reply is heard out, to be paid for once."""
+_LONG, _PATIENCE = 64, 16
+"""Behind so many lines, all of them are checked again only when there is a sixteenth more."""
 REVISED = Fault(
     FaultKind.CHECK,
     "revised",
@@ -65,39 +66,32 @@ def of_streamed(streamed: StreamedPlan, ran: Ran) -> Feedback:
 class GrowingPlan:
     """Listens to one reply, and runs its plan in a frame as one cell.
 
-    Statements that only define something wait for one that acts: a reply that holds no other is no plan. One that
+    Statements that only define something wait for one that acts: a reply that holds no other is no plan. A statement
+    that only later ones can put right, as by defining a name, waits for them, and so do all behind it. A plan that
     ``waits`` runs nothing before the whole plan is there and has passed the check; it, too, knows where it ended.
     """
 
-    def __init__(self, frame: Frame, attributes: Sequence[str], source: str, note: Note, *, waits: bool) -> None:
-        self._frame, self._attributes, self._source, self._note = frame, attributes, source, note
+    def __init__(self, frame: Frame, source: str, note: Note, *, waits: bool) -> None:
+        self._frame, self._source, self._note = frame, source, note
         self.waits = waits
         self._reply, self._text, self._noted = GrowingReply(), "", 0
         self._names = frame.names
         self._held: list[Statement] = []
+        self._not_before = 0
+        """The line up to which the code so far is not checked again."""
         self._cell: GrowingCell | None = None
         self._ran_to = 0
         self._stop: Statement | None = None
         """Where it ended, if before the end of the plan."""
         self._refused: Sequence[Fault] = ()
-        self._error: BaseException | None = None
-        self._stopped_at: int | None = None
+        self.failed: BaseException | None = None
+        self.stopped_at: int | None = None
         self._whole: ReadReply | None = None
 
     @property
     def ran(self) -> bool:
         """Whether anything was run."""
         return self._cell is not None
-
-    @property
-    def stopped_at(self) -> int | None:
-        """Where in the reply it became certain that the plan had ended, before the reply had."""
-        return self._stopped_at
-
-    @property
-    def failed(self) -> BaseException | None:
-        """What ended the cell, where it was not the plan."""
-        return self._error
 
     def hear(self, piece: str) -> bool:
         """Take in the next piece, and run what has become certain by it; False once the plan has ended."""
@@ -107,10 +101,10 @@ class GrowingPlan:
         for arrival in self._reply.add(piece) if self._stop is None else ():
             self._take(arrival.statements, arrival.chars)
             if self._stop is not None:
-                if self._error is None or isinstance(self._error, FOR_GOOD):
-                    self._stopped_at = arrival.chars
+                if self.failed is None or isinstance(self.failed, FOR_GOOD):
+                    self.stopped_at = arrival.chars
                 break
-        return self._stopped_at is None
+        return self.stopped_at is None
 
     def read(self, reply: Reply) -> StreamedPlan:
         """Run what is left. Raises ValueError if nothing has run, and the reply holds no plan that could be."""
@@ -130,7 +124,7 @@ class GrowingPlan:
             result=self._result(code),
             refused=self._refused,
             ran_to=self._ran_to,
-            error=self._error,
+            error=self.failed,
             cut=cut,
         )
 
@@ -143,21 +137,31 @@ class GrowingPlan:
         return reply.text[: chars_to_line(reply.text, self._whole.reply_line(self._stop.last_line))]
 
     def _take(self, statements: Sequence[Statement], chars: int) -> None:
-        """Check statements and run them, as soon as one of them acts."""
+        """Check statements, and run those that may."""
         faulty, faults = None, list[Fault]()
-        frame, attributes = self._frame, self._attributes
         for statement in statements:
-            faults = check_part(statement.source, frame.functions, attributes=attributes, names=self._names)
+            faults = self._frame.faults_of_part(statement.source, self._names)
             if faults:
                 faulty = statement
                 break
             self._held.append(statement)
             self._names |= bound_by_part(statement.source)
-        if any(statement.acts for statement in self._held):
-            held, self._held = self._held, []
-            self._run(held, chars)
+        if ready := self._ready():
+            del self._held[: len(ready)]
+            self._run(ready, chars)
         if self._stop is None and faulty is not None:
             self._stop, self._refused = faulty, faults
+
+    def _ready(self) -> list[Statement]:
+        """Those held that may run by now: where one acts, all before the first that only later ones can put right."""
+        if not any(statement.acts for statement in self._held) or self._held[-1].last_line < self._not_before:
+            return []
+        last = self._held[-1].last_line
+        self._not_before = last + max(0, last - _LONG) // _PATIENCE
+        faults = self._frame.faults("\n".join(self._reply.code.split("\n")[:last]))
+        first = min((fault.line or 0 for fault in faults), default=last + 1)
+        ready = [statement for statement in self._held if statement.last_line < first]
+        return ready if any(statement.acts for statement in ready) else []
 
     def _run(self, statements: Sequence[Statement], chars: int | None = None) -> None:
         """Run statements that so many characters of the reply have made certain; None is all of it."""
@@ -174,7 +178,7 @@ class GrowingPlan:
                     self._stop = statement
                     return
         except BaseException as error:  # it must not unwind the model, whose reply is to be written down first
-            self._error, self._stop = error, statement
+            self.failed, self._stop = error, statement
 
     def _run_rest(self, reply: Reply) -> None:
         """Run what the end of the reply has made certain, if the plan as a whole is in order."""
@@ -192,14 +196,13 @@ class GrowingPlan:
             self._refused = (self._whole.problem,)
         rest = () if self._refused else statements_of(lines, self._ran_to)
         if rest:
-            frame, attributes = self._frame, self._attributes
-            self._refused = check(self._whole.code, frame.functions, attributes=attributes, names=frame.names)
+            self._refused = self._frame.faults(self._whole.code)
         if rest and not self._refused:
             self._run(rest)
 
     def _result(self, code: str) -> CellResult:
         """The result of the cell, as far as it came."""
-        if self._cell is None or self._error is not None:
+        if self._cell is None or self.failed is not None:
             return CellResult()
         result = self._cell.finish()
         self._frame.learn("\n".join(code.split("\n")[: self._ran_to]), result)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, JsonValue
 
-from envs import ActionSpec, Environment, Offered
+from envs import Action, ActionSpec, Environment, Observation, Offered, Task
 
 AGENT = "agent"
 TASK = "task"
@@ -33,6 +33,12 @@ class PlanFunction:
         return self._call(self._spec, args, kwargs)
 
 
+def seen_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
+    """What plan code finds as ``task``; the observation is that of the reset."""
+    shown = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
+    return {**shown, "observation": observation.text}
+
+
 def plan_functions(offer: Offered, act: Call, answer: Call) -> dict[str, Callable[..., object]]:
     """The functions of a world's plans, by dotted name; ``act`` carries out actions, ``answer`` queries."""
     actions = {f"{AGENT}.{name}": PlanFunction(spec, act) for name, spec in offer.actions.items()}
@@ -45,7 +51,7 @@ def plan_attributes(world: type[Environment]) -> tuple[str, ...]:
     return tuple(f"{AGENT}.{name}" for name in world.attributes)
 
 
-def checked_functions(world: type[Environment], options: BaseModel | None = None) -> dict[str, Callable[..., object]]:
+def functions_to_check(world: type[Environment], options: BaseModel | None = None) -> dict[str, Callable[..., object]]:
     """The functions for a static check alone: they have signatures, and cannot be called."""
     return plan_functions(world.offered(options), _not_callable, _not_callable)
 
@@ -86,6 +92,11 @@ def surface(world: type[Environment], options: BaseModel | None = None) -> Surfa
 def surface_of(world: Environment) -> Surface:
     """The surface of a world as it is played."""
     return surface(type(world), world.options)
+
+
+def call_of(action: Action) -> str:
+    """An action as the call of plan code."""
+    return f"{AGENT}.{action}"
 
 
 def shown(spec: ActionSpec) -> ShownCall:

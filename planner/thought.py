@@ -1,11 +1,11 @@
 """What a planner's reply says beside its code: the segments of section 3.2 of AutoManual, parsed into fields."""
 
-import ast
 import re
 from collections.abc import Iterator
 
 from planner.types import Plan, Thought
 from sandbox.reading import parse, read_reply
+from sandbox.reading.statements import DEFINES, does_nothing
 from sandbox.types import Fault
 
 RULE_ID = re.compile(r"\brule_\d+\b", re.ASCII | re.IGNORECASE)
@@ -87,12 +87,8 @@ def _heading(line: str) -> tuple[str, str] | None:
 
 
 def _does_something(code: str) -> bool:
-    """Whether any statement is more than an import, a definition or a text."""
+    """Whether any statement is more than an import or a definition, or nothing at all."""
     tree = parse(code)
-    return isinstance(tree, Fault) or not all(map(_only_says, tree.body))
-
-
-def _only_says(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Constant)
-    return isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
+    return isinstance(tree, Fault) or not all(
+        isinstance(statement, DEFINES) or does_nothing(statement) for statement in tree.body
+    )

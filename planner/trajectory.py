@@ -7,11 +7,8 @@ from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 from envs import Task
-from planner.prompts import Prompts
-from planner.templates import FOLDER
+from planner.templates import PROMPTS
 from planner.types import Cell, Ending, Round, Step, Trajectory
-
-PROMPTS = Prompts(FOLDER)
 
 
 class Event(Protocol):

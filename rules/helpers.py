@@ -9,7 +9,7 @@ from textwrap import dedent
 from pydantic import BaseModel
 
 from envs import Environment
-from planner.surface import TASK, checked_functions, plan_attributes
+from planner.surface import TASK, functions_to_check, plan_attributes
 from rules.book import RuleBook
 from rules.harmless import objections
 from rules.types import Learnt, RuleType, Skill
@@ -74,7 +74,7 @@ class _Collection:
     """Parts that have been found fit to stand together."""
 
     def __init__(self, world: type[Environment], options: BaseModel | None) -> None:
-        self._functions: Mapping[str, Callable[..., object]] = checked_functions(world, options)
+        self._functions: Mapping[str, Callable[..., object]] = functions_to_check(world, options)
         self._attributes = plan_attributes(world)
         self._world = {part.name: part for part in _parts(world.helpers, "the world")}
         self._reserved = {TASK, *(name.partition(".")[0] for name in (*self._functions, *self._attributes))}

@@ -11,12 +11,9 @@ from pydantic import JsonValue
 from sandbox import messages
 from sandbox.addresses import MARK, shown_without, without_addresses
 from sandbox.answers import Seen
-from sandbox.limits import LimitReached
+from sandbox.limits import MAX_ASKED, LimitReached
 from sandbox.process import SLICE_SECONDS, Worker
 from sandbox.types import Limits
-
-MAX_ASKED = 16 << 20
-"""Bytes of all the requests of one cell, which the host keeps, parses and checks on its own time."""
 
 
 class Request(NamedTuple):

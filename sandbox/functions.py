@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from sandbox.check.suggest import closest
 from sandbox.errors import BadFunction
 from sandbox.protocol import MAX_DEPTH, MAX_STRING
+from sandbox.suggest import closest
 
 Function = Callable[..., object]
 MAX_INT = 1 << 63

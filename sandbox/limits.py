@@ -2,13 +2,15 @@
 
 from sandbox.types import Fault, FaultKind, Limits
 
+MAX_ASKED = 16 << 20
+"""Bytes of all the requests of one cell, which the host keeps, parses and checks on its own time."""
 MESSAGES = {
     "wall": "the cell ran for more than {wall_seconds:g} s of wall clock",
     "cpu": "the cell used more than {cpu_seconds:g} s of processor time",
     "memory": "the plan needed more than {memory_mb} MB of memory",
     "output": "the cell printed more than {output_chars} characters",
     "host_calls": "the cell made more than {host_calls} calls",
-    "arguments": "the arguments of the cell's calls took more than 16 MB",
+    "arguments": f"the arguments of the cell's calls took more than {MAX_ASKED >> 20} MB",
     "source": "the cell's source has more than {source_chars} characters",
     "sleep": "the cell slept for more than {wall_seconds:g} s in all",
     "crashed": "the worker ended by itself: the plan exhausted the stack or crashed the interpreter",

@@ -40,9 +40,9 @@ def was_killed(pidfd: int) -> bool:
 
 
 class Losses:
-    """The workers that ended under one piece of work. One that got further than those before it begins a new count:
+    """The workers that ended under one piece of work.
 
-    what a plan does it does at the same place again.
+    One that got further than those before it begins a new count: what a plan does it does at the same place again.
     """
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from envs import Action, Environment, EpisodeEnded, Preconditions, Task
 from envs.preconditions import Beliefs
 from planbook.commands.dry_run import Known
-from planner import checked_functions, plan_attributes
+from planner import functions_to_check, plan_attributes
 from sandbox.dry import DryRun, dry_run
 
 
@@ -56,7 +56,7 @@ def followed(
     """A dry run of a plan."""
     return dry_run(
         plan,
-        checked_functions(world),
+        functions_to_check(world),
         Known(declared, world.offered().actions, Beliefs.at_start(declared)),
         attributes=plan_attributes(world),
         values=values,

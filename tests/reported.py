@@ -29,7 +29,8 @@ from planner import (
     read_trajectory,
 )
 from planner.models import Message, OnText, Reply, Sampling, Usage
-from planner.scope import PROMPTS, Scope
+from planner.scope import Scope
+from planner.templates import PROMPTS
 from sandbox import Sandbox
 
 HOSTILE = (

@@ -19,8 +19,9 @@ from planner import Ending, Episode, Roles, Terms, play
 from planner.asking import as_text
 from planner.frames import Frame
 from planner.models import Message, OnText, Reply, Sampling, Usage
-from planner.scope import PROMPTS, Scope
+from planner.scope import Scope
 from planner.strategies import Options
+from planner.templates import PROMPTS
 from planner.terms import Mark
 from sandbox import Sandbox
 from tests.reported import HIDDEN, HOSTILE

@@ -190,17 +190,23 @@ def covers(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
         )
 
 
-def _stated(body: Body, tool: JsonValue) -> str:
-    """The tool that the plan names, held; empty for none. Raises Refused."""
+def named_tool(tool: JsonValue) -> str:
+    """The tool that the plan names; empty for none. Raises Refused."""
     if tool is None:
         return ""
     if not isinstance(tool, str):
         raise Refused(f"the tool must be a name or None, not {tool!r}")
     if tool != GIVEN_TOOL:
         known_item(tool)
-        if not body.held(tool):
-            raise Refused(f"no tool: you hold no {tool}")
     return tool
+
+
+def _stated(body: Body, tool: JsonValue) -> str:
+    """The tool that the plan names, held; empty for none. Raises Refused."""
+    named = named_tool(tool)
+    if named not in ("", GIVEN_TOOL) and not body.held(named):
+        raise Refused(f"no tool: you hold no {named}")
+    return named
 
 
 def suits(source: Source, held: str, item: str) -> None:

@@ -9,6 +9,7 @@ from envs.minecraft.deeds import (
     covers,
     known_item,
     lacks_station,
+    named_tool,
     one_kind,
     recipe_for,
     suits,
@@ -16,11 +17,8 @@ from envs.minecraft.deeds import (
 )
 from envs.minecraft.nature import GIVEN_TOOL
 from envs.minecraft.recipes import wearable
-from envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
+from envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, told_by
 from envs.types import Task
-
-ANYTHING = Deed(changes=[Change(Fact("held", (UNKNOWN,)), UNKNOWN)])
-"""What is known of a goal that is not known: it may change how many there are of anything."""
 
 
 def preconditions(task: Task) -> Preconditions:
@@ -33,22 +31,8 @@ def preconditions(task: Task) -> Preconditions:
         "smelt": lambda obj, materials, tool: _make("smelt", obj, materials, tool),
         "equip": _equip,
     }
-    deeds = {name: _told(way) for name, way in ways.items()}
+    deeds = {name: told_by(way, Refused, unclear=_held(UNKNOWN)) for name, way in ways.items()}
     return Preconditions(deeds, start={_held(item): count for item, count in start.items()}, usual={"held": 0})
-
-
-def _told(way: Callable[..., Deed]) -> Callable[..., Deed]:
-    """What a goal needs; what the world would refuse whatever is held is impossible."""
-
-    def deed(*args: Given) -> Deed:
-        if any(each is UNKNOWN for each in args):
-            return ANYTHING
-        try:
-            return way(*args)
-        except Refused as why:
-            return Deed(impossible=str(why))
-
-    return deed
 
 
 def _held(item: Given) -> Fact:
@@ -56,20 +40,12 @@ def _held(item: Given) -> Fact:
 
 
 def _tool(tool: Given) -> list[Need]:
-    if tool is None or tool == GIVEN_TOOL:
-        return []
-    if not isinstance(tool, str):
-        raise Refused(f"the tool must be a name or None, not {tool!r}")
-    known_item(tool)
-    return [_enough(tool, 1)]
+    named = named_tool(tool)
+    return [_enough(named, 1)] if named not in ("", GIVEN_TOOL) else []
 
 
 def _enough(item: str, count: int) -> Need:
-    return Need.that(_held(item), lambda held: held >= count, f"it takes {count} {item}, and {{now}} are held then")
-
-
-def _more(count: int) -> Callable[[int], int]:
-    return lambda held: held + count
+    return Need.at_least(_held(item), count, f"it takes {count} {item}, and {{now}} are held then")
 
 
 def _gather(verb: str, obj: Given, tool: Given) -> Deed:
@@ -78,7 +54,7 @@ def _gather(verb: str, obj: Given, tool: Given) -> Deed:
     suits(source, tool or "", item)
     given = item if item in source.gives else next(iter(source.gives))
     units = -(-count // source.gives[given])
-    changes = [Change(_held(name), _more(each * units)) for name, each in source.gives.items()]
+    changes = [Change.by(_held(name), each * units) for name, each in source.gives.items()]
     worn_out = [Change(_held(tool), UNKNOWN)] if needs and tool else []
     return Deed(needs, [*changes, *worn_out])
 
@@ -90,8 +66,8 @@ def _make(verb: str, obj: Given, materials: Given, tool: Given) -> Deed:
     if lacks_station(recipe, tool or ""):
         raise Refused(f"to {verb} {item} takes {recipe.station} as tool, and the plan uses {tool or 'none'}")
     used = recipe.needs(count)
-    changes = [Change(_held(name), _more(-each)) for name, each in used.items()]
-    made = Change(_held(item), _more(recipe.makes * recipe.times(count)))
+    changes = [Change.by(_held(name), -each) for name, each in used.items()]
+    made = Change.by(_held(item), recipe.makes * recipe.times(count))
     return Deed([*(_enough(name, each) for name, each in used.items()), *_tool(tool)], [*changes, made])
 
 

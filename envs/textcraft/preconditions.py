@@ -1,8 +1,8 @@
 """What getting and crafting need: the recipes, and what is carried."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
+from envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, told_by
 from envs.textcraft.bench import Bench
 from envs.textcraft.book import Ingredient
 from envs.textcraft.wording import Refused
@@ -12,36 +12,24 @@ def preconditions(bench: Bench) -> Preconditions:
     """What a task's actions need; nothing is carried at the start."""
 
     def get(item: Given) -> Deed:
-        if item is UNKNOWN:
-            return Deed(changes=[Change(_carried(UNKNOWN), UNKNOWN)])
-        try:
-            got = bench.gettable(item)
-        except Refused as why:
-            return Deed(impossible=str(why))
-        return Deed(changes=[Change(_carried(got.name), _more(got.count))], sure=True)
+        got = bench.gettable(item)
+        return Deed(changes=[Change.by(_carried(got.name), got.count)], sure=True)
 
     def craft(item: Given, using: Given) -> Deed:
-        if item is UNKNOWN or using is UNKNOWN:
-            return Deed(changes=[Change(_carried(UNKNOWN), UNKNOWN)])
-        try:
-            recipe, needs = bench.crafting(item, using)
-        except Refused as why:
-            return Deed(impossible=str(why))
-        used = [Change(_carried(need.name), _more(-need.count)) for need in needs]
-        made = Change(_carried(recipe.makes), _more(recipe.count))
+        recipe, needs = bench.crafting(item, using)
+        used = [Change.by(_carried(need.name), -need.count) for need in needs]
+        made = Change.by(_carried(recipe.makes), recipe.count)
         return Deed([_enough(need) for need in needs], [*used, made], sure=True)
 
-    return Preconditions({"get": get, "craft": craft}, usual={"carried": 0})
+    ways: Mapping[str, Callable[..., Deed]] = {"get": get, "craft": craft}
+    deeds = {name: told_by(way, Refused, unclear=_carried(UNKNOWN)) for name, way in ways.items()}
+    return Preconditions(deeds, usual={"carried": 0})
 
 
 def _carried(item: Given) -> Fact:
     return Fact("carried", (item,))
 
 
-def _more(count: int) -> Callable[[int], int]:
-    return lambda carried: carried + count
-
-
 def _enough(need: Ingredient) -> Need:
     why = f"not enough, this takes {need}, and {{now}} are carried then"
-    return Need.that(_carried(need.name), lambda carried: carried >= need.count, why)
+    return Need.at_least(_carried(need.name), need.count, why)

@@ -20,8 +20,8 @@ from envs.minecraft.world import Minecraft
 from planbook.bench import Row
 from planbook.bench.timing import seconds
 from planbook.figures.statistics import mcnemar, mean_interval, paired_difference, wilson
-from planner.horizon import HorizonPredictor
-from planner.selectors import Candidate, SelectorName, recorded_rows, selector_of
+from planner.strategies.deps.horizon import HorizonPredictor
+from planner.strategies.deps.selectors import Candidate, SelectorName, recorded_rows, selector_of
 
 SEEDS = range(300)
 LENGTHS = (600, 1000, 1500, 2000)

@@ -13,8 +13,8 @@ from envs.preconditions import Beliefs, Preconditions
 from envs.types import Action, ActionSpec
 from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
-from planner import checked_functions, code_of, is_procedure, parse_procedure, plan_attributes
-from planner.surface import TASK
+from planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
+from planner.surface import TASK, seen_task
 from sandbox.dry import UNKNOWN, DryRun, Impossible, dry_run
 
 _PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
@@ -94,7 +94,7 @@ def _dry_run(
         text, helpers = given.code, [*helpers, given.helpers]
     return dry_run(
         text,
-        checked_functions(world, options),
+        functions_to_check(world, options),
         Known(declared, world.offered(options).actions, Beliefs.at_start(declared)),
         attributes=plan_attributes(world),
         values={TASK: _task_seen(world, options, task)},
@@ -102,11 +102,10 @@ def _dry_run(
     )
 
 
-def _task_seen(world: type[Environment], options: BaseModel | None, task: Task) -> dict[str, object]:
+def _task_seen(world: type[Environment], options: BaseModel | None, task: Task) -> dict[str, JsonValue]:
     """The task as plans see it; its world is set up for the first observation, and nothing is done in it."""
     played = world(options)
     try:
-        shown = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
-        return {**shown, "observation": played.reset(task).text}
+        return seen_task(task, played.reset(task))
     finally:
         played.close()

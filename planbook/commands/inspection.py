@@ -16,7 +16,7 @@ from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
 from planbook.option_help import option_facts, options_table
 from planbook.terminal.printing import answer, console
-from planner import checked_functions, is_procedure, parse_procedure, plan_attributes
+from planner import functions_to_check, is_procedure, parse_procedure, plan_attributes
 from planner.surface import AGENT, TASK
 from sandbox import Sandbox
 from sandbox.check import check, check_procedure
@@ -107,7 +107,7 @@ def check_plan(plan: Path, asked: Asked) -> list[Fault]:
     if asked.ids:
         world.select(Selection(ids=asked.ids), options)
     text = read_plan(plan)
-    functions, attributes = checked_functions(world, options), plan_attributes(world)
+    functions, attributes = functions_to_check(world, options), plan_attributes(world)
     names = bound_names(world.helpers)
     if not is_procedure(text):
         return check(text, functions, attributes=attributes, names=names | {TASK})

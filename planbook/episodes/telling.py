@@ -6,7 +6,7 @@ from typing import Any
 from planbook.figures.causes import outcome_of, score_of, why
 from planner import Cell, Ending, Step
 from planner.ending import NOT_JUDGED
-from planner.surface import AGENT
+from planner.surface import call_of
 
 NOTHING = "nothing (the recording ends here)"
 
@@ -24,7 +24,7 @@ def _task(body: Any) -> str:
 
 def _act(body: Any) -> str:
     step = Step.model_validate(body)
-    return f"  line {step.line}: {AGENT}.{step.action} -> {step.observation.text}"
+    return f"  line {step.line}: {call_of(step.action)} -> {step.observation.text}"
 
 
 def _cell(body: Any) -> str:

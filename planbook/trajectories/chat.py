@@ -13,7 +13,8 @@ from planbook.trajectories.parts import Call
 from planbook.trajectories.schema import Trajectory
 from planner import FeedbackKind
 from planner.models import Message
-from planner.scope import NO_ANSWER, PROMPTS
+from planner.scope import NO_ANSWER
+from planner.templates import PROMPTS
 
 PROBLEM = "\0"
 BEFORE, AFTER = PROMPTS["repair"].render(problem=PROBLEM).split(PROBLEM)

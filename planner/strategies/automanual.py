@@ -8,10 +8,10 @@ from planner.asking import PLANNER
 from planner.episode import Episode
 from planner.memory import Recall
 from planner.models.types import Message
-from planner.scope import PROMPTS
 from planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
 from planner.strategies.code import code_of, given_code
 from planner.surface import surface_of
+from planner.templates import PROMPTS
 from sandbox.reading import definitions
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6

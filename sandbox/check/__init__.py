@@ -17,6 +17,7 @@ from sandbox.check.report import Report
 from sandbox.check.usage import Usage
 from sandbox.policy import check as check_policy
 from sandbox.policy.hints import NAME_HINTS
+from sandbox.policy.rules import SYNTAX
 from sandbox.reading.syntax import code_lines, compile_error, parse, too_deep
 from sandbox.reading.walker import scopes_of
 from sandbox.types import Fault, FaultKind
@@ -24,8 +25,6 @@ from sandbox.types import Fault, FaultKind
 __all__ = ["check", "check_part", "check_procedure"]
 
 _CACHED_CHECKS = 512
-SYNTAX = "syntax"
-"""What the policy says of code that is no Python; the parser has told it by then, and better."""
 
 
 def check(
@@ -98,7 +97,7 @@ def _examined(code: str, tree: ast.Module, api: Api, definitions_only: bool, pro
     usage.check(report)
     if procedure:
         check_solve(tree, usage, report)
-    known_lines = {fault.line for fault in report.faults if fault.type == "syntax"}
+    known_lines = {fault.line for fault in report.faults if fault.type == SYNTAX}
     if (last_word := compile_error(code, tree)) and last_word.line not in known_lines:
         report.faults.append(last_word)
     return report
@@ -112,7 +111,7 @@ def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
 
 
 def _policy_faults(source: str, bound: Iterable[str]) -> list[Fault]:
-    """What the sandbox's language policy refuses."""
+    """What the sandbox's language policy refuses, but what is no Python: the parser has told that, and better."""
     lines = code_lines(source)
     return [
         Fault(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, Union, get_args, get_origin
 
 from sandbox.check.api import Function, Kind, Parameter
-from sandbox.check.suggest import closest
+from sandbox.suggest import closest
 
 _SHOWN = 60
 _DISPLAYS: dict[type[ast.expr], type] = {

@@ -4,10 +4,10 @@ import builtins
 
 from sandbox.check.api import Api
 from sandbox.check.report import Report
-from sandbox.check.suggest import closest
 from sandbox.policy.hints import NAME_HINTS
-from sandbox.reading.definitions import UNKNOWN
+from sandbox.reading.definitions import ANY_NAME
 from sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
+from sandbox.suggest import closest
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
 """Those that the sandbox refuses are the language policy's to report, with what to write instead."""
@@ -18,7 +18,7 @@ MAX_HINTS = 20
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
     """Report every use of a name that has no value there."""
-    given, any_name = api.roots | api.names, scopes.star_import or UNKNOWN in api.names
+    given, any_name = api.roots | api.names, scopes.star_import or ANY_NAME in api.names
     known, bound_before = given | BUILTINS, given | (BUILTINS - NAME_HINTS.keys())
     for use in scopes.uses:
         if report.full:

@@ -2,14 +2,13 @@
 
 import ast
 
+from sandbox.policy.base import MAX_PROBLEMS
 from sandbox.reading.syntax import code_lines
 from sandbox.types import Fault, FaultKind
 
-MAX_FAULTS = 100
-
 
 class Report:
-    """The faults found so far, up to MAX_FAULTS: nobody repairs more at once, and suggestions cost time."""
+    """The faults found so far, up to MAX_PROBLEMS, as the policy does."""
 
     def __init__(self, code: str) -> None:
         self.lines = code_lines(code)
@@ -18,19 +17,16 @@ class Report:
     @property
     def full(self) -> bool:
         """Whether there is no use in looking for more."""
-        return len(self.faults) >= MAX_FAULTS
+        return len(self.faults) >= MAX_PROBLEMS
 
     def add(self, node: ast.AST | None, name: str, message: str, hint: str = "") -> None:
         """Note a fault at a node; None: at the plan as a whole."""
         if node is None or not hasattr(node, "lineno"):
             self.faults.append(Fault(FaultKind.CHECK, name, message, hint=hint))
             return
-        self.at(node.lineno, getattr(node, "col_offset", 0), name, message, hint)
-
-    def at(self, line: int, byte_column: int, name: str, message: str, hint: str) -> None:
-        """Note a fault at a line and a column as the syntax tree counts it, in UTF-8 bytes."""
+        line, bytes_before = node.lineno, getattr(node, "col_offset", 0)
         source = self.lines[line - 1] if line <= len(self.lines) else ""
-        column = len(source.encode()[:byte_column].decode("utf-8", "ignore"))
+        column = len(source.encode()[:bytes_before].decode("utf-8", "ignore"))
         self.faults.append(Fault(FaultKind.CHECK, name, message, line, column, source, hint))
 
     def sorted(self) -> tuple[Fault, ...]:

@@ -5,8 +5,8 @@ import ast
 from sandbox.check.api import Api, Function, Kind, Parameter
 from sandbox.check.arguments import misfits
 from sandbox.check.report import Report
-from sandbox.check.suggest import closest
 from sandbox.reading.scopes import Binding, Scope, ScopeKind, Scopes
+from sandbox.suggest import closest
 
 _ALIAS_DEPTH = 5
 

@@ -55,7 +55,7 @@ def dry_run(
     are codes that ran before.
     """
     trees = [tree for tree in map(parse, (*helpers, code)) if isinstance(tree, ast.Module)]
-    walk = DryWalk(State(knowledge), functions, attributes, trees)
+    walk = DryWalk(State(knowledge), frozenset(functions), frozenset(attributes), trees)
     given = {name: _value(walk, value) for name, value in (values or {}).items()}
     walk.state.frames[MODULE].update(given)
     try:

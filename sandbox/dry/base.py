@@ -1,8 +1,8 @@
 """What every part of a walk shares: the state, the frames, the ends of paths, and how branches come together."""
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 
 from sandbox.dry import bodies
 from sandbox.dry.knowledge import Impossible
@@ -41,17 +41,42 @@ class Visits:
     through: tuple[str, ...]
 
 
+@dataclass(eq=False)
 class Walk:
     """One dry run of ``trees``: those of the helpers, then the plan's. ``functions`` and ``attributes`` are dotted."""
 
-    def __init__(
-        self, state: State, functions: Iterable[str], attributes: Iterable[str], trees: Sequence[ast.Module]
-    ) -> None:
-        self.state = state
-        self.functions, self.attributes = frozenset(functions), frozenset(attributes)
-        self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
+    state: State
+    functions: frozenset[str]
+    attributes: frozenset[str]
+    trees: InitVar[Sequence[ast.Module]]
+    visits: dict[tuple[int, ...], Visits] = field(default_factory=dict)
+    blind: bool = False
+    """Something may act or change lists at any time: nothing that is learnt on the way lasts."""
+    handed_on: set[str] = field(default_factory=set)
+    """The given functions and objects that something unknown has."""
+    unseen: dict[int, Defined] = field(default_factory=dict)
+    """Functions that something unknown may call, by id of their node."""
+    frame: int = MODULE
+    at_once: set[int] = field(default_factory=set)
+    """The ids of generator expressions that are gone through where they stand, as in ``any(...)``."""
+    parents: dict[int, int] = field(default_factory=dict)
+    own: dict[int, tuple[set[str], set[str]]] = field(default_factory=lambda: {MODULE: (set(), set())})
+    """By frame: the names declared global and nonlocal."""
+    transparent: set[int] = field(default_factory=set)
+    """The frames of comprehensions: what they assign by := is their owner's."""
+    loops: list[Loop] = field(default_factory=list)
+    returns: list[list[tuple[State, Value]]] = field(default_factory=list)
+    finals: list[list[ast.stmt]] = field(default_factory=list)
+    """The ``finally`` parts around the statement that is carried out."""
+    chain: list[ast.Call] = field(default_factory=list)
+    inside: list[ast.AST] = field(default_factory=list)
+    """The calls, and the functions, that the walk is inside of."""
+    _numbers: int = 0
+    _steps: int = 0
+
+    def __post_init__(self, trees: Sequence[ast.Module]) -> None:
         self.state.frames[MODULE] = {}
-        self.visits: dict[tuple[int, ...], Visits] = {}
+        self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
         self.acting = bodies.acting_names(trees, self.roots)
         self.shared = frozenset(bodies.declared(trees, (ast.Global, ast.Nonlocal)))
         """Names that a function declares global or nonlocal."""
@@ -59,29 +84,6 @@ class Walk:
         """Names that get their value in one place of the code, from a def."""
         self.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
         """The ids of the call nodes of the plan itself; all others are of helpers."""
-        self.blind = False
-        """Something may act or change lists at any time: nothing that is learnt on the way lasts."""
-        self.handed_on: set[str] = set()
-        """The given functions and objects that something unknown has."""
-        self.unseen: dict[int, Defined] = {}
-        """Functions that something unknown may call, by id of their node."""
-        self.frame = MODULE
-        self.at_once: set[int] = set()
-        """The ids of generator expressions that are gone through where they stand, as in ``any(...)``."""
-        self.parents: dict[int, int] = {}
-        self.own: dict[int, tuple[set[str], set[str]]] = {MODULE: (set(), set())}
-        """By frame: the names declared global and nonlocal."""
-        self.transparent: set[int] = set()
-        """The frames of comprehensions: what they assign by := is their owner's."""
-        self.loops: list[Loop] = []
-        self.returns: list[list[tuple[State, Value]]] = []
-        self.finals: list[list[ast.stmt]] = []
-        """The ``finally`` parts around the statement that is carried out."""
-        self.chain: list[ast.Call] = []
-        self.inside: list[ast.AST] = []
-        """The calls, and the functions, that the walk is inside of."""
-        self._numbers = 0
-        self._steps = 0
 
     def step(self) -> None:
         """Count one thing looked at. Raises TooLong."""

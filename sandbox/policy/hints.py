@@ -5,6 +5,14 @@ _FUNCTIONS = "keep what you want to know of a function beside it, as in a dict; 
 _FRAMES = "return the values that you want to look at, or print them where they are"
 _COPIES = "use copy.copy(x), copy.deepcopy(x) or list(x); a class of your own may define __copy__ and __deepcopy__"
 _SUPER = "only super() leads to it, in a method of the same name"
+_NOT_KEPT = "leave it out: annotations are not kept"
+_LIST_NAMES = "annotations are not kept; list the names yourself"
+_LET_END = "let the code end, or return from a function"
+_NO_FILES = "plans have no files; keep data in variables and print what is to be seen"
+_NO_INPUT = "plans can't ask; read what you need from the observations"
+_NO_ARGUMENTS = "plans have no arguments: assign the values to variables"
+_OWN_DICT = "use a dict of your own; instead of asking whether a variable exists, set it to None at the start"
+_PAGE_IS_THERE = "the page is there already: act through the functions you are given"
 
 ATTRIBUTE_HINTS = {
     "__dict__": "use vars(x) on an object of your own class, or name the attributes",
@@ -22,7 +30,7 @@ ATTRIBUTE_HINTS = {
     "__context__": "it may be read only, of exceptions; `raise ... from error` sets __cause__",
     "__cause__": "it may be read only, of exceptions; `raise ... from error` sets it",
     "__suppress_context__": "it may be read only, of exceptions; `raise ... from None` sets it",
-    "__annotations__": "annotations are not kept; list the names yourself",
+    "__annotations__": _LIST_NAMES,
     "__match_args__": 'assign it in the class, texts written out: __match_args__ = ("x", "y"); or match by keyword',
     "__slots__": 'assign it in the class, texts written out: __slots__ = ("x", "y")',
     "__wrapped__": "keep the undecorated function under a name of its own",
@@ -78,21 +86,20 @@ NAME_HINTS = {
     "exec": "write the code itself instead of a string of code",
     "eval": "write the expression itself; for data use json.loads",
     "compile": "write the code itself; for patterns use re.compile",
-    "open": "plans have no files; keep data in variables and print what is to be seen",
-    "input": "plans can't ask; read what you need from the observations",
-    "globals": "use a dict of your own; instead of asking whether a variable exists, set it to None at the start",
-    "locals": "use a dict of your own; instead of asking whether a variable exists, set it to None at the start",
+    "open": _NO_FILES,
+    "input": _NO_INPUT,
+    "globals": _OWN_DICT,
+    "locals": _OWN_DICT,
     "breakpoint": "use print",
     "help": "use dir(x)",
-    "exit": "let the code end, or return from a function",
-    "quit": "let the code end, or return from a function",
+    "exit": _LET_END,
+    "quit": _LET_END,
     "memoryview": "use bytes or bytearray",
     "aiter": "use iter: plans run in one thread",
     "anext": "use next: plans run in one thread",
 }
 """Builtins that plans do not have, unless they define something of that name."""
 
-_NO_FILES = "plans have no files; keep data in variables and print what is to be seen"
 _NO_NETWORK = "plans have no network; act through the functions you are given"
 _ONE_THREAD = "plans run in one thread; call the functions directly"
 _NUMBERS = "use lists, math and statistics"
@@ -103,8 +110,8 @@ MODULE_HINTS = {
     "urllib.parse": "use str.split, str.replace and f-strings",
     "urllib": _NO_NETWORK,
     "subprocess": "plans have no processes; act through the functions you are given",
-    "selenium": "the page is there already: act through the functions you are given",
-    "playwright": "the page is there already: act through the functions you are given",
+    "selenium": _PAGE_IS_THERE,
+    "playwright": _PAGE_IS_THERE,
     "bs4": "use re on the text",
     "lxml": "use re on the text",
     "xml": "use re on the text",
@@ -132,7 +139,7 @@ MODULE_HINTS = {
     "logging": "use print",
     "warnings": "use print",
     "tqdm": "use print",
-    "argparse": "plans have no arguments: assign the values to variables",
+    "argparse": _NO_ARGUMENTS,
     "timeit": "use time.perf_counter",
     "gc": "leave it out",
     "weakref": "use ordinary references",
@@ -145,11 +152,11 @@ MODULE_HINTS = {
 }
 """Modules, dotted or their first part."""
 MEMBER_HINTS = {
-    "sys.exit": "let the code end, or return from a function",
+    "sys.exit": _LET_END,
     "sys.stdout": "use print",
     "sys.stderr": "use print",
-    "sys.stdin": "plans can't ask; read what you need from the observations",
-    "sys.argv": "plans have no arguments: assign the values to variables",
+    "sys.stdin": _NO_INPUT,
+    "sys.argv": _NO_ARGUMENTS,
     "sys.setrecursionlimit": "write the recursion as a loop with a list",
     "sys.getrecursionlimit": "write the recursion as a loop with a list",
     "sys.getsizeof": "use len",
@@ -158,22 +165,22 @@ MEMBER_HINTS = {
     "sys.exc_info": "write `except Exception as error`",
     "json.dump": "use json.dumps and keep or print the text",
     "json.load": "use json.loads on a text",
-    "typing.get_type_hints": "annotations are not kept; list the names yourself",
+    "typing.get_type_hints": _LIST_NAMES,
     "dataclasses.make_dataclass": "write a class statement under @dataclass",
     "dataclasses.Field": "use field(...) and fields(...)",
     "functools.update_wrapper": "use @functools.wraps(function)",
     "functools.singledispatchmethod": "use isinstance, or functools.singledispatch on a function",
     "contextlib.redirect_stdout": "collect the text in a list instead of printing it",
     "contextlib.asynccontextmanager": "use contextmanager: plans run in one thread",
-    "collections.abc.Awaitable": "leave it out: annotations are not kept",
-    "collections.abc.Coroutine": "leave it out: annotations are not kept",
+    "collections.abc.Awaitable": _NOT_KEPT,
+    "collections.abc.Coroutine": _NOT_KEPT,
     "string.Formatter": "use str.format or an f-string",
     "types.FunctionType": "use callable(x)",
     "types.MethodType": "use functools.partial(function, x)",
     "types.ModuleType": "use types.SimpleNamespace",
     "types.GeneratorType": "use collections.abc.Generator",
-    "types.TracebackType": "leave it out: annotations are not kept",
-    "types.FrameType": "leave it out: annotations are not kept",
+    "types.TracebackType": _NOT_KEPT,
+    "types.FrameType": _NOT_KEPT,
     "enum.EnumMeta": "give the enum's class a classmethod",
     "enum.EnumType": "give the enum's class a classmethod",
     "random.SystemRandom": "use random.Random",
@@ -185,6 +192,7 @@ MEMBER_HINTS = {
 """Names of the modules that plans have, dotted; the others are told what the module has."""
 
 _THREAD = "plans run in one thread: call the function directly, without async and await"
+_IN_LOOPS = "break and continue work inside a for or while only"
 SYNTAX_HINTS = (
     ("never closed", "close it, or check the brackets of the lines that follow"),
     ("unterminated triple-quoted", "close the string with the same three quotes"),
@@ -194,7 +202,8 @@ SYNTAX_HINTS = (
     ("unexpected indent", "lines of one block start in the same column; begin the code in column 0"),
     ("inconsistent use of tabs", "indent with four spaces everywhere"),
     ("outside function", "a plan is no function: let it run to its end, or put the lines into a def and call it"),
-    ("outside loop", "break and continue work inside a for or while only"),
+    ("outside loop", _IN_LOOPS),
+    ("not properly in loop", _IN_LOOPS),
     ("Maybe you meant '=='", "compare with ==, assign with ="),
     ("from __future__ imports", "move it above everything else, or leave it out: it changes nothing in plans"),
 )
@@ -206,6 +215,6 @@ STATEMENT_HINTS = {
     "AsyncWith": ("`async with`", _THREAD),
     "Await": ("`await`", _THREAD),
     "TryStar": ("`except*`", "use `except ExceptionGroup as group` and look at group.exceptions"),
-    "TypeAlias": ("the `type` statement", "leave it out: annotations are not kept"),
+    "TypeAlias": ("the `type` statement", _NOT_KEPT),
 }
 """What a refused kind of node is called, and what to write instead."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from sandbox.policy.base import BasePolicy, N
 from sandbox.policy.hints import MEMBER_HINTS, MODULE_HINTS
-from sandbox.policy.rules import IMPORT, closest, last_name
+from sandbox.policy.rules import IMPORT, did_you_mean, last_name
 from sandbox.policy.tables import FUTURES, MODULES, READABLE_ATTRIBUTES
 
 MAY_BE_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
@@ -82,7 +82,7 @@ class ImportPolicy(BasePolicy):
     def _without_futures(self, node: ast.ImportFrom) -> ast.AST:
         """Nothing of it; Python knows no way to catch a wrong one."""
         for name in (alias.name for alias in node.names if alias.name not in FUTURES):
-            hint = closest(name, FUTURES) or f"__future__ has: {', '.join(sorted(FUTURES))}"
+            hint = did_you_mean(name, FUTURES) or f"__future__ has: {', '.join(sorted(FUTURES))}"
             self.refuse(node, IMPORT, f"`__future__.{name}` is not available in plans", hint)
         return ast.copy_location(ast.Pass(), node)
 
@@ -96,12 +96,13 @@ class ImportPolicy(BasePolicy):
     def _refuse_module(self, node: ast.AST, name: str) -> None:
         if self._caught:
             return
-        hint = MODULE_HINTS.get(name) or MODULE_HINTS.get(name.partition(".")[0]) or closest(name, MODULES) or _KNOWN
+        hint = MODULE_HINTS.get(name) or MODULE_HINTS.get(name.partition(".")[0])
+        hint = hint or did_you_mean(name, MODULES) or _KNOWN
         self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
 
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
         if name not in (known := MODULES[module]) and not self._caught:
-            hint = MEMBER_HINTS.get(f"{module}.{name}") or closest(name, known)
+            hint = MEMBER_HINTS.get(f"{module}.{name}") or did_you_mean(name, known)
             hint = hint or f"{module} has: {', '.join(sorted(known))}"
             self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
 

@@ -2,7 +2,6 @@
 
 import _string  # type: ignore[import-not-found]
 import ast
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +14,7 @@ from sandbox.policy.tables import (
     SUNDERS,
     TEXT_ATTRIBUTES,
 )
+from sandbox.suggest import closest
 
 SYNTAX = "syntax"
 """What CPython's own parser and compiler refuse."""
@@ -85,10 +85,10 @@ def syntax_hint(message: str) -> str:
     return next((hint for part, hint in SYNTAX_HINTS if part in message), "")
 
 
-def closest(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A suggestion in words, or nothing."""
-    found = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"did you mean `{found[0]}`?" if found else ""
+    near = closest(name, known)
+    return f"did you mean `{near}`?" if near else ""
 
 
 def template_attributes(template: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from sandbox.policy.rules import (
     harmless_template,
     is_dunder,
     is_plain,
+    last_name,
     may_read,
     may_write,
 )
@@ -136,7 +137,7 @@ def _formats_harmlessly(node: ast.Attribute) -> bool:
 def _stripped(annotation: ast.expr) -> ast.expr:
     """A harmless value instead of an annotation; the marks that dataclasses look for stay."""
     head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
-    name = head.attr if isinstance(head, ast.Attribute) else getattr(head, "id", None)
+    name = last_name(head)
     if name in MARKS:
         return ast.copy_location(ast.Name(HOOKS[name], ast.Load()), annotation)
     if name in PLAIN_ANNOTATIONS and isinstance(annotation, ast.Name):

@@ -13,7 +13,7 @@ from sandbox.types import Fault
 
 _STEP = re.compile(r"#+\s*\[Step\s*([\w.-]*)\s*\]\s*:?\s*(.*)", re.IGNORECASE)
 _BUILTINS = frozenset(dir(builtins))
-UNKNOWN = "*"
+ANY_NAME = "*"
 """Stands among names for those that nobody can list."""
 
 
@@ -53,10 +53,10 @@ def bound_names(code: str) -> frozenset[str]:
 
 
 def bound_by_part(code: str) -> frozenset[str]:
-    """The same of a part of a cell for the parts after it, with UNKNOWN among them if it imports whatever there is."""
+    """The same of a part of a cell for the parts after it, with ANY_NAME among them if it imports whatever there is."""
     tree = parse(code)
     star = not isinstance(tree, Fault) and scopes_of(tree).star_import
-    return bound_names(code) | ({UNKNOWN} if star else frozenset())
+    return bound_names(code) | ({ANY_NAME} if star else frozenset())
 
 
 @dataclass(frozen=True, slots=True)

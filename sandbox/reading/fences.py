@@ -91,7 +91,7 @@ def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bo
 
 def _opens_python(line: str) -> bool:
     match = OPENING.match(line)
-    return bool(match) and match[3].strip().lower() in PYTHON if match else False
+    return match is not None and match[3].strip().lower() in PYTHON
 
 
 def _without(indent: str, lines: list[str]) -> str:

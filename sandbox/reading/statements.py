@@ -20,7 +20,7 @@ _TAKES_MORE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TrySta
 _LONG, _PATIENCE = 64, 8
 """Behind so many lines without an end the parsers are asked again only when there is an eighth more: they take their
 time over broken plans."""
-_DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 
 
@@ -133,7 +133,7 @@ def _by_lines(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
 
 def acts(statement: ast.stmt) -> bool:
     """Whether a top-level statement does more than define: constants and imports are definitions too."""
-    if does_nothing(statement) or isinstance(statement, _DEFINES):
+    if does_nothing(statement) or isinstance(statement, DEFINES):
         return False
     return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
         isinstance(node, _ACTS) for node in ast.walk(statement)
@@ -141,7 +141,7 @@ def acts(statement: ast.stmt) -> bool:
 
 
 def does_nothing(statement: ast.stmt) -> bool:
-    """pass, a docstring, three dots."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-        return isinstance(statement.value.value, str | type(...))
-    return isinstance(statement, ast.Pass)
+    """pass, or a value that stands there alone: a docstring, three dots, a number."""
+    return isinstance(statement, ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )

@@ -13,8 +13,6 @@ from sandbox.policy.trees import compile_tree, parse_source
 from sandbox.types import Fault, FaultKind
 
 FILENAME = "<plan>"
-MAX_CHARS = MAX_SOURCE
-"""Longer code is not parsed at all: it would not run either."""
 MAX_LINES = 5_000
 """Lines and semicolons: CPython's compiler takes seconds over tens of thousands of statements."""
 
@@ -33,9 +31,9 @@ _GENERAL_HINT = "explanations belong outside the code, or behind a #"
 
 
 def parse(code: str) -> ast.Module | Fault:
-    """The syntax tree, or what is wrong. Never raises, whatever the text."""
+    """The syntax tree, or what is wrong; code too long to run is not parsed. Never raises, whatever the text."""
     lines = code.count("\n") + code.count(";") + 1
-    for count, limit, unit in ((len(code), MAX_CHARS, "characters"), (lines, MAX_LINES, "lines")):
+    for count, limit, unit in ((len(code), MAX_SOURCE, "characters"), (lines, MAX_LINES, "lines")):
         if count > limit:
             return _fault(code, f"the code has {count} {unit}; {limit} are allowed", None, "write a shorter plan")
     try:

@@ -159,8 +159,7 @@ class _Walker(ast.NodeVisitor):
             self.parameters(node.args)
             self.block(node.body)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self.visit_FunctionDef(node)
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self.defaults(node.args)
@@ -204,8 +203,7 @@ class _Walker(ast.NodeVisitor):
     def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> None:
         self.comprehension(node.generators, [node.elt], deferred=False)
 
-    def visit_SetComp(self, node: ast.SetComp) -> None:
-        self.visit_ListComp(node)
+    visit_SetComp = visit_ListComp  # noqa: N815
 
     def visit_DictComp(self, node: ast.DictComp) -> None:
         self.comprehension(node.generators, [node.key, node.value], deferred=False)
@@ -225,8 +223,7 @@ class _Walker(ast.NodeVisitor):
         self.loop([node.target], node.body)
         self.block(node.orelse)
 
-    def visit_AsyncFor(self, node: ast.AsyncFor) -> None:
-        self.visit_For(node)
+    visit_AsyncFor = visit_For  # noqa: N815
 
     def visit_While(self, node: ast.While) -> None:
         self.loop([node.test], node.body)
@@ -244,8 +241,7 @@ class _Walker(ast.NodeVisitor):
             self.all([item.context_expr, item.optional_vars])
         self.block(node.body)
 
-    def visit_AsyncWith(self, node: ast.AsyncWith) -> None:
-        self.visit_With(node)
+    visit_AsyncWith = visit_With  # noqa: N815
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         outer = self.guard
@@ -256,8 +252,7 @@ class _Walker(ast.NodeVisitor):
         self.block(node.orelse)
         self.block(node.finalbody)
 
-    def visit_TryStar(self, node: ast.TryStar) -> None:
-        self.visit_Try(node)
+    visit_TryStar = visit_Try  # noqa: N815
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         self.all([node.type])
@@ -293,8 +288,7 @@ class _Walker(ast.NodeVisitor):
         if not self.loops:
             self.found.strays.append(node)
 
-    def visit_Continue(self, node: ast.Continue) -> None:
-        self.visit_Break(node)
+    visit_Continue = visit_Break  # noqa: N815
 
 
 def _guard(handler: ast.ExceptHandler) -> Guard:

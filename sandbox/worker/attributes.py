@@ -1,17 +1,19 @@
 """Attributes by name, for one session: what is harmless on one kind of object and not on another, and formatting."""
 
 import types
+from collections import UserString
 from collections.abc import Callable
 from datetime import UTC, date, datetime, tzinfo
-from functools import partial
 from typing import Any
 
-from sandbox.policy.rules import harmless_template, is_plain, may_read, may_write, template_attributes
+from sandbox.policy.rules import harmless_template, is_plain, may_read, template_attributes
 from sandbox.policy.tables import CHAIN, INHERITED
 from sandbox.worker.clock import Clock
 from sandbox.worker.guards import (
     Forbidden,
     PlanType,
+    bound,
+    check_writable,
     initialiser,
     is_host,
     is_own_class,
@@ -50,6 +52,23 @@ def _format_map(template: Any, mapping: Any) -> str:
     return str.format_map(_checked(template), mapping)
 
 
+def _format_held(template: Any, /, *args: object, **kwargs: object) -> str:
+    return _format(template.data, *args, **kwargs)
+
+
+def _format_map_held(template: Any, mapping: Any) -> str:
+    return _format_map(template.data, mapping)
+
+
+def guard_templates() -> None:
+    """From now on a ``UserString`` formats under the policy: its methods are Python's, and use those of what it holds.
+
+    The whole process is changed, for no attribute that is read tells them from a plan's own.
+    """
+    text: Any = UserString
+    text.format, text.format_map = _format_held, _format_map_held
+
+
 _BY_NAME: dict[str, Callable[..., None]] = {"__setattr__": object_setattr, "__delattr__": object_delattr}
 
 
@@ -61,10 +80,10 @@ def _inherited(target: object, name: str, found: Any) -> Any:
     if type(target) is not super:
         refuse(name)
     if by_name is not None and isinstance(found, types.MethodWrapperType):
-        return partial(by_name, found.__self__)
+        return bound(by_name, found.__self__)
     if name in ("__get__", "__set__"):
-        return partial(_described, found)
-    return found if by_name is None else partial(_named, found, name[2:5])
+        return bound(_described, found)
+    return found if by_name is None else bound(_named, found, name[2:5])
 
 
 def _described(found: Callable[..., Any], instance: Any, *rest: Any) -> Any:
@@ -76,8 +95,7 @@ def _described(found: Callable[..., Any], instance: Any, *rest: Any) -> Any:
 
 def _named(found: Callable[..., Any], verb: str, name: str, *value: object) -> Any:
     """Call an inherited method of a plan's class, or of a library's, that sets or deletes a name."""
-    if not may_write(name_of(name)):
-        refuse(name, verb)
+    check_writable(name, verb)
     return found(name, *value)
 
 
@@ -117,7 +135,7 @@ class Attributes:
             return initialiser(target, found)
         if type(found) is types.MappingProxyType:
             return types.MappingProxyType(dict(found))  # an operator would hand the plan what the proxy stands for
-        if name == "obj" and isinstance(target, BaseException):
+        if name == "obj" and isinstance(target, (BaseException, super)):
             refuse(name)
         owner = getattr(found, "__self__", None)
         if name == "register" and isinstance(owner, type) and not is_own_class(owner):
@@ -125,7 +143,7 @@ class Attributes:
         if name in ("format", "format_map"):
             return self._formatter(found, owner, _format if name == "format" else _format_map)
         if isinstance(owner, type) and issubclass(owner, date) and isinstance(found, types.BuiltinFunctionType):
-            return partial(getattr(self, f"_{name}"), owner)
+            return bound(getattr(self, f"_{name}"), owner)
         return found
 
     @staticmethod
@@ -133,7 +151,7 @@ class Attributes:
         if found is str.format or found is str.format_map:
             return safe
         if isinstance(found, types.BuiltinFunctionType) and isinstance(owner, str):
-            return partial(safe, owner)
+            return bound(safe, owner)
         return found
 
     def _now(self, cls: type[datetime], tz: tzinfo | None = None) -> datetime:

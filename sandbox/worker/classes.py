@@ -2,11 +2,12 @@
 
 import types
 from collections.abc import Callable, Iterable
+from dataclasses import Field
 from functools import wraps
 from typing import Any, NoReturn
 
 from sandbox.policy.rules import is_plain, may_write
-from sandbox.worker.guards import PlanType, is_host, is_own_class, is_protected, refuse
+from sandbox.worker.guards import PlanType, is_closed, is_host, is_own_class, refuse
 
 FIELDS = "__dataclass_fields__"
 _ITSELF = classmethod(lambda cls, _item: cls)
@@ -23,7 +24,7 @@ class Fields:
         self._fields_ = fields
 
     def __get__(self, _instance: object, _owner: object = None) -> object:
-        if any(field.name != name for name, field in self._fields_.items()):
+        if any(type(field) is not Field or field.name is not name for name, field in self._fields_.items()):
             raise TypeError("a field of this dataclass was given to another one; write field(...) for each")
         return self._fields_
 
@@ -31,15 +32,14 @@ class Fields:
         raise AttributeError("the fields of a dataclass are read-only")
 
 
-def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> type:
+def build_class(body: Any, name: str, /, *bases: Any, **keywords: Any) -> type:
     """What a class statement calls. Refuses bases that would make a metaclass or open a host object."""
     for keyword in keywords:
         if keyword == "metaclass" or keyword.startswith("_"):
             raise TypeError(f"class statements take no {keyword}= in plans; derive from ABC, or use a class decorator")
     kinds: tuple[Any, ...] = tuple(types.resolve_bases(bases))  # once: an object's own variables may name its bases
     for base in kinds:
-        opens = isinstance(base, type) and (base is PlanType or issubclass(base, type) or is_protected(base))
-        if opens or is_host(base):
+        if is_host(base) or (isinstance(base, type) and (base is PlanType or is_closed(base))):
             raise TypeError(f"{base!r} cannot be a base class in plans; keep the object in an attribute instead")
     check_fields({each for base in kinds if isinstance(base, type) for each in base.__mro__})
     made: type = _BUILD_CLASS(body, name, *kinds, **keywords)
@@ -72,9 +72,17 @@ def settle(cls: Any) -> None:
     if not is_own_class(first):
         type.__setattr__(cls, "__class_getitem__", _ITSELF)
     if isinstance(fields := vars(cls).get(FIELDS), dict):
+        for field in fields.values():
+            own_metadata(field)
         type.__setattr__(cls, FIELDS, Fields(fields))
     if not all(map(is_plain, vars(cls).get("__match_args__", ()))):
         type.__setattr__(cls, "__match_args__", ())  # a positional pattern reads what is but a virtual instance, too
+
+
+def own_metadata(field: Any) -> None:
+    """Give a field its own mapping in the place of the one that all without any share: comparing shows its inside."""
+    if not field.metadata:
+        field.metadata = types.MappingProxyType({})
 
 
 def check_fields(classes: Iterable[type]) -> None:

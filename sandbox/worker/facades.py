@@ -13,6 +13,7 @@ from sandbox.policy.tables import MODULES
 from sandbox.worker import stand_ins
 from sandbox.worker.attributes import Attributes
 from sandbox.worker.clock import Clock
+from sandbox.worker.guards import bound
 
 PER_SESSION = frozenset({"operator", "pprint", "random", "time"})
 """Modules that hold a session's clock, random numbers, guards or output."""
@@ -34,20 +35,16 @@ class Facade(types.ModuleType):
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
 
 
-def _fixed(name: str) -> Facade:
+def _fixed(name: str, **submodules: Facade) -> Facade:
     """The facade of a module that all sessions share: our stand-ins first, then the real module's own."""
-    ours = stand_ins.MODULES.get(name, {})
+    ours = stand_ins.MODULES.get(name, {}) | submodules
     real = None if MODULES[name] <= ours.keys() else importlib.import_module(name)
     return Facade(name, {member: ours[member] if member in ours else getattr(real, member) for member in MODULES[name]})
 
 
 def _all_fixed() -> dict[str, Facade]:
     made = {name: _fixed(name) for name in sorted(MODULES, reverse=True) if name not in PER_SESSION | {"collections"}}
-    submodule = {"abc": made["collections.abc"]}
-    real = importlib.import_module("collections")
-    ours = stand_ins.MODULES["collections"] | submodule
-    made["collections"] = Facade("collections", {n: ours.get(n) or getattr(real, n) for n in MODULES["collections"]})
-    return made
+    return made | {"collections": _fixed("collections", abc=made["collections.abc"])}
 
 
 FIXED = _all_fixed()
@@ -56,13 +53,10 @@ FIXED = _all_fixed()
 def _of_random(random: Random) -> dict[str, object]:
     members: dict[str, object] = {name: getattr(random, name) for name in MODULES["random"] - {"Random", "seed"}}
 
-    def new(seed: Any = None) -> Random:
-        return Random(random.getrandbits(64) if seed is None else seed)
-
     def seed(a: Any = None, version: int = 2) -> None:
         random.seed(random.getrandbits(64) if a is None else a, version)
 
-    return members | {"Random": new, "seed": seed}
+    return members | {"Random": stand_ins.RandomMaker(random.getrandbits), "seed": seed}
 
 
 def _of_time(clock: Clock) -> dict[str, object]:
@@ -102,8 +96,8 @@ def _of_operator(attributes: Attributes) -> dict[str, object]:
     import operator
 
     return {name: getattr(operator, name) for name in MODULES["operator"] - {"attrgetter", "methodcaller"}} | {
-        "attrgetter": partial(stand_ins.attrgetter, attributes.getattr),
-        "methodcaller": partial(stand_ins.methodcaller, attributes.getattr),
+        "attrgetter": bound(stand_ins.attrgetter, attributes.getattr),
+        "methodcaller": bound(stand_ins.methodcaller, attributes.getattr),
     }
 
 
@@ -113,7 +107,10 @@ def _of_pprint(write: Callable[[str], None]) -> dict[str, object]:
             raise TypeError("pprint takes no stream in plans: what is printed is the cell's output")
         write(pprint.pformat(object, *args, sort_dicts=sort_dicts, **options) + "\n")
 
-    return {"pformat": pprint.pformat, "pp": partial(show, sort_dicts=False), "pprint": show}
+    def show_unsorted(object: object, *args: Any, sort_dicts: bool = False, **options: Any) -> None:
+        show(object, *args, sort_dicts=sort_dicts, **options)
+
+    return {"pformat": pprint.pformat, "pp": show_unsorted, "pprint": show}
 
 
 def importer(

@@ -4,6 +4,7 @@ import copyreg
 import types
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import Field
 from decimal import Context
 from random import Random
 from typing import Any, NoReturn
@@ -28,6 +29,7 @@ _HIDDEN_TYPES = (
     types.CellType,
     Random,  # its methods, called with another object, set attributes of that
     types.GenericAlias,  # called, it sets an attribute of whatever it makes
+    Field,  # the library compiles code out of the names that one derived from it gives
 )
 _SETTABLE = (BaseException, defaultdict, Context)
 """Library classes whose instances' attributes plans may set: an exception's own, ``default_factory``, ``prec``."""
@@ -58,14 +60,23 @@ def _refuse_copy(value: object) -> NoReturn:
     raise TypeError(f"{value!r} can't be copied; use it as it is")
 
 
+def bound(function: Callable[..., Any], *first: object) -> Callable[..., Any]:
+    """The function with its first arguments given, which nobody can read from it as from a ``partial``."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*first, *args, **kwargs)
+
+    return call
+
+
 def is_host(value: object) -> bool:
     """Whether the value is the host's or a module: neither may be made anew or changed."""
     return type(value) in _protected or isinstance(value, types.ModuleType)
 
 
-def is_protected(cls: object) -> bool:
-    """Whether instances of the class are the host's."""
-    return cls in _protected
+def is_closed(cls: type) -> bool:
+    """Whether no class may be derived from it: its instances are the host's, or the library trusts them."""
+    return cls in _protected or issubclass(cls, (type, Field))
 
 
 def is_own_class(cls: object) -> bool:
@@ -106,31 +117,33 @@ def write(target: Any) -> Any:
     raise AttributeError(f"'{cls.__name__}' object is read-only in plans; {_KEEP}")
 
 
+def check_writable(name: str, verb: str) -> None:
+    """Raise unless plans may set and delete attributes of that name; ``verb`` says what this one does."""
+    if not may_write(name_of(name)):
+        refuse(name, verb)
+
+
 def guarded_setattr(target: object, name: str, value: object) -> None:
     """``setattr`` under the policy."""
-    if not may_write(name_of(name)):
-        refuse(name, "set")
+    check_writable(name, "set")
     setattr(write(target), name, value)
 
 
 def guarded_delattr(target: object, name: str) -> None:
     """``delattr`` under the policy."""
-    if not may_write(name_of(name)):
-        refuse(name, "delete")
+    check_writable(name, "delete")
     delattr(write(target), name)
 
 
 def object_setattr(target: object, name: str, value: object) -> None:
     """``object.__setattr__`` under the policy: how a frozen dataclass sets its own fields."""
-    if not may_write(name_of(name)):
-        refuse(name, "set")
+    check_writable(name, "set")
     object.__setattr__(write(target), name, value)
 
 
 def object_delattr(target: object, name: str) -> None:
     """``object.__delattr__`` under the policy."""
-    if not may_write(name_of(name)):
-        refuse(name, "delete")
+    check_writable(name, "delete")
     object.__delattr__(write(target), name)
 
 

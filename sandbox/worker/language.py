@@ -9,7 +9,7 @@ from random import Random
 from sandbox.policy import CompiledCell, PolicyRefused, Problem, compile_cell, compile_plain
 from sandbox.policy.tables import HOOKS
 from sandbox.worker import builtin_names, facades
-from sandbox.worker.attributes import Attributes
+from sandbox.worker.attributes import Attributes, guard_templates
 from sandbox.worker.clock import Clock
 from sandbox.worker.copies import guard_copies
 from sandbox.worker.guards import PLAN_NAME, protect
@@ -20,7 +20,7 @@ __all__ = [
     "Problem",
     "compile_cell",
     "compile_plain",
-    "guard_copies",
+    "guard_library",
     "namespace",
     "preload",
     "protect",
@@ -73,6 +73,12 @@ def preload() -> None:
 
     exec(compile_cell(_WARM_UP, "<preload>").code, namespace(Random(0), Still(), lambda text: None))
     gc.collect()
+
+
+def guard_library() -> None:
+    """From now on the library's own Python code keeps to the policy too, in the whole process."""
+    guard_copies()
+    guard_templates()
 
 
 def namespace(random: Random, clock: Clock, write: Callable[[str], None]) -> dict[str, object]:

@@ -4,6 +4,7 @@ import builtins
 import os
 import socket
 import sys
+from collections.abc import Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -52,6 +53,12 @@ class Link:
             self._channel.send(payload, patient)
         except ChannelClosed:
             os._exit(0)
+
+    def catch_up(self, changed: Mapping[str, object] | None, clock: int) -> None:
+        """Take over what the host says with each frame: the attributes that changed, and the clock."""
+        self.clock.set_to = clock
+        if changed:
+            refresh(self.objects, changed)
 
     def running(self, file: str | None) -> None:
         """The file name of the code of the cell that runs, or None; only while one runs may plan code speak."""
@@ -112,10 +119,8 @@ class Link:
     def _answered(self) -> object:
         """What the host says to a request, which it may have carried out: an answer that is lost ends the worker."""
         try:
-            kind, *rest = self.receive()
-            *answer, changed, self.clock.set_to = rest
-            if changed:
-                refresh(self.objects, changed)
+            kind, *answer, changed, clock = self.receive()
+            self.catch_up(changed, clock)
             (value,) = answer if kind == "answer" else (Refusal(_exception(*answer)),)
         except MemoryError:
             self.send(OUT_OF_MEMORY)

@@ -49,7 +49,8 @@ def serve(nature: Nature) -> NoReturn:
     while True:
         kind, source, name, file, compiled, changed, clock = link.receive()
         try:
-            end = cells.run(source, name, file, compiled, changed, clock, is_part=kind == PART)
+            link.catch_up(changed, clock)
+            end = cells.run(source, name, file, compiled, is_part=kind == PART)
         except MemoryError:
             end = OUT_OF_MEMORY
         link.send(end)
@@ -88,24 +89,11 @@ class Cells:
         for name, value in settings["values"].items():
             self._names[name] = Record(name, value) if isinstance(value, dict) else value
 
-    def run(
-        self,
-        source: str,
-        name: str,
-        file: str,
-        compiled: str | None,
-        changed: Mapping[str, object] | None,
-        clock: int,
-        *,
-        is_part: bool = False,
-    ) -> bytes:
+    def run(self, source: str, name: str, file: str, compiled: str | None, *, is_part: bool = False) -> bytes:
         """Run one cell, or the next part of one; the "end" message.
 
         Nothing of the cell lives on in this frame when it is sent.
         """
-        self.link.clock.set_to = clock
-        if changed:
-            refresh(self.link.objects, changed)
         try:
             code, tail = self._code(source, file, compiled)
         except Exception as error:  # whatever the compiler stumbles over, the code is to blame, and was not run
@@ -177,7 +165,7 @@ def prepare(sock: socket.socket, *, guarded: bool) -> Cells:
     for cls in (HostFunction, HostObject, Record):
         language.protect(cls)
     if guarded:
-        language.guard_copies()
+        language.guard_library()
     cells = Cells(sock, guarded=guarded)
     _use(guarded=guarded)
     gc.collect()
@@ -194,4 +182,5 @@ def _use(*, guarded: bool) -> None:
     for _ in range(WARM_UPS):
         cells = Cells(mirror, guarded=guarded)
         cells.open(decode(WARM_UP_SETTINGS))
-        cells.run(WARM_UP, "warm-up", "warm-up", None, {"host.now": 1}, 0)
+        cells.link.catch_up({"host.now": 1}, 0)
+        cells.run(WARM_UP, "warm-up", "warm-up", None)

@@ -3,15 +3,15 @@
 import abc
 import calendar
 import collections
-import contextlib
 import dataclasses
 import functools
+import random
 import typing
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from sandbox.worker import queues, typing_names
-from sandbox.worker.classes import check_fields, settle
+from sandbox.worker.classes import check_fields, own_metadata, settle
 from sandbox.worker.enums import ENUMS
 from sandbox.worker.guards import PLAN_NAME, is_own_class, is_own_function, write
 from sandbox.worker.naming import identifier, names_of
@@ -53,7 +53,7 @@ class NamedTupleMaker:
 def dataclass(cls: type | None = None, /, **options: Any) -> Any:
     """``dataclasses.dataclass`` for the plan's own classes."""
     if cls is None:
-        return functools.partial(dataclass, **options)
+        return lambda cls: dataclass(cls, **options)
     exact = {name: bool(value) for name, value in options.items()}
     check_fields(_own_class(cls).__mro__)
     described = cls.__doc__
@@ -66,6 +66,13 @@ def dataclass(cls: type | None = None, /, **options: Any) -> Any:
             if is_own_class(each):
                 settle(each)
                 each.__doc__ = described
+    return made
+
+
+def field(**options: Any) -> Any:
+    """``dataclasses.field``."""
+    made = dataclasses.field(**options)
+    own_metadata(made)
     return made
 
 
@@ -112,9 +119,26 @@ def abstractmethod(function: Any) -> Any:
     return abc.abstractmethod(write(function))
 
 
-def contextmanager(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``contextlib.contextmanager`` whose result carries the plan's function name."""
-    return contextlib.contextmanager(function)
+class RandomMaker:
+    """``random.Random``; without a seed it starts from a number that ``draw`` gives, for 64 bits."""
+
+    __slots__ = ("_draw_",)
+
+    def __init__(self, draw: Callable[[int], int]) -> None:
+        self._draw_ = draw
+
+    def __call__(self, x: Any = None) -> random.Random:
+        """A generator of its own."""
+        return random.Random(self._draw_(64) if x is None else x)
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, random.Random)
+
+    def __mro_entries__(self, _bases: object) -> NoReturn:
+        raise TypeError("random.Random cannot be a base class in plans; keep one in an attribute of your own class")
+
+    def __repr__(self) -> str:
+        return repr(random.Random)
 
 
 def attrgetter(read: Callable[[Any, str], Any], *names: str) -> Callable[[Any], Any]:
@@ -149,8 +173,7 @@ MODULES: dict[str, dict[str, Any]] = {
     "abc": {"ABCMeta": abc.ABC, "abstractmethod": abstractmethod},
     "calendar": {name: tuple(getattr(calendar, name)) for name in ("day_abbr", "day_name", "month_abbr", "month_name")},
     "collections": {"namedtuple": namedtuple},
-    "contextlib": {"contextmanager": contextmanager},
-    "dataclasses": {"dataclass": dataclass},
+    "dataclasses": {"dataclass": dataclass, "field": field},
     "enum": ENUMS,
     "functools": {"singledispatch": singledispatch, "total_ordering": total_ordering, "wraps": wraps},
     "queue": queues.NAMES,

@@ -1,6 +1,7 @@
 """Plan values as JSON, exactly: what has no equal in JSON is refused, never bent."""
 
 from collections.abc import Callable
+from enum import Enum
 from json import JSONDecoder
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
@@ -56,6 +57,8 @@ def exact(value: object, depth: int = 0) -> object:
 
 def _remedy(kind: type) -> str:
     """How to make one of JSON's own of such a value; nothing where that is not plain."""
+    if issubclass(kind, Enum):
+        return "; its .value may be one"
     base = next(base for base in _REMEDIES if issubclass(kind, base))
     return _REMEDIES[base] if base is not object or hasattr(kind, "__iter__") else ""
 

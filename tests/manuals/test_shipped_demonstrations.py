@@ -10,10 +10,10 @@ from envs import Selection, Task, load_world
 from manuals.demonstrations import FOLDER, Demonstrating
 from manuals.library import SHIPPED
 from manuals.start import starts
-from planner import NoMemory, Outcome, checked_functions, plan_attributes
+from planner import NoMemory, Outcome, functions_to_check, plan_attributes
 from planner.models.tokens import estimate_tokens
-from planner.order import read_decomposition
 from planner.strategies.adapt.executor import DEMONSTRATIONS
+from planner.strategies.adapt.order import read_decomposition
 from planner.strategies.adapt.recursion import PLANNING, PLANNING_DETAILED
 from sandbox import Sandbox
 from sandbox.check import check
@@ -99,7 +99,7 @@ def test_comments_are_not_shown(path: Path) -> None:
 @executors
 def test_the_code_passes_the_check(path: Path) -> None:
     world = load_world(world_of(path))
-    functions = {**checked_functions(world), "finish": finish}
+    functions = {**functions_to_check(world), "finish": finish}
     found = list(examples(path))
     assert sum(len(example.replies) for example in found) == len(codes(shown(path))) > 0
     for example in found:

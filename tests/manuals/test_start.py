@@ -19,7 +19,7 @@ from planner import (
     MemoryJournal,
     Outcome,
     Terms,
-    checked_functions,
+    functions_to_check,
     plan_attributes,
     play,
 )
@@ -102,7 +102,7 @@ def test_the_code_of_the_example_passes_the_check(world: str, name: str) -> None
     world_class = load_world(world)
     names = bound_names(world_class.helpers) | {"task"}
     for code in codes(read_start(world, [name]).example):
-        functions, attributes = checked_functions(world_class), plan_attributes(world_class)
+        functions, attributes = functions_to_check(world_class), plan_attributes(world_class)
         assert check(code, functions, attributes=attributes, names=names) == []
         names |= bound_names(code)
 
@@ -141,7 +141,7 @@ def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(world: str
         assert set(re.findall(r"rule_\d+", rule.content)) <= set(rule.builds_on)
     world_class = load_world(world)
     for rule in (rule for rule in start.rules if rule.type is HELPER):
-        names, functions = bound_names(world_class.helpers), checked_functions(world_class)
+        names, functions = bound_names(world_class.helpers), functions_to_check(world_class)
         assert check(rule.example, functions, names=names, allow_definitions_only=True) == []
         assert definitions(rule.example)
         assert rule.example in start.example

@@ -16,7 +16,7 @@ from planner import (
     play,
 )
 from planner.asking import Roles
-from planner.order import read_decomposition
+from planner.strategies.adapt.order import read_decomposition
 from sandbox import Sandbox
 from tests.planner.players import (
     FAIL,

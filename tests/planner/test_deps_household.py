@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from envs import Action, Selection
 from envs.alfworld import Alfworld
 from planner import Episode, MemoryJournal, Outcome, Roles, Terms, method, play
-from planner.likeness import Likeness
 from planner.models import Message, Reply, Sampling
 from planner.models.types import OnText
+from planner.strategies.deps.likeness import Likeness
 from sandbox import Sandbox
 from tests.planner.camp import code, goal_events
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from envs import Action, Selection, Task
 from envs.minecraft import Minecraft
 from planner import Episode, MemoryJournal, Outcome, Roles, Terms, method, play
-from planner.likeness import Likeness
 from planner.models import ScriptedModel
+from planner.strategies.deps.likeness import Likeness
 from sandbox import Sandbox
 from tests.planner.camp import code
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.order import DEEPEST, read_decomposition
+from planner.strategies.adapt.order import DEEPEST, read_decomposition
 from sandbox import Sandbox
 from sandbox.check import check
 

@@ -8,8 +8,8 @@ import pytest
 from envs import Action, Selection
 from envs.toy import Toy
 from planner import Episode, MemoryJournal, Terms
-from planner.goals import MOST, Goal, collect
-from planner.likeness import Likeness
+from planner.strategies.deps.goals import MOST, Goal, collect
+from planner.strategies.deps.likeness import Likeness
 from sandbox import Limits, Sandbox
 from tests.planner.camp import Camp, CampGoals, code
 

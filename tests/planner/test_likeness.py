@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from envs import Action, Environment, Selection
 from envs.tabletop import Tabletop
 from envs.textcraft import Textcraft
-from planner.likeness import Likeness
+from planner.strategies.deps.likeness import Likeness
 
 
 def begun(world: Environment, task: str) -> Environment:

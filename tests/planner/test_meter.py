@@ -10,7 +10,7 @@ from planner.asking import Roles, as_text
 from planner.journal import Body, EventKind, MemoryJournal
 from planner.models import OnText, Reply, Sampling, ScriptedModel, Usage
 from planner.prompts import Prompt
-from planner.scope import PROMPTS
+from planner.templates import PROMPTS
 
 QUESTION: Prompt = PROMPTS["repair"]
 

@@ -164,6 +164,8 @@ def test_a_reply_without_usable_code_is_told_what_is_wrong(text: str, told: str)
         "import re\nfrom math import pi\n\nclass Finder:\n    pass",
         '"""How it is done."""\n\nasync def solve():\n    pass',
         "@staticmethod\ndef solve():\n    pass",
+        "pass",
+        "None",
     ],
 )
 def test_a_plan_that_only_defines_functions_is_not_taken_as_run(code: str) -> None:

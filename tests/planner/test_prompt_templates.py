@@ -12,8 +12,8 @@ from envs import Action, Selection
 from envs.toy import Toy
 from manuals.templates import FOLDER as MANUALS
 from planner import Conclusion, Prompt, Prompts, Trajectory, surface
-from planner.goals import Goal
 from planner.strategies.advocate.counsel import Past
+from planner.strategies.deps.goals import Goal
 from planner.strategies.deps.pursuit import Pursued, Tried
 from planner.templates import FOLDER as PLANNER
 from planner.types import Cell, Feedback, FeedbackKind, Round, Thought

@@ -8,7 +8,7 @@ import pytest
 from envs import Action, Features, Goals, MissingRequirement, Selection
 from envs.minecraft import Minecraft
 from envs.tabletop import Tabletop
-from planner.selectors import (
+from planner.strategies.deps.selectors import (
     Candidate,
     Choice,
     Fixed,

@@ -178,6 +178,36 @@ def test_what_cannot_be_used_is_asked_again_as_long_as_nothing_has_run(sandbox: 
     assert len([key for key in journal.events if key[1] == "cell"]) == 1
 
 
+ACTS = "agent.open('box_1')\n"
+IN_DOUBT = [
+    ("def f(x):\n    return eval(x)\n" + 3 * ACTS, 0, "line 2: forbidden-name: `eval` is not available"),
+    (
+        "def f(n):\n    return agent.open(n)\n" + ACTS + "f(1, 2)\n" + 2 * ACTS,
+        3,
+        "line 4: arguments: f() takes 1 argument",
+    ),
+    (
+        ACTS + "def f(n):\n    return g(n, 1)\ndef g(n):\n    return agent.open(n)\n" + 2 * ACTS,
+        1,
+        "line 3: arguments: g()",
+    ),
+    (ACTS + "def f():\n    return nobody()\n" + 2 * ACTS, 1, "line 3: unknown-name: nobody is not defined"),
+]
+
+
+@pytest.mark.parametrize(("code", "ran_to", "said"), IN_DOUBT)
+def test_nothing_runs_from_a_statement_on_that_later_ones_do_not_put_right(
+    sandbox: Sandbox, code: str, ran_to: int, said: str
+) -> None:
+    for cut in (list, whole):
+        model, journal = Piecewise([reply(code), reply(LOOK + SOLVE)], cut), MemoryJournal()
+        assert played(sandbox, model, journal).outcome is Outcome.INDIRECT_SUCCESS
+        told = f"The code ran up to line {ran_to}; what follows was not run." if ran_to else "The code was not run."
+        assert told in model.prompts[1]
+        assert said in model.prompts[1]
+        assert ("1. agent" in model.prompts[1], "2. agent" in model.prompts[1]) == (ran_to > 0, False)
+
+
 class Mortal(MemoryJournal):
     """Fails at the so-manieth new event, as a process that is killed there."""
 

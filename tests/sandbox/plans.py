@@ -16,7 +16,7 @@ from tests.sandbox.sections import sections
 
 HERE = Path(__file__).parent
 language.preload()
-language.guard_copies()
+language.guard_library()
 
 
 class StillClock:

@@ -10,8 +10,8 @@ import sys
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from decimal import localcontext
-from functools import partial
 from typing import Any
 
 import pytest
@@ -191,7 +191,7 @@ METHODS = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)
 
 
 def _reachable(start: dict[str, Any], read: Callable[[Any, str], Any]) -> Iterator[tuple[str, object]]:
-    """What a plan can read, attribute by attribute, from the given names, without calling anything."""
+    """What a plan can read from the given names, attribute by attribute and item by item, without calling anything."""
     seen: dict[object, object] = {}
     todo = list(start.items())
     while todo:
@@ -201,7 +201,9 @@ def _reachable(start: dict[str, Any], read: Callable[[Any, str], Any]) -> Iterat
             continue
         seen[key] = value
         yield path, value
-        for name in () if isinstance(value, partial) else dir(value):
+        if isinstance(value, tuple):
+            todo += [(f"{path}[{n}]", item) for n, item in enumerate(value)]
+        for name in dir(value):
             try:
                 todo.append((f"{path}.{name}", read(value, name)))
             except Exception:
@@ -218,6 +220,43 @@ def test_nothing_inside_can_be_read_from_what_a_session_offers(session: Session)
     assert [path for path, value in found if is_inside(value) and type(value) is not str] == []
     shared = [path for path, value in found if isinstance(value, (list, dict, set, bytearray))]
     assert shared == []
+
+
+DERIVED = """
+class Derived(base):
+    def look(self):
+        return super()
+""" + "".join(
+    f"""
+try:
+    seen.append(Derived({arguments}).look())
+except Exception:
+    pass
+"""
+    for arguments in ("", "1", "len", "'a'", "[1]", "2020, 1, 1", "'a', 'b', 0, 0", "None, ()")
+)
+
+
+def test_nothing_inside_can_be_read_by_super_in_a_class_derived_from_what_is_offered(session: Session) -> None:
+    """By super() a plan reads more of an object than from outside: a class's own special methods go on to those."""
+    named = session.names["__builtins__"]
+    load = named["__import__"]
+    offered = {name: value for name, value in named.items() if isinstance(value, type)}
+    for module in MODULES:
+        members = vars(load(module, fromlist=MODULES[module]))
+        offered |= {f"{module}.{name}": value for name, value in members.items() if isinstance(value, type)}
+    start: dict[str, Any] = {}
+    for title, base in offered.items():
+        session.names.update(base=base, seen=[])
+        with suppress(PolicyRefused):
+            session.run(DERIVED)
+        start |= {f"{title} {n}": each for n, each in enumerate(session.names["seen"])}
+    assert len(start) > 100
+    found = list(_reachable(start, named["getattr"]))
+    assert len(found) > 1_000
+    assert [path for path, value in found if is_inside(value) and type(value) is not str] == []
+    raw = ("__get__", "__set__", "__setattr__", "__delattr__")
+    assert [path for path, value in found if getattr(value, "__name__", "") in raw] == []
 
 
 def test_attacks_hold_beside_a_plan_that_was_cut_short(session: Session) -> None:

@@ -65,6 +65,7 @@ def test_a_statement_is_given_with_the_first_line_of_the_next() -> None:
         ("x = f()", True),
         ("f", True),
         ("pass", False),
+        ("7", False),
     ],
 )
 def test_what_acts(code: str, acting: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from envs import Task
 from planbook.figures.methods.records import Goal
 from planner import Cell, Ending, FeedbackKind, Step
-from planner.surface import AGENT
+from planner.surface import call_of
 from planner.thought import as_plan
 
 
@@ -23,7 +23,7 @@ class Took:
     @property
     def call(self) -> str:
         """As a plan writes it."""
-        return f"{AGENT}.{self.step.action}"
+        return call_of(self.step.action)
 
 
 @dataclass

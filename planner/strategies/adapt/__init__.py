@@ -1,6 +1,7 @@
 """ADaPT, which takes tasks apart where they fail, and what it is compared with: all of them on one executor.
 
-``recursion`` is ADaPT; the other modules are the executor, how deep it goes, and the baselines.
+``recursion`` is ADaPT, and ``order`` reads its plans; the other modules are the executor, how deep it goes, and the
+baselines.
 """
 
 from collections.abc import Mapping

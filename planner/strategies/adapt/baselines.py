@@ -6,11 +6,11 @@ from pydantic import BaseModel
 
 from planner.asking import FIRST, Draw
 from planner.episode import Episode
-from planner.scope import PROMPTS
 from planner.strategies.adapt.depth import DepthOptions
 from planner.strategies.adapt.executor import execute, whole_task
 from planner.strategies.adapt.recursion import PlannedOptions, Recursion
 from planner.strategies.base import in_rounds, said_or_nothing
+from planner.templates import PROMPTS
 
 REFLECTOR = "reflector"
 REACT_REPLIES_IN = {"textcraft": 60}

@@ -12,9 +12,9 @@ from planner.asking import FIRST, Draw
 from planner.episode import Episode
 from planner.errors import CellOver, EpisodeOver, NoPlan
 from planner.models.types import Message
-from planner.scope import PROMPTS
 from planner.strategies.base import Options, ask_and_run
 from planner.surface import surface_of
+from planner.templates import PROMPTS
 from planner.types import Record
 
 EXECUTOR = "executor"

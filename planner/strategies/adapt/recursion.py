@@ -8,11 +8,12 @@ from planner.asking import PLANNER
 from planner.episode import Episode
 from planner.errors import CellOver, EpisodeOver, UnusableReply
 from planner.frames import Functions
-from planner.order import Decomposition, read_decomposition
-from planner.scope import PROMPTS, Scope
+from planner.scope import Scope
 from planner.strategies.adapt.depth import DepthOptions
 from planner.strategies.adapt.executor import Claim, ExecutorOptions, Subtask, execute, handed_on
+from planner.strategies.adapt.order import Decomposition, read_decomposition
 from planner.surface import surface_of
+from planner.templates import PROMPTS
 from planner.types import Thought
 
 PLANNING, PLANNING_DETAILED = "planning", "planning_detailed"

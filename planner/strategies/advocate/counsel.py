@@ -8,7 +8,6 @@ from planner.episode import Episode
 from planner.errors import NoPlan, UnusableReply
 from planner.frames import Frame
 from planner.models.types import Message
-from planner.scope import PROMPTS
 from planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
 from planner.strategies.advocate.replies import (
     Judgement,
@@ -22,6 +21,7 @@ from planner.strategies.advocate.replies import (
 )
 from planner.strategies.advocate.tree import Moment, Tree
 from planner.surface import TASK, surface_of
+from planner.templates import PROMPTS
 from planner.types import Plan
 
 UNJUDGED = Judgement("", "The evaluator gave no usable verdict.", 0.0)

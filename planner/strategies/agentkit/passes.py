@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field, JsonValue, field_validator, model_validat
 from planner.episode import Episode
 from planner.errors import BadGraphFile, UnusableReply
 from planner.graph import ROLE, SHIPPED_GRAPHS, Database, GraphFile, graph_of, graph_path, read_graph, run_pass, text_of
-from planner.scope import PROMPTS
 from planner.strategies.base import Options, told_task
 from planner.surface import surface_of
+from planner.templates import PROMPTS
 from planner.types import Feedback
 
 GENERAL = "general"

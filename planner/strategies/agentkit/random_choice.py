@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from envs import Action, ActionSpec, Environment
 from planner.episode import Episode
-from planner.goals import call_of
 from planner.strategies.base import Options
+from planner.surface import call_of
 
 SOURCE = "random"
 PATIENCE = 3

@@ -1,7 +1,7 @@
 """DEPS, which describes, explains, plans and selects, and what it is compared with: goals from a plan, or a program.
 
-``replanning`` is DEPS; the other modules are how goals are reached, by one action or by a controller, and the
-baselines.
+``replanning`` is DEPS. ``goals`` reads a plan, with ``likeness`` where it is not exact; ``selectors`` choose the next
+goal, by its ``horizon`` if so wanted. ``pursuit`` is how goals are reached, by one action or by a ``controller``.
 """
 
 from collections.abc import Mapping

@@ -11,9 +11,8 @@ from pydantic import BaseModel
 
 from planner.asking import PLANNER
 from planner.episode import Episode
-from planner.goals import Goal, collect
 from planner.models.types import Message
-from planner.scope import PROMPTS
+from planner.strategies.deps.goals import Goal, collect
 from planner.strategies.deps.pursuit import Pursuit, PursuitOptions
 from planner.strategies.deps.replanning import (
     ASSERTIONS,
@@ -28,6 +27,7 @@ from planner.strategies.deps.replanning import (
     system,
 )
 from planner.surface import surface_of
+from planner.templates import PROMPTS
 
 ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought", THOUGHTS)
 _DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")

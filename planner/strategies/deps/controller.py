@@ -8,9 +8,9 @@ from typing import NamedTuple
 from envs import Action
 from planner.episode import Episode
 from planner.errors import EpisodeBroken, UnusableReply
-from planner.goals import call_of
 from planner.models.types import Message
-from planner.scope import PROMPTS
+from planner.surface import call_of
+from planner.templates import PROMPTS
 
 CONTROLLER = "controller"
 _ANSWER = re.compile(r"(?:.*\banswer(?:\s+is)?\b\s*[:=]?)?\W*(\d{1,4}|done|impossible)\b\W*(.*)", re.IGNORECASE)

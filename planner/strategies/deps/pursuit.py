@@ -12,11 +12,12 @@ from pydantic import Field, JsonValue
 from envs import Action
 from planner.episode import Episode
 from planner.errors import EpisodeOver
-from planner.goals import Goal, call_of
 from planner.scope import Scope
-from planner.selectors import Candidate, Choice, Selector, select
 from planner.strategies.base import Options
 from planner.strategies.deps.controller import control
+from planner.strategies.deps.goals import Goal
+from planner.strategies.deps.selectors import Candidate, Choice, Selector, select
+from planner.surface import call_of
 
 GOAL = "goal"
 

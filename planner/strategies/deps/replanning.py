@@ -9,14 +9,15 @@ from pydantic import BaseModel, Field
 from planner.asking import PLANNER
 from planner.episode import Episode
 from planner.errors import NoPlan, UnusableReply
-from planner.goals import Goal, collect, goal_surface
 from planner.models.types import Message
 from planner.prompts import Prompt
-from planner.scope import PROMPTS, Scope
-from planner.selectors import Selector, SelectorName, selector_of
+from planner.scope import Scope
 from planner.strategies.base import said_or_nothing
+from planner.strategies.deps.goals import Goal, collect, goal_surface
 from planner.strategies.deps.pursuit import Pursued, Pursuit, PursuitOptions
+from planner.strategies.deps.selectors import Selector, SelectorName, selector_of
 from planner.surface import Surface
+from planner.templates import PROMPTS
 
 EXPLAINER = "explainer"
 DEMONSTRATION, LISTS, THOUGHTS, ASSERTIONS, POLICIES = "deps", "goals", "thoughts", "assertions", "policies"

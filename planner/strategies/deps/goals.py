@@ -1,7 +1,7 @@
 """Goals out of a plan (DEPS, appendix C.4): the plan's code is run with collectors in the place of goals.
 
 Nothing in the world happens meanwhile. What is no valid call of a goal is taken for the known goal that it means
-(planner/likeness.py), and said so.
+(likeness.py), and said so.
 """
 
 import ast
@@ -15,8 +15,8 @@ from envs import Action, ActionSpec, Environment
 from planner.episode import Episode
 from planner.errors import CellOver
 from planner.frames import Frame, Functions
-from planner.likeness import LONGEST, Likeness
-from planner.surface import AGENT, PlanFunction, Surface, plan_attributes, shown, surface_of
+from planner.strategies.deps.likeness import LONGEST, Likeness
+from planner.surface import AGENT, PlanFunction, Surface, call_of, shown, surface_of
 from planner.thought import read_thought
 from planner.types import FeedbackKind, Record
 from sandbox.check import check
@@ -45,11 +45,6 @@ class Goal(Record):
     def call(self) -> str:
         """The goal as a call, which is plan code."""
         return call_of(self.action)
-
-
-def call_of(action: Action) -> str:
-    """An action as the call of plan code."""
-    return f"{AGENT}.{action}"
 
 
 def goal_surface(world: Environment) -> Surface:
@@ -116,7 +111,7 @@ class _Collector:
         goals = {f"{AGENT}.{name}" for name in self._api.specs}
         no_goals = {f"{AGENT}.{name}" for name in self._world.offer.actions} - goals
         functions = {name: each for name, each in self.frame.functions.items() if name not in no_goals}
-        return check(code, functions, attributes=plan_attributes(type(self._world)), names=self.frame.names)
+        return check(code, functions, attributes=self.frame.attributes, names=self.frame.names)
 
     def _note(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
         self._add(spec.bind(*args, **kwargs))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from envs import Action, Features, Goals, MissingRequirement
-from planner.horizon import HorizonPredictor
+from planner.strategies.deps.horizon import HorizonPredictor
 
 SelectorName = Literal["fixed", "random", "nearest", "horizon"]
 COMMENT = "#"
