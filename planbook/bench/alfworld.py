@@ -3,7 +3,6 @@
 Seconds are processor time: both engines do all their work in this process, and a busy machine then counts for neither.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -16,6 +15,7 @@ from envs.alfworld.reference import Reference
 from envs.alfworld.task_types import TYPES
 from envs.errors import MissingRequirement
 from planbook.bench import Row
+from planbook.bench.timing import cpu_seconds
 
 GAMES_A_TYPE = 1
 STEPS = 15
@@ -86,11 +86,8 @@ def _measure(engine: Engine, game: Game, script: list[str], times: Times, rounds
     times.steps.append(_seconds(walk, rounds) / len(script))
 
 
-def _seconds(work: Callable[[], None], rounds: int) -> float:
-    start = time.process_time()
-    for _ in range(rounds):
-        work()
-    return (time.process_time() - start) / rounds
+def _seconds(work: Callable[[], object], rounds: int) -> float:
+    return cpu_seconds(lambda: [work() for _ in range(rounds)]) / rounds
 
 
 def _loads(direct: Times, reference: Times, against: str) -> list[Row]:

@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from statistics import median
 
 from planbook.bench import Row
 from planbook.bench.peers import Engine, Ours, engines, missing
+from planbook.bench.processes import parents, private_megabytes
 from planbook.bench.timing import in_turn, percentile, seconds, seconds_together
 from sandbox import Sandbox
 
@@ -190,7 +190,7 @@ def _memory(sandbox: Sandbox) -> Row:
         for _ in range(IDLE):
             stack.enter_context(sandbox.session({})).run("1 + 1")
         try:
-            value = median(map(_private_mb, _grandchildren()))
+            value = median(map(private_megabytes, _grandchildren()))
         except PermissionError:
             return Row(f"{title}: only root may read it", None, "")
     return Row(title, value, "MB", None, "", f"at most {MEMORY_GOAL:g} MB", value <= MEMORY_GOAL)
@@ -198,19 +198,5 @@ def _memory(sandbox: Sandbox) -> Row:
 
 def _grandchildren() -> list[int]:
     """The processes that this process's children started: with nothing else running, the zygote's workers."""
-    parents = dict(filter(None, map(_parent, Path("/proc").glob("[0-9]*"))))
-    return [pid for pid, parent in parents.items() if parents.get(parent) == os.getpid()]
-
-
-def _parent(process: Path) -> tuple[int, int] | None:
-    """A process and its parent, or None where it has ended meanwhile."""
-    try:
-        after_name = (process / "stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return int(process.name), int(after_name[1])
-
-
-def _private_mb(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
+    found = parents()
+    return [process for process, parent in found.items() if found.get(parent) == os.getpid()]

@@ -5,19 +5,23 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from envs import Task
 from planbook.arguments import Asked
 from planbook.bench import Row
+from planbook.bench.model_address import openai_at
+from planbook.bench.processes import parents, private_megabytes
 from planbook.bench.replay import games
 from planbook.config import Config
 from planbook.episodes.distributed import play_distributed
 from planbook.episodes.lanes import Executor, Hosting
+from planbook.episodes.regular import every
 from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
 from planbook.learning.knowing import memory_of
@@ -33,6 +37,13 @@ IN_FLIGHT, ALONE = 32, 3
 ROUNDS = 3
 """How many episodes each of those in flight plays after the other; one by one, ``ALONE`` are played in all."""
 SAMPLE_SECONDS = 0.25
+
+
+class Played(NamedTuple):
+    """How long a run took, and the most private memory that this process and those below it had at a time."""
+
+    seconds: float
+    megabytes: float
 
 
 def rows(limit: int = GAMES, answer_seconds: float = ANSWER_SECONDS) -> list[Row]:
@@ -93,20 +104,10 @@ def _waiting(answer_seconds: float) -> list[Row]:
         return found
 
 
-def _memory(executor: Executor, alone: "Played", together: "Played") -> Row:
+def _memory(executor: Executor, alone: Played, together: Played) -> Row:
     more = (together.megabytes - alone.megabytes) / (IN_FLIGHT - 1)
     against = f"{together.megabytes:,.0f} MB for {IN_FLIGHT} jobs, {alone.megabytes:,.0f} MB for one in threads"
     return Row(f"private memory a job: {executor}", more, "MB", None, against)
-
-
-class Played:
-    """How long a run took, and the most private memory that this process and those below it had at a time.
-
-    The memory of a process that is ``spared`` does not count.
-    """
-
-    def __init__(self, seconds: float, megabytes: float) -> None:
-        self.seconds, self.megabytes = seconds, megabytes
 
 
 def _play(config: Config, tasks: Sequence[Task], hosting: Hosting) -> float:
@@ -120,8 +121,8 @@ def _play(config: Config, tasks: Sequence[Task], hosting: Hosting) -> float:
         return time.perf_counter() - begun
 
 
-def _weighed(config: Config, tasks: Sequence[Task], hosting: Hosting, spared: int) -> "Played":
-    """The same, with a look at the memory now and then, which takes time itself."""
+def _weighed(config: Config, tasks: Sequence[Task], hosting: Hosting, spared: int) -> Played:
+    """The same, with a look at the memory now and then, which takes time itself; that of ``spared`` does not count."""
     with _watched(spared) as peak:
         seconds = _play(config, tasks, hosting)
     return Played(seconds, max(peak))
@@ -129,66 +130,35 @@ def _weighed(config: Config, tasks: Sequence[Task], hosting: Hosting, spared: in
 
 @contextmanager
 def _watched(spared: int) -> Iterator[list[float]]:
-    over, found = threading.Event(), [private_megabytes(spared)]
-
-    def watch() -> None:
-        while not over.wait(SAMPLE_SECONDS):
-            found.append(private_megabytes(spared))
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
+    found = [_megabytes_in_all(spared)]
+    with every(SAMPLE_SECONDS, lambda: found.append(_megabytes_in_all(spared))):
         yield found
-    finally:
-        over.set()
-        thread.join()
 
 
-def private_megabytes(spared: int = 0) -> float:
-    """Memory that this process and all below it share with nobody."""
-    below: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            below.setdefault(_parent(entry), []).append(int(entry.name))
+def _megabytes_in_all(spared: int) -> float:
+    """Memory that this process and all below it share with nobody, as far as it may be read."""
+    below: defaultdict[int, list[int]] = defaultdict(list)
+    for process, parent in parents().items():
+        below[parent].append(process)
     left, found = [os.getpid()], 0.0
     while left:
         process = left.pop()
         if process != spared:
-            found += _private(process)
-            left += below.get(process, [])
+            with suppress(OSError):  # it ended meanwhile, or only root may read it
+                found += private_megabytes(process)
+            left += below[process]
     return found
-
-
-def _parent(entry: Path) -> int:
-    try:
-        return int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0  # it ended meanwhile
-
-
-def _private(process: int) -> float:
-    try:
-        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
 
 
 @contextmanager
 def _slow_model(answer_seconds: float) -> Iterator[int]:
     """A server for ``openai:slow``, and its process."""
     command = [sys.executable, "-m", "planbook.bench.slow_server", str(answer_seconds)]
-    before = {name: os.environ.get(name) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin is not None
         assert server.stdout is not None
-        os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
-        os.environ["OPENAI_API_KEY"] = "none"
-        try:
-            yield server.pid
-        finally:
-            server.stdin.close()
-            for name, value in before.items():
-                os.environ.pop(name)
-                if value is not None:
-                    os.environ[name] = value
+        with openai_at(int(server.stdout.readline())):
+            try:
+                yield server.pid
+            finally:
+                server.stdin.close()

@@ -3,13 +3,13 @@
 Seconds are processor time: a world does all its work in this process.
 """
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from envs import Action, Environment, Selection, Task, load_world
 from manuals import ProcedureLibrary
 from planbook.bench import Row
+from planbook.bench.timing import cpu_seconds
 from planner import Episode, MemoryJournal, Terms, method, play
 from sandbox import Sandbox
 
@@ -34,8 +34,8 @@ def _rows_of(world: type[Environment]) -> list[Row]:
     tasks, repeats = LONG.get(world.name, (TASKS, REPEATS))
     walks = _walks(world, tasks)
     steps = repeats * sum(len(actions) for _, actions in walks)
-    speed = steps / _cpu_seconds(lambda: _walk_all(begun, walks, repeats))
-    spans = [_cpu_seconds(lambda: [begun.restore(begun.snapshot()) for _ in range(SNAPSHOTS)]) for _ in range(5)]
+    speed = steps / cpu_seconds(lambda: _walk_all(begun, walks, repeats))
+    spans = [cpu_seconds(lambda: [begun.restore(begun.snapshot()) for _ in range(SNAPSHOTS)]) for _ in range(5)]
     micros = 1e6 * median(spans) / SNAPSHOTS
     source = f"{len(walks)} tasks by procedures, {repeats} times"
     at_least, at_most = f"at least {goal:,.0f}", f"at most {SNAPSHOT_GOAL:,.0f} us"
@@ -63,9 +63,3 @@ def _walk_all(world: Environment, walks: Sequence[Walk], repeats: int) -> None:
         world.reset(task)
         for action in actions:
             world.act(action)
-
-
-def _cpu_seconds(work: Callable[[], object]) -> float:
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun

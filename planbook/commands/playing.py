@@ -17,7 +17,7 @@ from planbook.episodes.distributed import check_executor, play_distributed
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.retrying import again_lines, broken_paths
 from planbook.episodes.role_models import check_roles
-from planbook.episodes.runner import AGAIN, recorded_endings, run_tasks
+from planbook.episodes.runner import run_tasks
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import Summary, summarise
@@ -30,7 +30,7 @@ from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learn
 from planbook.provenance.before_rerun import check_config
 from planbook.provenance.before_resume import notice_changes
 from planbook.provenance.fingerprints import made_of
-from planbook.run import Entry, Run, new_folder
+from planbook.run import AGAIN, Entry, Run, new_folder, recorded_endings
 from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import (
@@ -173,7 +173,7 @@ def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
 def _play_with_progress(run: Run, title: str, hosting: Hosting, control: Control, watch: Watch | None) -> str | None:
     """Play what is left, steered from here and from outside; why it stopped before the end, if it did."""
     progress = _progress(run, title, hosting, lambda: control.steering.paused)
-    with control, progress.shown():
+    with control.listens(), progress.shown():
         try:
             finished = _play_left(run, progress, replace(hosting, steering=control.steering), watch)
         except BudgetEnded as ended:

@@ -11,13 +11,12 @@ from rich.console import Console
 from rich.text import Text
 
 from planbook import errors
-from planbook.episodes.runner import last_path, recorded_endings
 from planbook.errors import BadArgument
 from planbook.figures.summary import NOT_PLAYED
 from planbook.options import JSON, RUN_FOLDER
 from planbook.report.inside.places import grown
 from planbook.report.inside.scopes import told
-from planbook.run import Entry, Run
+from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
 from planbook.terminal.episode import Lines, ending_text

@@ -6,6 +6,6 @@ plays recorded ones again and compares; ``telling`` says an event in words. ``st
 ``control`` lets other processes do that.
 
 ``distributed`` plays a run in several processes: in each a ``worker_player`` plays what it is handed. The driver's
-``workers`` are ``processes`` of this machine or actors of a Ray ``cluster``, over which a ``vigil`` is kept. What
-``regular`` does again and again: settling, looking whether the cluster is there.
+``workers`` are ``processes`` of this machine or actors of a Ray ``cluster``, over which a ``vigil`` is kept. Settling
+with workers and looking whether the cluster is there are ``regular``: done again and again, beside the playing.
 """

@@ -53,10 +53,6 @@ class RayWorker(Worker):
         """End the process, if it is still there."""
         ray.kill(self._actor)
 
-    def dismiss(self) -> None:
-        """Let the process end by itself."""
-        ray.kill(self._actor)
-
 
 @contextmanager
 def on_the_cluster(jobs: int) -> Iterator[Places]:

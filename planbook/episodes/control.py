@@ -3,15 +3,14 @@
 The other way round, a sitting notes how its episodes are hosted, so that a later one can be begun from outside alike.
 """
 
-import threading
 from collections.abc import Mapping
-from contextlib import suppress
-from types import TracebackType
-from typing import Any, Literal, Self
+from contextlib import AbstractContextManager, suppress
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
 from planbook.episodes.lanes import Hosting
+from planbook.episodes.regular import every
 from planbook.episodes.steering import Steering
 from planbook.errors import BadRun
 from planbook.run import Run
@@ -24,7 +23,7 @@ Ask = Literal["pause", "go on", "stop"]
 
 
 class Control:
-    """Obeys, while it is entered, what is asked for from its making on; what stood there before is over."""
+    """Obeys, while it ``listens``, what is asked for from its making on; what stood there before is over."""
 
     def __init__(self, run: Run) -> None:
         self.steering = Steering()
@@ -32,25 +31,16 @@ class Control:
         """Whether somebody outside asked for the end."""
         self._run = run
         self._obeyed = sum(1 for _ in self._asked())
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._listen, daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+    def listens(self) -> AbstractContextManager[None]:
+        """Look now and then what was asked for, in a thread of its own, as long as it is entered."""
+        return every(POLL, self._obey)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _listen(self) -> None:
-        while not self._over.wait(POLL):
-            with suppress(BadRun):  # a database that is lost ends the episodes, which write; a reader finds it later
-                for body in self._asked()[self._obeyed :]:
-                    self._obeyed += 1
-                    OBEY[body["do"]](self)
+    def _obey(self) -> None:
+        with suppress(BadRun):  # a database that is lost ends the episodes, which write; a reader finds it later
+            for body in self._asked()[self._obeyed :]:
+                self._obeyed += 1
+                OBEY[body["do"]](self)
 
     def _asked(self) -> list[Any]:
         return [row.body for row in self._run.store.events(SCOPE, "control")]

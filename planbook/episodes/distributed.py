@@ -8,12 +8,12 @@ from planbook.config import Config
 from planbook.episodes.divergence import Comparison, Sameness
 from planbook.episodes.lanes import Executor, Hosting, hand_out
 from planbook.episodes.processes import on_this_machine
-from planbook.episodes.runner import entries_left, give_up, recorded_endings
+from planbook.episodes.runner import entries_left, give_up
 from planbook.episodes.steering import Steering
 from planbook.episodes.worker_player import Orders
 from planbook.episodes.workers import Crew, OpenPlaces, Places, Result, Work
 from planbook.errors import BadArgument
-from planbook.run import Entry, Run, RunFile
+from planbook.run import Entry, Run, RunFile, recorded_endings
 from planbook.spending import paid
 from planner import Ending
 

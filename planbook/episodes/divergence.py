@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict
 from envs import EnvsError, MissingRequirement
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
-from planbook.episodes.runner import last_path, play_entry, recorded_endings
+from planbook.episodes.runner import play_entry
 from planbook.episodes.telling import tell
 from planbook.figures.causes import UNPLAYED
-from planbook.run import Entry, Run
+from planbook.run import Entry, Run, last_path, recorded_endings
 from planner import Body, Ending, EventKind, JournalMismatch, Roles
 from planner.asking import no_model
 

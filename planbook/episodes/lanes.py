@@ -14,16 +14,18 @@ from pydantic import BaseModel
 from envs import Environment, EnvsError, WorldBroken
 from planbook.episodes.steering import Steering
 from planbook.errors import INTERRUPTED
+from planbook.run import Entry
 from planner import Budget, EpisodeStopped, JournalFailed, Roles
 from planner.asking import SILENT
 from sandbox import Sandbox
 
 Executor = Literal["threads", "processes", "ray"]
 OpenRoles = Callable[[Callable[[], bool]], Roles]
-Entry = TypeVar("Entry")
 Result = TypeVar("Result")
 Hand = AbstractContextManager[Callable[[Entry], Result]]
 """What plays one episode after the other in a thread; entered and left in that thread."""
+_Told = tuple[Entry, Result] | BaseException | None
+"""By a thread: an episode and what it came to, what a hand raised, or that it was stopped."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def side_by_side(
 
 def hand_out(
     entries: Sequence[Entry],
-    hands: Sequence[Hand[Entry, Result]],
+    hands: Sequence[Hand[Result]],
     on_result: Callable[[Entry, Result], None],
     steering: Steering,
 ) -> bool:
@@ -131,25 +133,8 @@ def hand_out(
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
     for entry in entries:
         waiting.put(entry)
-    results: queue.SimpleQueue[tuple[Entry, Result] | BaseException | None] = queue.SimpleQueue()
-
-    def work(hand: Hand[Entry, Result]) -> None:
-        try:
-            with hand as play:
-                while not steering.stopped:
-                    entry = waiting.get_nowait()
-                    results.put((entry, play(entry)))
-            results.put(None)
-        except queue.Empty:
-            return
-        except EpisodeStopped:
-            results.put(None)
-        except JournalFailed as failed:
-            results.put(failed.__cause__ or failed)
-        except BaseException as error:
-            results.put(error)
-
-    threads = [threading.Thread(target=work, args=(hand,), daemon=True) for hand in hands]
+    results: queue.SimpleQueue[_Told[Result]] = queue.SimpleQueue()
+    threads = [threading.Thread(target=_work, args=(hand, waiting, results, steering), daemon=True) for hand in hands]
     finished = False
     try:
         for thread in threads:
@@ -169,6 +154,29 @@ def hand_out(
             steering.stop()
         wait_for(threads)
     return True
+
+
+def _work(
+    hand: Hand[Result],
+    waiting: queue.SimpleQueue[Entry],
+    results: queue.SimpleQueue[_Told[Result]],
+    steering: Steering,
+) -> None:
+    """Play what is waiting, until nothing is or all is stopped; a thread has no other way to raise than to tell."""
+    try:
+        with hand as play:
+            while not steering.stopped:
+                entry = waiting.get_nowait()
+                results.put((entry, play(entry)))
+        results.put(None)
+    except queue.Empty:
+        return
+    except EpisodeStopped:
+        results.put(None)
+    except JournalFailed as failed:
+        results.put(failed.__cause__ or failed)
+    except BaseException as error:
+        results.put(error)
 
 
 def wait_for(threads: Sequence[threading.Thread]) -> None:

@@ -1,12 +1,12 @@
 """Answers out of the record of a run: so that it can be repeated without the model that answered it."""
 
-import re
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from planbook.run import Run
+from planbook.store import without_restart
 from planner.errors import NotRecorded
 from planner.models import Message, OnText, Reply, Sampling
 from planner.models.missing import explain
@@ -15,14 +15,12 @@ from planner.models.requests import place, request_key
 from planner.models.telling import tell
 from planner.models.tokens import usage_of_cut
 
-AGAIN = re.compile(r"/restart/\d+")
-"""Where an episode was started over, the last time stands for it."""
-
 
 class RunAnswers:
     """Gives each request the reply that it had in the run: at the same place of the same episode, else anywhere.
 
-    A model that was asked the same twice may have answered differently. May be asked from several threads.
+    A model that was asked the same twice may have answered differently; in an episode that was started over, the last
+    time counts. May be asked from several threads.
     """
 
     def __init__(self, folder: str) -> None:
@@ -38,7 +36,7 @@ class RunAnswers:
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """The recorded reply. Raises NotRecorded, which names the nearest request that was made."""
         key = request_key(messages, sampling)
-        reply = self._at.get((_without_restarts(place()), key)) or self._replies.get(key)
+        reply = self._at.get((without_restart(place()), key)) or self._replies.get(key)
         if reply is None:
             told = explain(self.folder, messages, sampling, self._asked).partition(". Record what is missing")[0]
             raise NotRecorded(f"{told}. The run goes another way than it did then; name a --model that can answer")
@@ -57,14 +55,10 @@ class RunAnswers:
         messages = [Message.model_validate(each) for each in body["messages"]]
         sampling, reply = Sampling.model_validate(body["sampling"]), Reply.model_validate(body["reply"])
         key = request_key(messages, sampling)
-        self._at[_without_restarts(f"{scope}/{number}"), key] = reply
+        self._at[without_restart(f"{scope}/{number}"), key] = reply
         if key not in self._replies:
             asked = tuple(map(Asked.of, messages))
             label = f"{body['role']}: {body['template']}"
             entry = Entry(key=key, label=label, model=reply.model, sampling=sampling, messages=asked, text="")
             self._asked.append(entry)
         self._replies.setdefault(key, reply)
-
-
-def _without_restarts(where: str) -> str:
-    return AGAIN.sub("", where)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from planbook.episodes.runner import last_path, recorded_endings, set_aside
 from planbook.errors import BadArgument
 from planbook.figures.causes import outcome_of, why
-from planbook.run import Run
+from planbook.run import Run, last_path, recorded_endings, set_aside
+from planbook.store import without_restart
 from planner import Ending, Outcome
 
 
@@ -27,7 +27,7 @@ def again_lines(run: Run) -> Iterator[str]:
         return
     endings, tasks = recorded_endings(run), {entry.path: entry for entry in run.entries()}
     for path in sorted(aside):
-        entry = tasks[path.partition("/restart/")[0]]
+        entry = tasks[without_restart(path)]
         now = endings.get(entry.index)
         became = "not played yet" if now is None else _told(now)
         then = ", ".join(map(_told, _endings_at(run, path)))

@@ -1,44 +1,14 @@
 """Playing the tasks of a run, and never one of them twice."""
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 from envs import Environment, EnvsError, MissingRequirement
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.role_models import roles_of
-from planbook.run import Entry, Run, index_of
-from planbook.store import Watch
+from planbook.run import DIVERGED, Entry, Run, recorded_endings, set_aside
+from planbook.store import Watch, started_over
 from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
-
-DIVERGED = "diverged"
-
-
-AGAIN = "again"
-"""Stands in a sitting that plays episodes again, with the scopes of their endings up to then."""
-
-
-def set_aside(run: Run) -> frozenset[str]:
-    """The scopes of endings that do not count, because a later sitting was to play these episodes again."""
-    sittings: Iterable[Any] = run.sittings
-    return frozenset(path for body in sittings for path in body.get(AGAIN, ()))
-
-
-def recorded_endings(run: Run) -> dict[int, Ending]:
-    """The endings that a run holds, by index; of an episode that was started over, the last."""
-    endings: dict[int, Ending] = {}
-    aside = set_aside(run)
-    for row in run.store.events("task", "outcome"):
-        ending = Ending.model_validate(row.body)
-        if ending.cause != DIVERGED and row.scope not in aside:
-            endings[index_of(row.scope)] = ending
-    return endings
-
-
-def last_path(run: Run, entry: Entry) -> str:
-    """The scope of an episode as it was last started over."""
-    scopes = [row.scope for row in run.store.events(entry.path, "outcome")]
-    return scopes[-1]
 
 
 def run_tasks(
@@ -60,7 +30,7 @@ def run_tasks(
         entries_left(run),
         config.world,
         config.world_options,
-        lambda entry, lane: play_in(lane, run, memory, entry, watch),
+        lambda entry, lane: play_out(run, memory, entry, lane, watch),
         on_ending,
         hosting or Hosting(),
         run.meter.before_action,
@@ -72,14 +42,6 @@ def entries_left(run: Run) -> list[Entry]:
     """The episodes of a run that have no ending yet."""
     played = recorded_endings(run)
     return [entry for entry in run.entries() if entry.index not in played]
-
-
-def play_in(lane: Lane, run: Run, memory: Memory, entry: Entry, watch: Watch | None = None) -> Ending:
-    """Play one episode to its end; a lane in which one came out BROKEN gets a new world."""
-    ending = play_out(run, memory, entry, lane, watch)
-    if ending.outcome is Outcome.BROKEN:
-        lane.drop_world()
-    return ending
 
 
 def play_entry(
@@ -102,13 +64,19 @@ def play_entry(
     return play(episode, strategy.play, options)
 
 
-def play_out(run: Run, memory: Memory, entry: Entry, lane: Lane, watch: Watch | None) -> Ending:
-    """Play one episode; where its recorded part cannot be repeated, count that as BROKEN and start over."""
+def play_out(run: Run, memory: Memory, entry: Entry, lane: Lane, watch: Watch | None = None) -> Ending:
+    """Play one episode to its end; a lane in which one came out BROKEN gets a new world.
+
+    Where the recorded part of an episode cannot be repeated, that is counted as BROKEN, and the episode starts over.
+    """
 
     def play(path: str, journal: Journal) -> Ending:
         return _play(run, memory, entry, path, lane, journal)
 
-    return _to_its_end(run, entry, play, watch)
+    ending = _to_its_end(run, entry, play, watch)
+    if ending.outcome is Outcome.BROKEN:
+        lane.drop_world()
+    return ending
 
 
 def give_up(run: Run, entry: Entry, message: str) -> Ending:
@@ -133,7 +101,7 @@ def _to_its_end(run: Run, entry: Entry, play: Callable[[str, Journal], Ending], 
         if ending.cause != DIVERGED and path not in aside:
             return ending
         restart += 1
-        path = f"{entry.path}/restart/{restart}"
+        path = started_over(entry.path, restart)
 
 
 def _play(run: Run, memory: Memory, entry: Entry, path: str, lane: Lane, journal: Journal) -> Ending:

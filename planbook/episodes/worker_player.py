@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from planbook.episodes.divergence import Comparison, mute, replay_entry
 from planbook.episodes.lanes import Lane
 from planbook.episodes.role_models import roles_of
-from planbook.episodes.runner import play_in
+from planbook.episodes.runner import play_out
 from planbook.episodes.steering import Steering
 from planbook.learning.knowing import memory_of
 from planbook.run import Entry, Run, RunFile
@@ -61,7 +61,7 @@ class Player:
     def play(self, entry: Entry) -> Ending:
         """Play one episode; what of it was recorded before is repeated. Raises as ``play_out`` does."""
         with self._run.store.hold(entry.index):
-            return play_in(self._lane(), self._run, self._memory, entry)
+            return play_out(self._run, self._memory, entry, self._lane())
 
     def replay(self, entry: Entry, ending: Ending | None) -> Comparison:
         """Play a recorded episode again, and compare."""

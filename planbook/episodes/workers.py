@@ -41,9 +41,9 @@ class Worker(ABC):
     def kill(self) -> None:
         """End the process, if it is still there."""
 
-    @abstractmethod
     def dismiss(self) -> None:
         """Let a worker go that has nothing open any more."""
+        self.kill()
 
     def ask(self, name: str, *arguments: Any) -> Any:
         """What the player's method returns. Raises what it raises, and WorkerLost."""
@@ -94,7 +94,7 @@ class Crew:
         self._alone, self._settling = threading.Lock(), threading.Lock()
         self.lost = 0
 
-    def seats(self, work: Work[Result]) -> list[Hand[Entry, Result]]:
+    def seats(self, work: Work[Result]) -> list[Hand[Result]]:
         """As many as there are episodes side by side."""
 
         @contextmanager

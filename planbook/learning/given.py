@@ -15,10 +15,9 @@ from pydantic import JsonValue, ValidationError
 from envs import Task
 from manuals import types_to_build_on
 from planbook.config import Config, Given
-from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument, BadRun
 from planbook.figures.causes import UNPLAYED
-from planbook.run import Entry, Run, is_run
+from planbook.run import Entry, Run, is_run, recorded_endings
 from planbook.trajectories.exporting import Choice, chosen
 from planbook.trajectories.files import read_episodes
 from planbook.trajectories.jsonl import BadEpisode, line_of

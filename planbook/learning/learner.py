@@ -10,15 +10,14 @@ from typing import Any
 from envs import Task
 from planbook.config import Config
 from planbook.episodes.lanes import Lane
-from planbook.episodes.runner import last_path
 from planbook.figures.causes import UNPLAYED
 from planbook.learning.ablations import form_without
 from planbook.learning.knowing import remembering
 from planbook.learning.once import once
 from planbook.learning.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
 from planbook.learning.verification import set_aside, verifier
-from planbook.run import Entry, Run
-from planbook.store import Watch
+from planbook.run import Entry, Run, last_path
+from planbook.store import Watch, without_restart
 from planner import (
     Body,
     Conclusion,
@@ -204,7 +203,7 @@ def told_episodes(run: Run, ids: list[str]) -> str:
     The logs of rules name an episode that was started over by the scope that it ended in: ``task/3/restart/1``.
     """
     entries = {entry.path: entry for entry in run.entries()}
-    named = {id: entries.get(id.partition("/restart/")[0]) for id in ids}
+    named = {id: entries.get(without_restart(id)) for id in ids}
     if unknown := [id for id, entry in named.items() if entry is None]:
         raise LookupError(f"there is no episode {', '.join(unknown)}; ids read task/0, task/1 and so on")
     return "\n\n".join(f"# The episode {id}\n\n{_told(run, id, entry)}" for id, entry in named.items() if entry)

@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from planbook.run import Run
-from planbook.store import Watch
+from planbook.store import Watch, started_over
 from planner import Body, JournalMismatch, Roles, Scope, UnusableReply
 
 SPOILT = "spoilt"
@@ -42,4 +42,4 @@ def already(run: Run, path: str) -> Any:
 
 def _places(path: str) -> Iterator[str]:
     yield path
-    yield from (f"{path}/restart/{number}" for number in count(1))
+    yield from (started_over(path, number) for number in count(1))

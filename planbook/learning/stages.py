@@ -95,8 +95,6 @@ def build(
         left_out = not offline and learner.leaves_out(entry)
         copied = copies.copied(entry, left_out=left_out) if copies else None
         ending = copied or (_leave_out(run, entry) if left_out else play_out(run, memory, entry, lane, watch))
-        if ending.outcome is Outcome.BROKEN:
-            lane.drop_world()
         learner.learn(entry, ending, lane)
         return ending
 

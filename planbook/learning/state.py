@@ -11,13 +11,12 @@ from planbook.errors import BadArgument
 from planbook.learning.ablations import form_without
 from planbook.learning.once import SPOILT, already
 from planbook.run import Run, is_run
+from planbook.store import RESTART
 from rules import Citation, History, Knowledge, Learnt, RuleBook, count
 
 EVERYTHING = "all"
 """The one group of tasks whose rules are kept together, unless each type is by itself."""
-
-
-LEARNT = re.compile(r"learn/(\d+)(/restart/\d+)?")
+LEARNT = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
 
 
 class State(Learnt):

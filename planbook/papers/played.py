@@ -9,11 +9,10 @@ from pydantic import JsonValue
 
 from manuals import read_knowledge, usual_starts
 from planbook.config import Config, chosen_options
-from planbook.episodes.runner import recorded_endings
 from planbook.figures.statistics import percent
 from planbook.figures.summary import Summary
 from planbook.learning.state import learnt_in, with_manual
-from planbook.run import Run, is_run
+from planbook.run import Run, is_run, recorded_endings
 from planner import method
 from rules import Knowledge
 

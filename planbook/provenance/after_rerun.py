@@ -9,11 +9,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from planbook.episodes.divergence import compared
-from planbook.episodes.runner import last_path, recorded_endings
 from planbook.figures.causes import in_words, outcome_of
 from planbook.figures.statistics import mcnemar
 from planbook.learning.state import learnt_in
-from planbook.run import Entry, Run
+from planbook.run import Entry, Run, last_path, recorded_endings
+from planbook.store import RESTART
 from planner import Ending, JournalMismatch, Outcome
 
 SHOWN = 160
@@ -132,7 +132,7 @@ def _came_to(ending: Ending | None) -> str:
 def _events(run: Run, entry: Entry) -> dict[Place, Any]:
     """The events of an episode as it was last played, in the order in which they were written."""
     path = last_path(run, entry)
-    rows = (row for row in run.store.events(path) if not row.scope.startswith(f"{path}/restart/"))
+    rows = (row for row in run.store.events(path) if not row.scope.startswith(path + RESTART))
     return {(row.scope.removeprefix(path), row.kind, row.n): _essential(row.kind, row.body) for row in rows}
 
 

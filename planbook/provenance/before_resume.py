@@ -3,7 +3,6 @@
 from typing import Any
 
 from planbook.episodes.lanes import Hosting
-from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadRun
 from planbook.learning.learner import learning_path
 from planbook.learning.once import already
@@ -11,7 +10,7 @@ from planbook.provenance.changes import Change, changed_versions, changes, decis
 from planbook.provenance.fingerprints import made_of
 from planbook.provenance.manifest import MadeOf
 from planbook.provenance.versions import versions
-from planbook.run import Run
+from planbook.run import Run, recorded_endings
 from planbook.terminal.printing import ERRORS
 from planner import Body, EventKind
 

@@ -11,18 +11,17 @@ from itertools import islice
 from typing import Any
 
 from envs import Task
-from planbook.episodes.runner import DIVERGED, set_aside
 from planbook.figures.methods.plays import Deeds
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import NOT_PLAYED, Summary, summarise
-from planbook.run import Entry, Run, index_of
+from planbook.run import DIVERGED, Entry, Run, index_of, set_aside
 from planbook.spending import Price, prices_from
-from planbook.store import Event
+from planbook.store import RESTART, Event
 from planner import Ending, Outcome, Spent
 from planner.budget import cost_of
 
 NOTHING = Spent()
-OWN = re.compile(r"task/\d+(/restart/\d+)?(/round/\d+)?")
+OWN = re.compile(rf"task/\d+({RESTART}\d+)?(/round/\d+)?")
 """The scopes of an episode's own endings and resets."""
 
 

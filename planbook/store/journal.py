@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from planbook.store.restarts import RESTART
 from planbook.store.tables import Event
 from planner import Body, EventKind
 
@@ -28,7 +29,7 @@ class EpisodeJournal:
         self._recorded: dict[tuple[str, str, int], Body] = {
             (row.scope, row.kind, row.n): row.body
             for row in store.events(path)
-            if not row.scope.startswith(f"{path}/restart/")
+            if not row.scope.startswith(path + RESTART)
         }
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:

@@ -10,9 +10,8 @@ from typing import BinaryIO
 from pydantic import BaseModel, ConfigDict
 
 from envs.nearest import instead
-from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument
-from planbook.run import Entry, Run
+from planbook.run import Entry, Run, recorded_endings
 from planbook.trajectories.chat import talk_line, talks_of
 from planbook.trajectories.files import to_write
 from planbook.trajectories.from_events import facts_of, trajectory_of

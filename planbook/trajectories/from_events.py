@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any
 
-from planbook.episodes.runner import last_path, recorded_endings
 from planbook.errors import BadRun
-from planbook.run import Entry, Run
+from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.store import Event
 from planbook.trajectories.schema import SCHEMA, RunFacts, Trajectory
 from planner.trajectory import as_asked

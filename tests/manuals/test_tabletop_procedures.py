@@ -7,8 +7,8 @@ from envs import Selection, load_world
 from manuals import ProcedureLibrary
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting
-from planbook.episodes.runner import recorded_endings, run_tasks
-from planbook.run import Run
+from planbook.episodes.runner import run_tasks
+from planbook.run import Run, recorded_endings
 from planner import read_procedure
 
 WORLD = load_world("tabletop")

@@ -16,9 +16,9 @@ from envs.miniwob import Miniwob
 from manuals import ProcedureLibrary
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting
-from planbook.episodes.runner import recorded_endings, run_tasks
+from planbook.episodes.runner import run_tasks
 from planbook.figures.summary import summarise
-from planbook.run import Entry, Run
+from planbook.run import Entry, Run, recorded_endings
 from planner import Body, Ending, EventKind, Outcome
 from tests.browser import need_browser
 

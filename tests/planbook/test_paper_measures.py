@@ -8,13 +8,12 @@ import pytest
 
 from envs import Selection, Task, Verdict
 from planbook.config import Config
-from planbook.episodes.runner import recorded_endings
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.summary import Summary, summarise
 from planbook.papers import publications
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, papers_of
-from planbook.run import Run
+from planbook.run import Run, recorded_endings
 from planner import METHODS, Ending, Outcome
 from planner.models import Reply
 from tests.planbook.figures.methods.test_rounds import Book

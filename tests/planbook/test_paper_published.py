@@ -11,14 +11,13 @@ from rich.console import Console
 
 from envs import Selection, Task, known_worlds, load_world
 from planbook.config import Config, chosen_options
-from planbook.episodes.runner import recorded_endings
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.summary import Summary, summarise
 from planbook.papers import Beside, beside, publications, sheets
 from planbook.papers.beside import BesidePaper
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, Publication, Published, papers_of
-from planbook.run import Run
+from planbook.run import Run, recorded_endings
 from planner import METHODS, Ending, Outcome
 from planner.models import Reply
 from planner.strategies.deps.replanning import REPLANS

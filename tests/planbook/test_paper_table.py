@@ -11,14 +11,13 @@ import pytest
 from envs import Selection, Task, load_world
 from envs.alfworld.task_types import TYPES
 from planbook.config import Config, Learning
-from planbook.episodes.runner import recorded_endings
 from planbook.figures.summary import Summary, summarise
 from planbook.learning.ablations import ABLATIONS
 from planbook.learning.state import EVERYTHING, fresh_beginning
 from planbook.papers import Beside, publications
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL
-from planbook.run import Run
+from planbook.run import Run, recorded_endings
 from planner import Ending, Outcome
 from planner.models import Reply, Sampling
 from tests.command import planbook, result

@@ -7,9 +7,9 @@ import pytest
 
 from envs import Selection
 from planbook.config import Config
-from planbook.episodes.runner import DIVERGED, run_tasks
+from planbook.episodes.runner import run_tasks
 from planbook.learning.learner import told_episodes
-from planbook.run import Run
+from planbook.run import DIVERGED, Run
 from planner import Ending, NoMemory, Outcome
 
 CONFIG = Config(

@@ -10,9 +10,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.config import Config
-from planbook.episodes.runner import recorded_endings
 from planbook.figures.summary import NOT_PLAYED, TYPE_SOLVED
-from planbook.run import Entry, Run, index_of
+from planbook.run import Entry, Run, index_of, recorded_endings
 from planbook.spending import Price
 from planbook.store import Event
 from planner import Ending, EventKind, Outcome, Spent

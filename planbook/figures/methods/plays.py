@@ -6,12 +6,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from planbook.figures.methods.records import Branch, Goal, Node, Planned, Subtask
-from planbook.store import Event, Store
+from planbook.store import RESTART, Event, Store
 from planner import EventKind
 from planner.strategies.advocate.replies import read_verdict
 from planner.strategies.deps.baselines import says_done
 
-OF_EPISODE = re.compile(r"(task/\d+)(?:/restart/(\d+))?/round/.+")
+OF_EPISODE = re.compile(rf"(task/\d+)(?:{RESTART}(\d+))?/round/.+")
 """A scope inside the play of an episode, and how often it had been started over by then."""
 KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node", "act", "rewind")
 """What is read; a play has a method of the name of each."""

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from envs import Task
 from planbook.config import Config
-from planbook.episodes.runner import recorded_endings
 from planbook.figures.milestones import milestone_lines, milestones
 from planbook.report import report_runs
-from planbook.run import Run
+from planbook.run import Run, recorded_endings
 from planner import Ending, Outcome
 from tests.flows import here
 from tests.reported import Page

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from planbook.episodes.runner import recorded_endings
 from planbook.errors import BadArgument, BadRun
 from planbook.figures.causes import in_words
 from planbook.figures.summary import Summary, summarise
 from planbook.report import episodes, report_runs
 from planbook.report.charts.library import library
 from planbook.report.page import SCRIPTS, joined, script_hash
-from planbook.run import Run
+from planbook.run import Run, recorded_endings
 from planbook.wording import harmless
 from planner import Ending, Outcome
 from tests.command import planbook, result

@@ -10,8 +10,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from pyarrow import parquet
 
-from planbook.episodes.runner import last_path, recorded_endings
-from planbook.run import Run
+from planbook.run import Run, last_path, recorded_endings
 from planbook.trajectories.from_events import facts_of, trajectory_of
 from planbook.trajectories.jsonl import line_of, parsed
 from planbook.trajectories.schema import Trajectory

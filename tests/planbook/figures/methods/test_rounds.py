@@ -8,12 +8,11 @@ import pytest
 
 from envs import Action, Observation, Task
 from planbook.config import Config
-from planbook.episodes.runner import recorded_endings
 from planbook.figures.methods.passes import Passes, pass_lines
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.methods.rounds import Search, search_lines
 from planbook.figures.summary import Summary, summarise
-from planbook.run import Run
+from planbook.run import Run, recorded_endings
 from planner import Ending, Outcome, Step
 
 SOLVED, FAILED = Outcome.DIRECT_SUCCESS, Outcome.FAILURE

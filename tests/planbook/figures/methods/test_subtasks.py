@@ -9,11 +9,10 @@ import pytest
 
 from envs import Task
 from planbook.config import Config
-from planbook.episodes.runner import DIVERGED, recorded_endings
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.methods.subtasks import Audit, Claims, Decomposition
 from planbook.figures.summary import Summary, summarise
-from planbook.run import Run
+from planbook.run import DIVERGED, Run, recorded_endings
 from planner import Ending, Outcome
 from tests.command import ROOT, planbook, result
 

@@ -1,0 +1,76 @@
+"""What model servers of this machine have in common: they speak OpenAI's chat completions, streamed."""
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection; what is answered there, subclasses say."""
+
+    protocol_version = "HTTP/1.1"
+    model: str
+    """The name that is told in every piece."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        """Answer one question."""
+        self.reply(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def reply(self, question: bytes) -> None:
+        """Begin, send pieces, and end."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Before the first piece."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+
+    def send(self, piece: str) -> None:
+        """A piece of the reply."""
+        self._send({"index": 0, "delta": {"content": piece}})
+
+    def end(self) -> None:
+        """After the last piece."""
+        self._send({"index": 0, "delta": {}, "finish_reason": "stop"})
+        self._write("data: [DONE]\n\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _send(self, choice: dict[str, Any]) -> None:
+        self._write(f"data: {json.dumps({'id': '1', 'model': self.model, 'choices': [choice]})}\n\n")
+
+    def _write(self, text: str) -> None:
+        content = text.encode()
+        self.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
+
+
+class _Server(ThreadingHTTPServer):
+    """Takes many connections at once, and does not mind clients that hang up."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Tell of what is no hanging up."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+@contextmanager
+def served(handler: type[Handler]) -> Iterator[int]:
+    """Serve on a free port of this machine until the block ends."""
+    server = _Server(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
