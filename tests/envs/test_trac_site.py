@@ -10,7 +10,9 @@ import textwrap
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from urllib.error import HTTPError
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -57,13 +59,15 @@ EDITS: dict[str, Callable[[Visitor, int], str]] = {
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(st.sampled_from(sorted(EDITS)), st.integers(1, 108)), min_size=1, max_size=4, unique=True))
+@given(st.lists(st.tuples(st.sampled_from(sorted(EDITS)), st.integers(1, 108)), min_size=1, max_size=4))
 def test_a_reset_brings_back_every_row_and_every_page(site: TracSite, edits: list[tuple[str, int]]) -> None:
     site.reset()
     seeded = dump(site)
     visitor = Visitor(site.url)
-    for name, number in [("comment", 84), *edits]:  # others may change nothing: a closed ticket is not closed again
-        EDITS[name](visitor, number)
+    EDITS["comment"](visitor, 84)
+    for name, number in edits:
+        with suppress(HTTPError):  # what was closed, deleted or added is not so again
+            EDITS[name](visitor, number)
     assert dump(site) != seeded
     site.reset()
     assert dump(site) == seeded
