@@ -69,6 +69,8 @@ def guard_templates() -> None:
     text.format, text.format_map = _format_held, _format_map_held
 
 
+_CLOCKS = frozenset({"now", "today", "utcnow"})
+_BUILTIN = types.BuiltinFunctionType
 _BY_NAME: dict[str, Callable[..., None]] = {"__setattr__": object_setattr, "__delattr__": object_delattr}
 
 
@@ -142,7 +144,7 @@ class Attributes:
             refuse(name)
         if name in ("format", "format_map"):
             return self._formatter(found, owner, _format if name == "format" else _format_map)
-        if isinstance(owner, type) and issubclass(owner, date) and isinstance(found, types.BuiltinFunctionType):
+        if name in _CLOCKS and isinstance(owner, type) and issubclass(owner, date) and type(found) is _BUILTIN:
             return bound(getattr(self, f"_{name}"), owner)
         return found
 

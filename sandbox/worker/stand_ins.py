@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from sandbox.worker import queues, typing_names
 from sandbox.worker.classes import check_fields, own_metadata, settle
+from sandbox.worker.copies import deepcopy
 from sandbox.worker.enums import ENUMS
 from sandbox.worker.guards import PLAN_NAME, is_own_class, is_own_function, write
 from sandbox.worker.naming import identifier, names_of
@@ -173,6 +174,7 @@ MODULES: dict[str, dict[str, Any]] = {
     "abc": {"ABCMeta": abc.ABC, "abstractmethod": abstractmethod},
     "calendar": {name: tuple(getattr(calendar, name)) for name in ("day_abbr", "day_name", "month_abbr", "month_name")},
     "collections": {"namedtuple": namedtuple},
+    "copy": {"deepcopy": deepcopy},
     "dataclasses": {"dataclass": dataclass, "field": field},
     "enum": ENUMS,
     "functools": {"singledispatch": singledispatch, "total_ordering": total_ordering, "wraps": wraps},
