@@ -1,6 +1,6 @@
 """Keeping the library's classes to objects of their own: in Python, a method takes any object as its ``self``.
 
-Handed a class, ``self.__class__(...)`` calls ``type`` itself; handed what all sessions share, ``self.x = ...`` sets that.
+Handed a class, ``self.__class__(...)`` calls ``type`` itself; handed what sessions share, ``self.x = ...`` sets that.
 """
 
 import dis
@@ -8,7 +8,7 @@ import functools
 import importlib
 import types
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from sandbox.policy.rules import may_read
@@ -47,15 +47,15 @@ def _classes() -> set[type]:
 
 def _guarded(cls: type, member: Any) -> Any:
     """The method or property, for objects of the class; itself where it does nothing that asks for that."""
-    if type(member) is types.FunctionType and _uses_its_object(member.__code__):
+    if type(member) is types.FunctionType and uses_its_object(member.__code__):
         return _of(cls, member)
     if type(member) is property:
-        parts = [each and _guarded(cls, each) for each in (member.fget, member.fset, member.fdel)]
-        return property(*parts, doc=member.__doc__) if parts != [member.fget, member.fset, member.fdel] else member
+        read, write, delete = (each and _guarded(cls, each) for each in (member.fget, member.fset, member.fdel))
+        return property(read, write, delete, member.__doc__)
     return member
 
 
-def _uses_its_object(code: types.CodeType) -> bool:
+def uses_its_object(code: types.CodeType) -> bool:
     """Whether the code calls an object's class or sets attributes; to read the class's name is harmless."""
     steps = list(dis.get_instructions(code))
     return any(
@@ -77,7 +77,7 @@ def _of(cls: type, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _not_the_plans(cls: type) -> list[type]:
-    found = type.__subclasses__(cls)
+    found: list[type] = type.__subclasses__(cls)
     return found if is_own_class(cls) else [each for each in found if not is_own_class(each)]
 
 

@@ -3,7 +3,7 @@
 A key of a plan's class would answer later look-ups with its own ``__eq__``, those of other sessions too.
 """
 
-import _strptime
+import _strptime  # type: ignore[import-not-found]
 import enum
 import fractions
 import re
@@ -14,7 +14,7 @@ from typing import Any
 _TEXTS = (str, bytes)
 _TEMPLATES = "_compile_repl" if hasattr(re, "_compile_repl") else "_compile_template"  # before and since Python 3.12
 _compile_template: Any = getattr(re, _TEMPLATES)
-_parse_time: Callable[..., Any] = _strptime._strptime  # type: ignore[attr-defined]
+_parse_time: Callable[..., Any] = _strptime._strptime
 _convert: Callable[[Any, type], object] = statistics._convert  # type: ignore[attr-defined]
 _missing: Callable[[Any, object], Any] = enum.Flag._missing_.__func__  # type: ignore[attr-defined]
 
