@@ -90,7 +90,7 @@ def _inherited(target: object, name: str, found: Any) -> Any:
 
 def _described(found: Callable[..., Any], instance: Any, *rest: Any) -> Any:
     """Call an inherited descriptor's method: a library's may read and set variables of the object, whatever it is."""
-    if instance is not None and not is_own_instance(instance):
+    if not (is_own_instance(instance) if instance is not None else all(map(is_own_class, rest))):
         raise TypeError("a descriptor is asked for an object of one of the plan's own classes")
     return found(instance, *rest)
 

@@ -29,6 +29,7 @@ def guard_methods() -> None:
     The whole process is changed, for the methods have plain names, whose reading nothing guards. And from now on shared
     abstract classes ask no plan's class what is derived from them: they would keep the answer for everybody.
     """
+    functools.cached_property.__get__ = _cached  # type: ignore[method-assign]
     for cls in _classes():
         for name, member in list(vars(cls).items()):
             if may_read(name) and name not in _GUARDED_WHERE_READ and (guarded := _guarded(cls, member)) is not member:
@@ -74,6 +75,16 @@ def _of(cls: type, function: Callable[..., Any]) -> Callable[..., Any]:
         return function(self, *args, **kwargs)
 
     return method
+
+
+_read_cached: Callable[..., Any] = functools.cached_property.__get__
+
+
+def _cached(self: Any, instance: object, owner: type | None = None) -> Any:
+    """What a cached property gives, of an object; of a class it would read any variable of that, without a guard."""
+    if isinstance(instance, type):
+        raise TypeError(f"a cached_property is asked for an object, not for the class '{instance.__name__}'")
+    return _read_cached(self, instance, owner)
 
 
 def _not_the_plans(cls: type) -> list[type]:
