@@ -9,6 +9,7 @@ import importlib
 import types
 from abc import ABCMeta
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from sandbox.policy.rules import may_read
@@ -19,7 +20,8 @@ from sandbox.worker.guards import is_own_class
 _NOT_OFFERED = frozenset({"queue", "random", "typing"})
 """Modules of whose classes plans have others, or none."""
 _GUARDED_WHERE_READ = frozenset({"__init__", "__new__", "__get__", "__set__", "__delete__", "__set_name__"})
-_READS, _WRITES = ("LOAD_ATTR", "LOAD_METHOD"), ("STORE_ATTR", "DELETE_ATTR")
+_READS = ("LOAD_ATTR", "LOAD_METHOD")
+_WRITES = frozenset({dis.opmap["STORE_ATTR"], dis.opmap["DELETE_ATTR"]})
 _NAMES_ONLY = frozenset({"__name__", "__qualname__"})
 
 
@@ -58,11 +60,14 @@ def _guarded(cls: type, member: Any) -> Any:
 
 def uses_its_object(code: types.CodeType) -> bool:
     """Whether the code calls an object's class or sets attributes; to read the class's name is harmless."""
+    if not _WRITES.isdisjoint(code.co_code[::2]):
+        return True
+    if "__class__" not in code.co_names:
+        return False  # taking the rest apart takes its time
     steps = list(dis.get_instructions(code))
     return any(
-        step.opname in _WRITES
-        or (step.opname in _READS and step.argval == "__class__" and after.argval not in _NAMES_ONLY)
-        for step, after in zip(steps, [*steps[1:], steps[-1]], strict=True)
+        step.opname in _READS and step.argval == "__class__" and after.argval not in _NAMES_ONLY
+        for step, after in pairwise(steps)
     )
 
 
