@@ -69,6 +69,8 @@ def guard_templates() -> None:
     text.format, text.format_map = _format_held, _format_map_held
 
 
+_CLOCKS = frozenset({"now", "today", "utcnow"})
+_BUILTIN = types.BuiltinFunctionType
 _BY_NAME: dict[str, Callable[..., None]] = {"__setattr__": object_setattr, "__delattr__": object_delattr}
 
 
@@ -88,7 +90,7 @@ def _inherited(target: object, name: str, found: Any) -> Any:
 
 def _described(found: Callable[..., Any], instance: Any, *rest: Any) -> Any:
     """Call an inherited descriptor's method: a library's may read and set variables of the object, whatever it is."""
-    if instance is not None and not is_own_instance(instance):
+    if not (is_own_instance(instance) if instance is not None else all(map(is_own_class, rest))):
         raise TypeError("a descriptor is asked for an object of one of the plan's own classes")
     return found(instance, *rest)
 
@@ -142,7 +144,7 @@ class Attributes:
             refuse(name)
         if name in ("format", "format_map"):
             return self._formatter(found, owner, _format if name == "format" else _format_map)
-        if isinstance(owner, type) and issubclass(owner, date) and isinstance(found, types.BuiltinFunctionType):
+        if name in _CLOCKS and isinstance(owner, type) and issubclass(owner, date) and type(found) is _BUILTIN:
             return bound(getattr(self, f"_{name}"), owner)
         return found
 

@@ -39,9 +39,9 @@ def build_class(body: Any, name: str, /, *bases: Any, **keywords: Any) -> type:
             raise TypeError(f"class statements take no {keyword}= in plans; derive from ABC, or use a class decorator")
     kinds: tuple[Any, ...] = tuple(types.resolve_bases(bases))  # once: an object's own variables may name its bases
     for base in kinds:
-        if is_host(base) or (isinstance(base, type) and (base is PlanType or is_closed(base))):
+        if not isinstance(base, type) or is_host(base) or base is PlanType or is_closed(base):
             raise TypeError(f"{base!r} cannot be a base class in plans; keep the object in an attribute instead")
-    check_fields({each for base in kinds if isinstance(base, type) for each in base.__mro__})
+    check_fields({each for base in kinds for each in base.__mro__})
     made: type = _BUILD_CLASS(body, name, *kinds, **keywords)
     if isinstance(made, type):
         check_fields(made.__mro__)

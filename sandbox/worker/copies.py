@@ -4,10 +4,13 @@ It fills in whatever a class's ``__new__``, or an instance's own ``__reduce_ex__
 """
 
 import copy
+import types
 from collections import UserDict, UserList
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
+
+from sandbox.worker.guards import is_own_class, is_own_instance
 
 _reconstruct: Callable[..., object] = copy._reconstruct  # type: ignore[attr-defined]
 
@@ -18,6 +21,7 @@ def guard_copies() -> None:
     The whole process is changed, for ``dataclasses`` and ``collections`` copy too.
     """
     copy._reconstruct = _checked  # type: ignore[attr-defined]
+    copy._deepcopy_dispatch[types.MethodType] = _method  # type: ignore[attr-defined]
     for cls in (UserDict, UserList):
         cls.__copy__ = _copy_of_data  # type: ignore[method-assign]
     ExitStack.pop_all = _pop_all  # type: ignore[method-assign]
@@ -33,7 +37,23 @@ def _checked(original: object, memo: object, make: Any, arguments: Any, state: o
             )
         return made
 
+    if type(state) is dict and not is_own_instance(original):
+        state = dict(state)  # what it is a copy of is kept in the memo, which plans see
     return _reconstruct(original, memo, fresh, arguments, state, *rest)
+
+
+def deepcopy(value: Any, memo: dict[int, Any] | None = None) -> Any:
+    """``copy.deepcopy``; what keeps its memo is shown more than the values."""
+    if memo is not None and type(memo) is not dict:
+        raise TypeError(f"the memo must be a dict, not {type(memo).__name__}")
+    return copy.deepcopy(value, memo)
+
+
+def _method(method: types.MethodType, memo: dict[int, Any]) -> object:
+    """A method's deep copy: of an object that is not the plan's own, itself, for the memo would show that object."""
+    if not (is_own_instance(method.__self__) or is_own_class(method.__self__)):
+        return method
+    return types.MethodType(method.__func__, copy.deepcopy(method.__self__, memo))
 
 
 def _copy_of_data(self: Any) -> Any:

@@ -13,6 +13,8 @@ from sandbox.worker.attributes import Attributes, guard_templates
 from sandbox.worker.clock import Clock
 from sandbox.worker.copies import guard_copies
 from sandbox.worker.guards import PLAN_NAME, protect
+from sandbox.worker.methods import guard_methods
+from sandbox.worker.shared import guard_shared
 
 __all__ = [
     "CompiledCell",
@@ -79,6 +81,8 @@ def guard_library() -> None:
     """From now on the library's own Python code keeps to the policy too, in the whole process."""
     guard_copies()
     guard_templates()
+    guard_shared()
+    guard_methods()
 
 
 def namespace(random: Random, clock: Clock, write: Callable[[str], None]) -> dict[str, object]:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from sandbox.worker import queues, typing_names
 from sandbox.worker.classes import check_fields, own_metadata, settle
+from sandbox.worker.copies import deepcopy
 from sandbox.worker.enums import ENUMS
 from sandbox.worker.guards import PLAN_NAME, is_own_class, is_own_function, write
 from sandbox.worker.naming import identifier, names_of
@@ -119,6 +120,28 @@ def abstractmethod(function: Any) -> Any:
     return abc.abstractmethod(write(function))
 
 
+class SessionRandom(random.Random):
+    """``random.Random``, whose ``seed()`` takes a number that ``draw`` gives, for 64 bits, not the machine's."""
+
+    def __new__(cls, *_given: Any) -> "SessionRandom":
+        """A generator, seeded in a moment."""
+        return super().__new__(cls, 0)  # type: ignore[call-arg]
+
+    def __init__(self, draw: Callable[[int], int], x: Any = None) -> None:
+        self._draw_ = draw
+        super().__init__(x)
+
+    def seed(self, a: Any = None, version: int = 2) -> None:
+        """As Python's own, but for what it does without a number."""
+        super().seed(self._draw_(64) if a is None else a, version)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SessionRandom, (self._draw_, 0), self.getstate()
+
+
+SessionRandom.__module__, SessionRandom.__name__, SessionRandom.__qualname__ = "random", "Random", "Random"
+
+
 class RandomMaker:
     """``random.Random``; without a seed it starts from a number that ``draw`` gives, for 64 bits."""
 
@@ -129,7 +152,7 @@ class RandomMaker:
 
     def __call__(self, x: Any = None) -> random.Random:
         """A generator of its own."""
-        return random.Random(self._draw_(64) if x is None else x)
+        return SessionRandom(self._draw_, x)
 
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(value, random.Random)
@@ -173,6 +196,7 @@ MODULES: dict[str, dict[str, Any]] = {
     "abc": {"ABCMeta": abc.ABC, "abstractmethod": abstractmethod},
     "calendar": {name: tuple(getattr(calendar, name)) for name in ("day_abbr", "day_name", "month_abbr", "month_name")},
     "collections": {"namedtuple": namedtuple},
+    "copy": {"deepcopy": deepcopy},
     "dataclasses": {"dataclass": dataclass, "field": field},
     "enum": ENUMS,
     "functools": {"singledispatch": singledispatch, "total_ordering": total_ordering, "wraps": wraps},

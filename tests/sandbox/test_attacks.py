@@ -19,6 +19,7 @@ import pytest
 from sandbox import Limits, Sandbox
 from sandbox.policy import PolicyRefused
 from sandbox.policy.tables import MODULES
+from sandbox.worker import methods as methods_module
 from sandbox.worker.values import MAX_REPR, shown
 from tests.sandbox import attacked
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
@@ -220,6 +221,25 @@ def test_nothing_inside_can_be_read_from_what_a_session_offers(session: Session)
     assert [path for path, value in found if is_inside(value) and type(value) is not str] == []
     shared = [path for path, value in found if isinstance(value, (list, dict, set, bytearray))]
     assert shared == []
+
+
+def test_no_method_that_can_be_read_makes_anything_of_an_object_that_is_not_its_own(session: Session) -> None:
+    """``Counter.copy(int)`` would be ``type(int)``, and so on: each was told its class."""
+    load = session.names["__builtins__"]["__import__"]
+    start = {name: load(name, fromlist=MODULES[name]) for name in MODULES}
+    read = session.names["__builtins__"]["getattr"]
+    found = dict(_reachable(start, read))
+    found |= {f"{path}.fget": each.fget for path, each in found.items() if type(each) is property}
+    methods = {
+        path: each for path, each in found.items() if type(each) is types.FunctionType and "." in each.__qualname__
+    }
+    assert len(methods) > 200
+    kept = [
+        path
+        for path, each in methods.items()
+        if each.__name__ != "__new__" and methods_module.uses_its_object(each.__code__)
+    ]
+    assert kept == []
 
 
 DERIVED = """
