@@ -79,4 +79,19 @@ class IntFlag(enum.IntFlag, metaclass=PlanEnumMeta):
 _REAL: dict[type, Any] = {Enum: enum.Enum, Flag: enum.Flag}
 """Each of ours derives from its real counterpart only, and is told to include the others that count as one."""
 
+_missing: Any = vars(enum.Flag)["_missing_"].__func__
+
+
+@classmethod  # type: ignore[misc]
+def _missing_exactly(cls: Any, value: Any) -> Any:
+    """``Flag._missing_``: a library's flags keep what they make of a value for all, so it is to be no plan's object."""
+    exact = isinstance(value, int) and not is_own_class(cls)
+    return _missing(cls, int.__int__(value) if exact else value)
+
+
+def guard_flags() -> None:
+    """From now on a library's flags are made of exact numbers, in the whole process."""
+    enum.Flag._missing_ = _missing_exactly  # type: ignore[assignment]
+
+
 ENUMS: dict[str, Any] = {each.__name__: each for each in (Enum, IntEnum, StrEnum, Flag, IntFlag)}

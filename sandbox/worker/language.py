@@ -9,9 +9,11 @@ from random import Random
 from sandbox.policy import CompiledCell, PolicyRefused, Problem, compile_cell, compile_plain
 from sandbox.policy.tables import HOOKS
 from sandbox.worker import builtin_names, facades
-from sandbox.worker.attributes import Attributes, guard_templates
+from sandbox.worker.attributes import Attributes, guard_cached_properties, guard_tables, guard_templates
+from sandbox.worker.classes import guard_fields
 from sandbox.worker.clock import Clock
 from sandbox.worker.copies import guard_copies
+from sandbox.worker.enums import guard_flags
 from sandbox.worker.guards import PLAN_NAME, protect
 
 __all__ = [
@@ -77,7 +79,11 @@ def preload() -> None:
 
 def guard_library() -> None:
     """From now on the library's own Python code keeps to the policy too, in the whole process."""
+    guard_cached_properties()
     guard_copies()
+    guard_fields()
+    guard_flags()
+    guard_tables()
     guard_templates()
 
 

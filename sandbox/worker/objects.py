@@ -111,7 +111,7 @@ class Record(ReadOnly):
     __hash__ = None  # type: ignore[assignment]
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Record":
-        return Record(self._title_, copy.deepcopy(vars(self), memo))
+        return Record(self._title_, copy.deepcopy({**vars(self)}, memo))  # the memo is shown what is copied
 
 
 def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> None:
