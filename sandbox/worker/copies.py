@@ -54,7 +54,7 @@ def _checked(
         memo[id(original)] = made
         state = copy.deepcopy(_loose(state), memo)
         items = items and (copy.deepcopy(item, memo) for item in items)
-        pairs = pairs and (copy.deepcopy(pair, memo) for pair in pairs)
+        pairs = pairs and ((copy.deepcopy(key, memo), copy.deepcopy(value, memo)) for key, value in pairs)
     return _reconstruct(original, None, lambda: made, (), state, items, pairs)
 
 

@@ -1,5 +1,6 @@
 """Modules as plans see them: objects of listed names, with nothing of the real module behind them."""
 
+import abc
 import importlib
 import pprint
 import time as real_time
@@ -13,7 +14,7 @@ from sandbox.policy.tables import MODULES
 from sandbox.worker import stand_ins
 from sandbox.worker.attributes import Attributes
 from sandbox.worker.clock import Clock
-from sandbox.worker.guards import bound
+from sandbox.worker.guards import bound, is_own_class
 
 PER_SESSION = frozenset({"operator", "pprint", "random", "time"})
 """Modules that hold a session's clock, random numbers, guards or output."""
@@ -48,6 +49,18 @@ def _all_fixed() -> dict[str, Facade]:
 
 
 FIXED = _all_fixed()
+
+
+def guard_abstract_classes() -> None:
+    """From now on isinstance of a library's abstract class asks no class of a plan's: it would keep the answer for all."""
+    offered = [each for facade in FIXED.values() for each in vars(facade).values() if type(each) is abc.ABCMeta]
+    for cls in {base for each in offered for base in each.__mro__ if type(base) is abc.ABCMeta} - {abc.ABC}:
+        cls.__subclasses__ = classmethod(_subclasses)  # type: ignore[assignment,method-assign]
+
+
+def _subclasses(cls: type) -> list[type]:
+    every: list[type] = type.__subclasses__(cls)
+    return every if is_own_class(cls) else [each for each in every if not is_own_class(each)]
 
 
 def _of_random(random: Random) -> dict[str, object]:

@@ -79,6 +79,7 @@ def preload() -> None:
 
 def guard_library() -> None:
     """From now on the library's own Python code keeps to the policy too, in the whole process."""
+    facades.guard_abstract_classes()
     guard_cached_properties()
     guard_copies()
     guard_fields()
