@@ -52,7 +52,7 @@ FIXED = _all_fixed()
 
 
 def guard_abstract_classes() -> None:
-    """From now on isinstance of a library's abstract class asks no class of a plan's: it would keep the answer for all."""
+    """From now on isinstance of a library's abstract class asks no class of a plan's: answers are kept for all."""
     offered = [each for facade in FIXED.values() for each in vars(facade).values() if type(each) is abc.ABCMeta]
     for cls in {base for each in offered for base in each.__mro__ if type(base) is abc.ABCMeta} - {abc.ABC}:
         cls.__subclasses__ = classmethod(_subclasses)  # type: ignore[assignment,method-assign]
