@@ -151,8 +151,9 @@ HOOKS = {
     "__init_subclass__": "_announced_",
     "__set_name__": "_announced_",
 }
-"""What rewritten code calls. Plans can neither read nor bind these names, nor any other ``_x_``."""
+PLAIN_ANNOTATIONS = frozenset("int str float bool bytes complex list dict set frozenset tuple object".split())
+"""Annotations that are kept in classes; all others are replaced by a value without meaning."""
+HOOKS |= {name: f"_{name}_" for name in PLAIN_ANNOTATIONS}
+"""What rewritten code calls, or annotates with. Plans can neither read nor bind these names, nor any other ``_x_``."""
 MARKS = frozenset({"ClassVar", "InitVar", "KW_ONLY"})
 """Annotations that dataclasses act on."""
-PLAIN_ANNOTATIONS = frozenset("int str float bool bytes complex list dict set frozenset tuple object".split())
-"""Annotations that are kept as they are in classes; all others are replaced by a value without meaning."""

@@ -138,8 +138,6 @@ def _stripped(annotation: ast.expr) -> ast.expr:
     """A harmless value instead of an annotation; the marks that dataclasses look for stay."""
     head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
     name = last_name(head)
-    if name in MARKS:
+    if name in MARKS or (name in PLAIN_ANNOTATIONS and isinstance(annotation, ast.Name)):
         return ast.copy_location(ast.Name(HOOKS[name], ast.Load()), annotation)
-    if name in PLAIN_ANNOTATIONS and isinstance(annotation, ast.Name):
-        return annotation
     return ast.Constant(None)

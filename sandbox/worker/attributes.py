@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
-from sandbox.policy.rules import harmless_template, is_plain, may_read, template_attributes
+from sandbox.policy.rules import harmless_template, is_dunder, is_plain, may_read, template_attributes
 from sandbox.policy.tables import CHAIN, INHERITED
 from sandbox.worker.clock import Clock
 from sandbox.worker.guards import (
@@ -21,6 +21,7 @@ from sandbox.worker.guards import (
     name_of,
     object_delattr,
     object_setattr,
+    of_instances,
     own_dict,
     refuse,
     type_of,
@@ -71,6 +72,8 @@ def guard_templates() -> None:
 
 _CLOCKS = frozenset({"now", "today", "utcnow"})
 _BUILTIN = types.BuiltinFunctionType
+_UNBOUND = (types.FunctionType, types.WrapperDescriptorType)
+"""What ``super()`` of a class, not of an object, gives: it takes any object at all as its first argument."""
 _BY_NAME: dict[str, Callable[..., None]] = {"__setattr__": object_setattr, "__delattr__": object_delattr}
 
 
@@ -79,13 +82,18 @@ def _inherited(target: object, name: str, found: Any) -> Any:
     by_name = _BY_NAME.get(name)
     if target is object and by_name is not None:
         return by_name
-    if type(target) is not super:
+    if type(target) is not super or isinstance(found, _UNBOUND):
         refuse(name)
     if by_name is not None and isinstance(found, types.MethodWrapperType):
         return bound(by_name, found.__self__)
     if name in ("__get__", "__set__"):
         return bound(_described, found)
     return found if by_name is None else bound(_named, found, name[2:5])
+
+
+def _is_library(target: object) -> bool:
+    """Whether it is a class, and none of the plan's own."""
+    return isinstance(target, type) and not is_own_class(target)
 
 
 def _described(found: Callable[..., Any], instance: Any, *rest: Any) -> Any:
@@ -142,6 +150,8 @@ class Attributes:
         owner = getattr(found, "__self__", None)
         if name == "register" and isinstance(owner, type) and not is_own_class(owner):
             refuse(name)
+        if type(found) is types.FunctionType and is_dunder(name) and name != "__new__" and not _is_library(target):
+            return of_instances(target, name, found)
         if name in ("format", "format_map"):
             return self._formatter(found, owner, _format if name == "format" else _format_map)
         if name in _CLOCKS and isinstance(owner, type) and issubclass(owner, date) and type(found) is _BUILTIN:

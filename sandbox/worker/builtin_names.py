@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from sandbox.policy.tables import HOOKS
+from sandbox.policy.tables import HOOKS, PLAIN_ANNOTATIONS
 from sandbox.worker import classes, guards
 
 _AS_THEY_ARE = """abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate
@@ -35,6 +35,7 @@ FIXED: dict[str, Any] = {
     "setattr": guards.guarded_setattr,
     "type": guards.PlanType,
     "vars": guards.own_dict,
+    **{HOOKS[name]: getattr(builtins, name) for name in PLAIN_ANNOTATIONS},
     HOOKS["write"]: guards.write,
     HOOKS["__class__"]: guards.type_of,
     HOOKS["__dict__"]: guards.own_dict,

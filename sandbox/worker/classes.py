@@ -1,5 +1,6 @@
 """Class statements, and what keeps the classes that they make from reading or setting what is not the plan's own."""
 
+import dataclasses
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import Field
@@ -13,6 +14,7 @@ FIELDS = "__dataclass_fields__"
 _ITSELF = classmethod(lambda cls, _item: cls)
 """Subscripting a class of the plan's gives that class: Python's alias sets an attribute of whatever its call makes."""
 _BUILD_CLASS = __build_class__
+_FIELD = dataclasses.field
 
 
 class Fields:
@@ -72,17 +74,22 @@ def settle(cls: Any) -> None:
     if not is_own_class(first):
         type.__setattr__(cls, "__class_getitem__", _ITSELF)
     if isinstance(fields := vars(cls).get(FIELDS), dict):
-        for field in fields.values():
-            own_metadata(field)
         type.__setattr__(cls, FIELDS, Fields(fields))
     if not all(map(is_plain, vars(cls).get("__match_args__", ()))):
         type.__setattr__(cls, "__match_args__", ())  # a positional pattern reads what is but a virtual instance, too
 
 
-def own_metadata(field: Any) -> None:
-    """Give a field its own mapping in the place of the one that all without any share: comparing shows its inside."""
-    if not field.metadata:
-        field.metadata = types.MappingProxyType({})
+def field(**options: Any) -> Any:
+    """``dataclasses.field``, with a mapping of its own for the one that all share: comparing shows its inside."""
+    made: Any = _FIELD(**options)
+    if not made.metadata:
+        made.metadata = types.MappingProxyType({})
+    return made
+
+
+def guard_fields() -> None:
+    """From now on those that the library makes by itself are made so too: plan code runs before it is done."""
+    dataclasses.field = field
 
 
 def check_fields(classes: Iterable[type]) -> None:

@@ -33,6 +33,7 @@ _HIDDEN_TYPES = (
 )
 _SETTABLE = (BaseException, defaultdict, Context)
 """Library classes whose instances' attributes plans may set: an exception's own, ``default_factory``, ``prec``."""
+_BOUND = (types.MethodType, types.MethodWrapperType)
 _protected: set[type] = set()
 _KEEP = "keep the value in a variable or an object of your own"
 
@@ -180,21 +181,39 @@ def guarded_dir(target: object) -> list[str]:
 
 
 def initialiser(target: object, found: Any) -> Any:
-    """A class's or an object's ``__init__``, which sets attributes of the plan's own objects and of no others.
+    """A class's or an object's ``__init__``, which sets insides of the plan's own objects and of no others.
 
-    Written in C, it sees to that by itself; written by the plan, its stores are guarded.
+    Written in C too: a ``property`` that all sessions share would be made anew. Written by the plan, its stores are
+    guarded.
     """
-    if type(found) is types.MethodType and not is_own_function(found.__func__):
+    if isinstance(found, _BOUND) and not is_own_function(getattr(found, "__func__", None)):
         return found if type(found.__self__).__module__ is PLAN_NAME else refuse("__init__")
-    if type(found) is not types.FunctionType or is_own_function(found) or not isinstance(target, type):
+    if not isinstance(found, types.WrapperDescriptorType):
+        return of_instances(target, "__init__", found)
+    return _of(target, "__init__", found)
+
+
+def of_instances(target: Any, name: str, found: Any) -> Any:
+    """A library's special method as a class, or ``super()`` of a class, gives it: for the plan's own instances.
+
+    Called with any other object, it would read or set that one's attributes without a guard.
+    """
+    if type(found) is not types.FunctionType or is_own_function(found):
         return found
+    return _of(target, name, found)
 
-    def __init__(*args: Any, **kwargs: Any) -> None:  # noqa: N807
-        if not args or target not in type(args[0]).__mro__ or type(args[0]).__module__ is not PLAN_NAME:
-            raise TypeError(f"{target.__name__}.__init__() takes an object of a class of the plan's own")
-        found(*args, **kwargs)
 
-    return __init__
+def _of(target: Any, name: str, found: Callable[..., Any]) -> Any:
+    if not isinstance(target, (type, super)):
+        refuse(name)  # an alias such as list[int] has the attributes of its class
+    kind: Any = target if isinstance(target, type) else vars(super)["__thisclass__"].__get__(target)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not args or kind not in type(args[0]).__mro__ or not is_own_instance(args[0]):
+            raise TypeError(f"{kind.__name__}.{name}() takes an object of a class of the plan's own")
+        return found(*args, **kwargs)
+
+    return call
 
 
 class TypeMeta(type):

@@ -10,6 +10,7 @@ from sandbox.policy import CompiledCell, PolicyRefused, Problem, compile_cell, c
 from sandbox.policy.tables import HOOKS
 from sandbox.worker import builtin_names, facades
 from sandbox.worker.attributes import Attributes, guard_templates
+from sandbox.worker.classes import guard_fields
 from sandbox.worker.clock import Clock
 from sandbox.worker.copies import guard_copies
 from sandbox.worker.guards import PLAN_NAME, protect
@@ -80,9 +81,10 @@ def preload() -> None:
 def guard_library() -> None:
     """From now on the library's own Python code keeps to the policy too, in the whole process."""
     guard_copies()
-    guard_templates()
-    guard_shared()
+    guard_fields()
     guard_methods()
+    guard_shared()
+    guard_templates()
 
 
 def namespace(random: Random, clock: Clock, write: Callable[[str], None]) -> dict[str, object]:

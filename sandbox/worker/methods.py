@@ -15,7 +15,7 @@ from typing import Any
 from sandbox.policy.rules import may_read
 from sandbox.policy.tables import MODULES
 from sandbox.worker import facades
-from sandbox.worker.guards import is_own_class
+from sandbox.worker.guards import is_host, is_own_class
 
 _NOT_OFFERED = frozenset({"queue", "random", "typing"})
 """Modules of whose classes plans have others, or none."""
@@ -86,9 +86,9 @@ _read_cached: Callable[..., Any] = functools.cached_property.__get__
 
 
 def _cached(self: Any, instance: object, owner: type | None = None) -> Any:
-    """What a cached property gives, of an object; of a class it would read any variable of that, without a guard."""
-    if isinstance(instance, type):
-        raise TypeError(f"a cached_property is asked for an object, not for the class '{instance.__name__}'")
+    """What a cached property gives, of a plan's object: of others, and of classes, it would read any variable."""
+    if isinstance(instance, type) or is_host(instance):
+        raise TypeError("a cached property keeps its value in an object's variables, not in a class")
     return _read_cached(self, instance, owner)
 
 

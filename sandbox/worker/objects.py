@@ -3,10 +3,9 @@
 Attributes called ``_x_`` are hidden from plans by the language layer.
 """
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import NoReturn, Self
-
-from sandbox.worker.copies import deepcopy
 
 Call = Callable[[tuple[object, ...], dict[str, object]], object]
 
@@ -112,7 +111,7 @@ class Record(ReadOnly):
     __hash__ = None  # type: ignore[assignment]
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Record":
-        return Record(self._title_, deepcopy(dict(vars(self)), memo))
+        return Record(self._title_, copy.deepcopy({**vars(self)}, memo))  # the memo is shown what is copied
 
 
 def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> None:

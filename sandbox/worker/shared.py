@@ -8,6 +8,7 @@ import enum
 import fractions
 import re
 import statistics
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,9 @@ def guard_shared() -> None:
     library._convert = _number
     library = fractions
     library.super = _allocator
+    for owner, name in ((textwrap.TextWrapper, "unicode_whitespace_trans"), (re, "_special_chars_map")):
+        table = getattr(owner, name)  # the library hands it to a plan's own texts, to translate themselves
+        setattr(owner, name, tuple(table.get(n, n) for n in range(max(table) + 1)))
     enum.Flag._missing_ = classmethod(_exact_flag)  # type: ignore[method-assign, assignment]
 
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from sandbox.worker import queues, typing_names
-from sandbox.worker.classes import check_fields, own_metadata, settle
-from sandbox.worker.copies import deepcopy
+from sandbox.worker.classes import check_fields, field, settle
 from sandbox.worker.enums import ENUMS
 from sandbox.worker.guards import PLAN_NAME, is_own_class, is_own_function, write
 from sandbox.worker.naming import identifier, names_of
@@ -70,13 +69,6 @@ def dataclass(cls: type | None = None, /, **options: Any) -> Any:
     return made
 
 
-def field(**options: Any) -> Any:
-    """``dataclasses.field``."""
-    made = dataclasses.field(**options)
-    own_metadata(made)
-    return made
-
-
 def total_ordering(cls: type) -> type:
     """``functools.total_ordering`` for the plan's own classes."""
     return functools.total_ordering(_own_class(cls))
@@ -111,7 +103,14 @@ def singledispatch(function: Any) -> Any:
             raise TypeError("register takes the type in plans, as in @register(int): annotations are not kept")
         return register(cls, func)
 
-    dispatch.register = registered  # type: ignore[method-assign]
+    choose = dispatch.dispatch
+
+    def dispatched(cls: Any) -> Any:
+        if not isinstance(cls, type):
+            raise TypeError("dispatch takes a class")  # what poses as one is handed others, to compare
+        return choose(cls)
+
+    dispatch.register, dispatch.dispatch = registered, dispatched  # type: ignore[method-assign]
     return dispatch
 
 
@@ -196,7 +195,6 @@ MODULES: dict[str, dict[str, Any]] = {
     "abc": {"ABCMeta": abc.ABC, "abstractmethod": abstractmethod},
     "calendar": {name: tuple(getattr(calendar, name)) for name in ("day_abbr", "day_name", "month_abbr", "month_name")},
     "collections": {"namedtuple": namedtuple},
-    "copy": {"deepcopy": deepcopy},
     "dataclasses": {"dataclass": dataclass, "field": field},
     "enum": ENUMS,
     "functools": {"singledispatch": singledispatch, "total_ordering": total_ordering, "wraps": wraps},

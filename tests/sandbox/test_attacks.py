@@ -246,6 +246,10 @@ DERIVED = """
 class Derived(base):
     def look(self):
         return super()
+    @classmethod
+    def look_from_class(cls):
+        return super()
+seen.append(Derived.look_from_class())
 """ + "".join(
     f"""
 try:
@@ -277,6 +281,9 @@ def test_nothing_inside_can_be_read_by_super_in_a_class_derived_from_what_is_off
     assert [path for path, value in found if is_inside(value) and type(value) is not str] == []
     raw = ("__get__", "__set__", "__setattr__", "__delattr__")
     assert [path for path, value in found if getattr(value, "__name__", "") in raw] == []
+    unbound = (types.WrapperDescriptorType, types.FunctionType)
+    ours = [value for _, value in found if isinstance(value, unbound) and value.__name__ == "__init__"]
+    assert ours == []
 
 
 def test_attacks_hold_beside_a_plan_that_was_cut_short(session: Session) -> None:
