@@ -73,8 +73,8 @@ class Sandbox:
             raise SandboxClosed("the sandbox is closed")
         specs = opening.specs(functions)
         answers = Answers(specs, attributes, guarded=self._language_layer)
-        settings = opening.message(specs, values, answers.changed() or {}, limits, seed)
-        return Session(lambda: self._open(settings), answers, limits, meanwhile)
+        settings = opening.message(specs, values, answers.changed() or {}, seed)
+        return Session(lambda: self._open(settings, limits.memory_mb), answers, limits, meanwhile)
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """What the kernel grants here, by name, and why not where it does not."""
@@ -106,23 +106,23 @@ class Sandbox:
                 self._zygote.close()
                 self._zygote = self._new_zygote()
 
-    def _open(self, settings: bytes) -> Worker:
+    def _open(self, settings: bytes, memory_mb: int) -> Worker:
         """A worker with a session. Raises WorkerFailed.
 
         The zygote and all workers that stand ready may have been killed: then there are others at the next but one try.
         """
         for _ in range(READY + 1):
             try:
-                return self._opened(settings)
+                return self._opened(settings, memory_mb)
             except ChannelClosed:
                 self._renew_zygote()
         try:
-            return self._opened(settings)
+            return self._opened(settings, memory_mb)
         except ChannelClosed as error:
             raise WorkerFailed(f"a worker did not open its session: {error}") from error
 
-    def _opened(self, settings: bytes) -> Worker:
-        worker = self._zygote.hatch()
+    def _opened(self, settings: bytes, memory_mb: int) -> Worker:
+        worker = self._zygote.hatch(memory_mb)
         deadline = time.monotonic() + OPEN_SECONDS
 
         def look() -> None:
@@ -138,6 +138,8 @@ class Sandbox:
         except BaseException:
             worker.kill()
             raise
+        finally:
+            self._zygote.ask(memory_mb)  # only now: the machine has few cores, and this session's worker needs one
         return worker
 
     def _admit(self, message: list[object]) -> None:

@@ -9,7 +9,6 @@ from pydantic_core import PydanticSerializationError, to_json
 from sandbox.errors import BadFunction
 from sandbox.functions import FunctionSpec, check_name
 from sandbox.protocol import MAX_FROM_HOST
-from sandbox.types import Limits
 
 
 def specs(functions: Mapping[str, Callable[..., object]]) -> dict[str, FunctionSpec]:
@@ -21,7 +20,6 @@ def message(
     specs: Mapping[str, FunctionSpec],
     values: Mapping[str, JsonValue],
     attributes: Mapping[str, JsonValue],
-    limits: Limits,
     seed: str | int,
 ) -> bytes:
     """The "open" message. Raises BadFunction for bad names, names that clash, values that are not JSON."""
@@ -30,7 +28,6 @@ def message(
         "functions": {name: spec.parameters() for name, spec in specs.items()},
         "values": values,
         "attributes": attributes,
-        "memory_mb": limits.memory_mb,
         "seed": seed if isinstance(seed, int) else _number(seed),
     }
     try:

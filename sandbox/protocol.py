@@ -35,6 +35,8 @@ MAX_FAULT_TEXT = 5_000
 FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 """Bytes to ask for at a time: nearly every frame is short, and memory for a long one would be taken in vain."""
 PREFIX = 4
+MEMORY_BYTES = 4
+"""Of the one thing that the host tells the zygote: how many MB the worker may have that it asks for."""
 
 
 class FrameTooLong(Exception):

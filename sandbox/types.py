@@ -18,7 +18,7 @@ class Limits(BaseModel):
     wall_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """Wall clock of the plan itself; it stops while the host works on a call."""
     cpu_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
-    memory_mb: int = Field(default=256, ge=16)
+    memory_mb: int = Field(default=256, ge=16, le=1 << 20)
     """Address space that the session may add to an idle worker's."""
     output_chars: int = Field(default=100_000, ge=0)
     host_calls: int = Field(default=2_000, ge=0)

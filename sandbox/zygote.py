@@ -7,12 +7,14 @@ import subprocess
 import sys
 import threading
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sandbox.errors import WorkerFailed
 from sandbox.process import Worker
-from sandbox.protocol import ChannelClosed
+from sandbox.protocol import MEMORY_BYTES, ChannelClosed
+from sandbox.types import Limits
 
 BOOT = """
 import json, os, sys, types
@@ -49,36 +51,52 @@ class Zygote:
         try:
             self.granted: dict[str, str] = self._hello(stderr)
             for _ in range(READY):
-                self._control.send(b"w")
+                self.ask(Limits().memory_mb)
         except BaseException:
             self._end()
             raise
         finally:
             os.close(stderr)
 
-    def hatch(self) -> Worker:
-        """The worker that stands ready; the next one is asked for, and not waited for.
+    def hatch(self, memory_mb: int) -> Worker:
+        """A worker that stands ready, locked already; whoever takes it asks for another, when there is time for that.
 
-        Raises ChannelClosed if the zygote is gone or does not answer, which ends it; else WorkerFailed.
+        It is born with its memory, and so those that stand ready with another are of no use: sessions that follow each
+        other had better have the same. Raises ChannelClosed if the zygote is gone or does not answer, which ends it;
+        else WorkerFailed.
         """
         if os.getpid() != self._owner:
             raise WorkerFailed("the sandbox belongs to another process: open one of your own")
         with self._lock:
-            try:
-                self._control.settimeout(ANSWER_SECONDS)
-                self._control.send(b"w")
-                answer, descriptors, _, _ = socket.recv_fds(self._control, MAX_ANSWER, 2, socket.MSG_CMSG_CLOEXEC)
-            except OSError as error:
-                self._end()
-                raise ChannelClosed(f"the zygote does not answer ({error!r})") from error
-            if not answer:
-                self._end()
-                raise ChannelClosed("the zygote ended")
+            while True:
+                worker, born_with = self._next()
+                if born_with == memory_mb:
+                    return worker
+                worker.kill()
+                self.ask(memory_mb)
+
+    def ask(self, memory_mb: int) -> None:
+        """Have another worker forked, and do not wait for it; a zygote that is gone is for ``hatch`` to find."""
+        with suppress(OSError):
+            self._control.send(memory_mb.to_bytes(MEMORY_BYTES))
+
+    def _next(self) -> tuple[Worker, int]:
+        """The worker that was asked for longest ago, and its memory."""
+        try:
+            self._control.settimeout(ANSWER_SECONDS)
+            answer, descriptors, _, _ = socket.recv_fds(self._control, MAX_ANSWER, 2, socket.MSG_CMSG_CLOEXEC)
+        except OSError as error:
+            self._end()
+            raise ChannelClosed(f"the zygote does not answer ({error!r})") from error
+        if not answer:
+            self._end()
+            raise ChannelClosed("the zygote ended")
         told = _read(answer)
         if len(descriptors) != 2:
+            self.ask(Limits().memory_mb)
             raise WorkerFailed(f"the zygote could not fork a worker: {told['failed']}")
         sock, pidfd = descriptors
-        return Worker(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock), pidfd, told["pid"])
+        return Worker(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock), pidfd, told["pid"]), told["memory_mb"]
 
     def gone(self) -> bool:
         """Whether it has ended, and with it every worker."""

@@ -40,11 +40,14 @@ class Nature:
     idle_bytes: int
 
 
-def serve(nature: Nature) -> NoReturn:
-    """Open the session that the host asks for, then run cells until the host hangs up, or says what it never says."""
+def serve(nature: Nature, memory_mb: int) -> NoReturn:
+    """Give everything up, and open the session that the host asks for; then run cells until it hangs up, or says what
+    it never says.
+    """
+    opened = to_bytes(["opened", _lock(nature, memory_mb)])
     cells, link = nature.cells, nature.cells.link
     _, settings = link.receive()
-    link.send(to_bytes(["opened", _lock(nature, settings["memory_mb"])]))
+    link.send(opened)
     cells.open(settings)
     while True:
         kind, source, name, file, compiled, changed, clock = link.receive()

@@ -1,9 +1,10 @@
 """The process that workers are forked from: started once per sandbox, its environment empty, nothing of the host in it.
 
-It imports what plans need, gives up once what workers inherit as given up, and then forks a worker for each byte that
-comes in on its control socket. The answer carries the worker's number and, as descriptors, the host's end of the
-worker's channel and a pidfd. It ends when the control socket closes or the host dies: it watches the host by a pidfd,
-since the kernel's parent-death signal comes already when the thread that started it ends.
+It imports what plans need, gives up once what workers inherit as given up, and then forks a worker for each packet that
+comes in on its control socket: the memory that it may have, in MB. The answer carries the worker's number, its memory
+and, as descriptors, the host's end of the worker's channel and a pidfd. It ends when the control socket closes or the
+host dies: it watches the host by a pidfd, since the kernel's parent-death signal comes already when the thread that
+started it ends.
 """
 
 import _socket
@@ -18,6 +19,7 @@ import traceback
 import warnings
 from typing import NoReturn, TypedDict
 
+from sandbox.protocol import MEMORY_BYTES
 from sandbox.worker import lockdown, seccomp, serve
 
 CHANNEL, CONTROL = 3, 4
@@ -104,15 +106,16 @@ def _fork_on_request(control: socket.socket, host: int, nature: serve.Nature) ->
     zygote = os.getpid()
     while True:
         for ready, _ in poll.poll():
-            if ready == host or not control.recv(1):
+            asked = b"" if ready == host else control.recv(MEMORY_BYTES)
+            if not asked:
                 return
         try:
-            _fork(control, zygote, nature)
+            _fork(control, zygote, nature, int.from_bytes(asked))
         except OSError as error:
             control.send(json.dumps({"failed": f"fork: {error}"}).encode())
 
 
-def _fork(control: socket.socket, zygote: int, nature: serve.Nature) -> None:
+def _fork(control: socket.socket, zygote: int, nature: serve.Nature, memory_mb: int) -> None:
     """Fork a worker, and tell the host.
 
     By the C library's own sockets: after a fork this process copies each page that it writes to, too.
@@ -120,21 +123,22 @@ def _fork(control: socket.socket, zygote: int, nature: serve.Nature) -> None:
     ours, theirs = _socket.socketpair()
     worker = os.fork()
     if worker == 0:
-        _become_worker(theirs, zygote, nature)
+        _become_worker(theirs, zygote, nature, memory_mb)
     theirs.close()
     pidfd = os.pidfd_open(worker)
     handed = DESCRIPTORS.pack(ours.fileno(), pidfd)
-    control.sendmsg([b'{"pid":%d}' % worker], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
+    told = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
+    control.sendmsg([told], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
     os.close(pidfd)
     ours.close()
 
 
-def _become_worker(sock: _socket.socket, zygote: int, nature: serve.Nature) -> NoReturn:
+def _become_worker(sock: _socket.socket, zygote: int, nature: serve.Nature, memory_mb: int) -> NoReturn:
     """In the forked process: keep one socket of all that was open, serve, and end without a way back."""
     try:
         lockdown.die_with_parent(zygote)
         os.dup2(sock.fileno(), CHANNEL)
         os.closerange(CHANNEL + 1, OPEN_MAX)
-        serve.serve(nature)
+        serve.serve(nature, memory_mb)
     finally:
         os._exit(0)

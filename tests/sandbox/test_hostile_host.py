@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import to_json
 
-from sandbox import Limits, Sandbox, messages, opening
+from sandbox import Sandbox, messages, opening
 from sandbox.process import Worker
 from sandbox.protocol import ChannelClosed, pack
 from sandbox.zygote import READY, Zygote
 from tests.sandbox.fuzz.settings import examples
 
 SECONDS = 20
-OPEN = opening.message(opening.specs({"f": lambda x: x}), {}, {}, Limits(), 0)
+OPEN = opening.message(opening.specs({"f": lambda x: x}), {}, {}, 0)
 PLAN = """
 kept = 0
 while True:
@@ -51,7 +51,6 @@ NONSENSE = [
     b'["run","1","cell","cell#0","AAAA",null,0]',
     b'["run","1","cell","cell#0",null,{"nobody.here":1},0]',
     b'["open",{}]',
-    b'["open",{"memory_mb":"much"}]',
     b'["error","ValueError"]',
     b'["error",1,2,3,4,5]',
 ]
@@ -68,7 +67,8 @@ class Host:
     """The host's end of a real worker, which says anything."""
 
     def __init__(self, zygote: Zygote) -> None:
-        self.worker: Worker = zygote.hatch()
+        self.worker: Worker = zygote.hatch(256)
+        zygote.ask(256)
         self.pidfd = os.dup(self.worker._pidfd)
 
     def hear(self) -> list[object]:

@@ -164,6 +164,14 @@ def test_a_sandbox_outlives_the_thread_that_opened_it() -> None:
         assert session.run("1 + 1").value == 2
 
 
+def test_every_session_has_the_memory_of_its_own_limits(sandbox: Sandbox) -> None:
+    """Workers that stand ready were born with that of the session before."""
+    for megabytes, ends_as in ((64, "memory"), (512, None), (512, None), (64, "memory"), (64, "memory"), (512, None)):
+        with sandbox.session({}, limits=Limits(memory_mb=megabytes)) as session:
+            fault = session.run("len('a' * 200_000_000)").fault
+            assert (fault.type if fault else None) == ends_as
+
+
 def test_a_zygote_that_was_killed_is_replaced() -> None:
     with Sandbox() as own:
         for _ in range(3):
