@@ -179,7 +179,7 @@ def _plans(ours: Ours, plans: int) -> list[Row]:
 
 
 def _forks(count: int) -> float:
-    """Seconds that parents side by side take to fork and wait for so many each, with nothing imported, nothing to do."""
+    """Seconds that parents side by side take to fork and wait for so many each, which import and do nothing."""
     command = [sys.executable, "-I", "-S", "-c", FORK, str(count)]
     parents = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PLAN_THREADS)]
     return max(float(parent.communicate()[0]) for parent in parents)
