@@ -27,7 +27,8 @@ from planbook.episodes.runner import run_tasks
 from planbook.learning.knowing import memory_of
 from planbook.run import Run
 
-GAMES = 800
+GAMES = 4_000
+"""At most: all of the training split."""
 GOAL_PROCESSES, GOAL_IN_FLIGHT = 1.8, 25.0
 CORES = 2
 JOBS = CORES + 1
