@@ -1,6 +1,6 @@
 """What runs inside the worker's processes; it imports nothing of the host's side but the protocol and the policy.
 
-- The process: ``zygote`` forks it, ``lockdown`` and ``seccomp`` take its rights, ``serve`` runs cells over its ``link``;
+- The process: ``zygote`` forks it, ``lockdown`` and ``seccomp`` take rights away, ``serve`` runs cells over a ``link``;
   ``values``, ``objects`` and ``faults`` are what passes there.
 - What plans see, put together by ``language``: ``builtin_names``, and modules as ``facades`` with ``stand_ins``
   (``enums``, ``queues``, ``typing_names``, ``protocols``, ``clock``).
