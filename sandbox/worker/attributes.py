@@ -74,6 +74,8 @@ _CLOCKS = frozenset({"now", "today", "utcnow"})
 _BUILTIN = types.BuiltinFunctionType
 _UNBOUND = (types.FunctionType, types.WrapperDescriptorType)
 """What ``super()`` of a class, not of an object, gives: it takes any object at all as its first argument."""
+_OBJ = vars(AttributeError)["obj"]
+"""As a class gives it: a class of the plan's own could hold it by another name."""
 _BY_NAME: dict[str, Callable[..., None]] = {"__setattr__": object_setattr, "__delattr__": object_delattr}
 
 
@@ -145,7 +147,7 @@ class Attributes:
             return initialiser(target, found)
         if type(found) is types.MappingProxyType:
             return types.MappingProxyType(dict(found))  # an operator would hand the plan what the proxy stands for
-        if name == "obj" and isinstance(target, (BaseException, super)):
+        if name == "obj" and (isinstance(target, (AttributeError, super)) or found is _OBJ):
             refuse(name)
         owner = getattr(found, "__self__", None)
         if name == "register" and isinstance(owner, type) and not is_own_class(owner):

@@ -9,7 +9,7 @@ from types import CodeType, TracebackType
 
 from sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
 from sandbox.worker import language
-from sandbox.worker.values import text_of
+from sandbox.worker.values import printable, text_of
 
 Report = dict[str, object]
 """The fields of sandbox.types.Fault."""
@@ -118,13 +118,14 @@ def _place(trace: TracebackType | None, cell: Cell, earlier: list[Cell]) -> tupl
 
 def _hint(error: BaseException, names: Mapping[str, object]) -> str:
     try:
-        if isinstance(error, AttributeError) and isinstance(error.name, str):
-            return _near(error.name, dir(error.obj))
-        if isinstance(error, NameError) and isinstance(error.name, str):
-            return _near(error.name, list(names)) or _near(error.name, dir(builtins), 0.7)
+        name = error.name if isinstance(error, (AttributeError, NameError)) else None
+        if type(name) is not str:
+            return ""
+        if isinstance(error, AttributeError):
+            return printable(_near(name, dir(error.obj)))
+        return _near(name, list(names)) or _near(name, dir(builtins), 0.7)
     except BaseException:
         return ""  # the exception or its object is of a class of the plan's own, and raises when it is looked at
-    return ""
 
 
 def _near(name: str, known: list[str], alike: float = 0.6) -> str:

@@ -33,6 +33,8 @@ def guard_methods() -> None:
     """
     functools.cached_property.__get__ = _cached  # type: ignore[method-assign]
     for cls in _classes():
+        if "_field_defaults" in vars(cls):
+            type.__setattr__(cls, "_field_defaults", _NoDefaults())
         for name, member in list(vars(cls).items()):
             if may_read(name) and name not in _GUARDED_WHERE_READ and (guarded := _guarded(cls, member)) is not member:
                 type.__setattr__(cls, name, guarded)
@@ -90,6 +92,13 @@ def _cached(self: Any, instance: object, owner: type | None = None) -> Any:
     if isinstance(instance, type) or is_host(instance):
         raise TypeError("a cached property keeps its value in an object's variables, not in a class")
     return _read_cached(self, instance, owner)
+
+
+class _NoDefaults:
+    """The defaults of a library's named tuple, none of which has any: a dict for each who asks, not one for all."""
+
+    def __get__(self, _instance: object, _owner: object = None) -> dict[str, object]:
+        return {}
 
 
 def _not_the_plans(cls: type) -> list[type]:

@@ -26,10 +26,10 @@ class ProtocolMeta(abc.ABCMeta):
         return super().__call__(*args, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        if super().__instancecheck__(instance) or not _describes(cls):
+        if not _describes(cls):
             return super().__instancecheck__(instance)
         _require_runtime(cls)
-        return all(_has(cls, instance, name) for name in _members(cls))
+        return cls in type(instance).__mro__ or all(_has(cls, instance, name) for name in _members(cls))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         if not _describes(cls) or not isinstance(subclass, type):

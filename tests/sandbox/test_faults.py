@@ -120,3 +120,26 @@ def test_an_exceptions_text_may_be_as_odd_as_it_likes(sandbox: Sandbox) -> None:
         fault = session.run("raise ValueError('x' * 1_000_000 + '\\ud800')").fault
         assert fault is not None
         assert len(fault.message) < 5_000
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        (
+            "class S(str):\n    def __eq__(self, other): print('asked')\n    __hash__ = str.__hash__\n"
+            "raise NameError('x', name=S('prin'))",
+            "",
+        ),
+        (
+            "class A: pass\na = A()\nvars(a)['ab\\ud800'] = 1\nraise AttributeError('x', name='abc', obj=a)",
+            "did you mean `ab\\ud800`?",
+        ),
+    ],
+    ids=["name with a comparison of its own", "name with half of a pair"],
+)
+def test_a_hint_neither_runs_the_plans_code_nor_breaks_its_report(code: str, hint: str, sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        result = session.run(code)
+        assert result.fault is not None
+        assert (result.fault.kind, result.fault.hint, result.output) == (FaultKind.RAISED, hint, "")
+        assert session.run("1").value == 1
