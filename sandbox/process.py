@@ -17,10 +17,13 @@ _TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
 
 
 class Worker:
-    """A worker that belongs to one session. Owns ``sock`` and ``pidfd``."""
+    """A worker that belongs to one session. Owns ``sock`` and ``pidfd``.
 
-    def __init__(self, sock: socket.socket, pidfd: int, pid: int) -> None:
-        self._sock, self._pidfd, self._pid = sock, pidfd, pid
+    ``orphaned`` tells whether its zygote has ended, with which the kernel kills it.
+    """
+
+    def __init__(self, sock: socket.socket, pidfd: int, pid: int, orphaned: Callable[[], bool] = lambda: False) -> None:
+        self._sock, self._pidfd, self._pid, self._orphaned = sock, pidfd, pid, orphaned
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
         self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
@@ -45,8 +48,11 @@ class Worker:
             return float("inf")
 
     def was_killed(self) -> bool:
-        """Whether somebody has killed it, of a worker that has hung up and was not ended here; see sandbox.losses."""
-        return self._pidfd >= 0 and was_killed(self._pidfd)
+        """Whether somebody has killed it, of a worker that has hung up and was not ended here; see sandbox.losses.
+
+        How an orphan ended the kernel tells only once its new parent has asked, which may be never.
+        """
+        return self._pidfd >= 0 and (was_killed(self._pidfd) or self._orphaned())
 
     def kill(self) -> None:
         """End the process, whatever it does, and give its descriptors back. Killing twice is harmless."""

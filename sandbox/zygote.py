@@ -96,7 +96,8 @@ class Zygote:
             self.ask(Limits().memory_mb)
             raise WorkerFailed(f"the zygote could not fork a worker: {told['failed']}")
         sock, pidfd = descriptors
-        return Worker(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock), pidfd, told["pid"]), told["memory_mb"]
+        channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock)
+        return Worker(channel, pidfd, told["pid"], self.gone), told["memory_mb"]
 
     def gone(self) -> bool:
         """Whether it has ended, and with it every worker."""

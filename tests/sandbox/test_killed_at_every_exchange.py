@@ -308,10 +308,16 @@ def test_the_end_of_all_workers_is_no_fault_of_the_plan(late: bool) -> None:
             assert (world.number, other.run("numbers").value) == (3, drawn)
 
 
-def test_a_zygote_killed_while_plan_code_runs_is_no_fault_of_the_plan() -> None:
-    with Sandbox() as own, own.session({}) as session:
-        threading.Timer(0.1, own._zygote._process.kill).start()
-        assert session.run("n = 0\nfor n in range(20_000_000):\n    pass\nn").value == 19_999_999
+def test_zygotes_killed_while_plan_code_runs_are_no_fault_of_the_plan() -> None:
+    """As often as nothing else comes between: the kernel may not tell how a process ended whose parent is gone."""
+    with Sandbox() as own, own.session({}, limits=Limits(wall_seconds=60)) as session:
+
+        def strike() -> None:
+            own._zygote._process.kill()
+
+        for seconds in (0.2, 0.6, 1.0):
+            threading.Timer(seconds, strike).start()
+        assert session.run("n = 0\nfor n in range(40_000_000):\n    pass\nn").value == 39_999_999
 
 
 OTHERWISE = [
