@@ -3,13 +3,14 @@
 import json
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler, ABC):
     """One connection; what is answered there, subclasses say."""
 
     protocol_version = "HTTP/1.1"
@@ -23,9 +24,9 @@ class Handler(BaseHTTPRequestHandler):
         """Answer one question."""
         self.reply(self.rfile.read(int(self.headers["Content-Length"])))
 
+    @abstractmethod
     def reply(self, question: bytes) -> None:
         """Begin, send pieces, and end."""
-        raise NotImplementedError
 
     def begin(self) -> None:
         """Before the first piece."""
