@@ -137,9 +137,12 @@ def _events(run: Run, entry: Entry) -> dict[Place, Any]:
 
 
 def _essential(kind: str, body: Any) -> Any:
-    """What of an event says how the episode went: of a reply, neither who gave it nor how long that took."""
+    """What of an event says how the episode went: of a reply, neither who gave it nor how long that took.
+
+    The digests by which replies are found are left out: runs of planbook 0.1.0 have none.
+    """
     if kind != "ask":
-        return body
+        return {name: value for name, value in body.items() if (kind, name) != ("recall", "data")}
     said = {"text": body["reply"]["text"], "finish": body["reply"]["finish"]}
     return {name: body[name] for name in ("role", "template", "messages")} | {"reply": said}
 
