@@ -41,6 +41,7 @@ class Asked(BaseModel):
     sampling: tuple[str, ...] = ()
     planner_options: tuple[str, ...] = ()
     procedures_first: bool = False
+    strict_recordings: bool = False
     stream: bool = False
     without: tuple[str, ...] = ()
     sources: tuple[Path, ...] = ()
@@ -142,6 +143,7 @@ class Asked(BaseModel):
             rule_tokens=self.rule_tokens,
             models={role: lasting_model(model) for role, model in self.models_by_role().items()},
             sampling=self.sampling_by_role(method(planner).options.usual_sampling),
+            strict_recordings=self.strict_recordings,
             stream=self.stream,
             without=tuple(sorted(set(self.without))),
         )

@@ -84,6 +84,8 @@ class Config(BaseModel):
     """Model by role; ``default`` stands for the roles that are not named."""
     sampling: dict[str, Sampling] = Field(default_factory=dict)
     """Sampling by role, likewise."""
+    strict_recordings: bool = Field(default=False, exclude_if=lambda strict: not strict)
+    """Whether recordings give no reply to a prompt whose wording has changed since."""
     stream: bool = Field(default=False, exclude_if=lambda stream: not stream)
     """Whether plans run while the model still writes them."""
     without: tuple[str, ...] = ()

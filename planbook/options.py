@@ -111,6 +111,11 @@ ASKING = (
     click.option(
         "--procedures-first", is_flag=True, help="Run a stored procedure first, and ask a model only when it fails."
     ),
+    click.option(
+        "--strict-recordings",
+        is_flag=True,
+        help="Refuse a recorded reply to a prompt whose wording has changed since.",
+    ),
     click.option("--stream", is_flag=True, help="Run each statement of a plan as soon as the model has written it."),
     click.option("--without", multiple=True, metavar="NAME", help="Leave a part out (ablations)."),
 )

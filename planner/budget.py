@@ -33,6 +33,8 @@ class Spent(Record):
 
     calls: int = 0
     replayed: int = 0
+    reworded: int = 0
+    """Replies out of a recording whose prompt has the same data in other words."""
     shortened: int = 0
     """Calls whose prompt was cut to fit the context."""
     stopped: int = 0
@@ -57,6 +59,7 @@ class Spent(Record):
         return Spent(
             calls=self.calls + other.calls,
             replayed=self.replayed + other.replayed,
+            reworded=self.reworded + other.reworded,
             shortened=self.shortened + other.shortened,
             stopped=self.stopped + other.stopped,
             prompt=self.prompt + other.prompt,
@@ -187,6 +190,7 @@ def cost_of(kind: str, body: Any, price: Callable[[str, Reply], float | None]) -
     return Spent(
         calls=1,
         replayed=reply.replayed,
+        reworded=reply.reworded,
         shortened=bool(body["left_out"] or body["cut_characters"]),
         stopped=reply.finish == "cut",
         prompt=reply.usage.prompt,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envs import Environment, Observation
+from planner.rendered import Rendered
 from planner.surface import call_of
 from planner.types import Feedback, FeedbackKind, Step
 from sandbox.types import CellResult, Fault, FaultKind
@@ -22,6 +23,11 @@ class Ran:
     world: Environment
     steps: Sequence[Step]
     before: Observation
+
+    def feedback(self, output: str, faults: Sequence[Fault], *parts: str) -> Rendered:
+        """Return the parts as one text, made from the steps, what was printed and what was wrong."""
+        steps = [(step.action, step.observation) for step in self.steps]
+        return Rendered.of("\n".join(part.rstrip() for part in parts if part), steps, self.before, output, faults)
 
     def told(self, output: str) -> str:
         """Every action with what it returned, in short, and what was printed."""
@@ -42,14 +48,15 @@ class Ran:
 def of_check(faults: Sequence[Fault], world: Environment) -> Feedback:
     """The feedback for code that was refused before it ran."""
     listed = "\n".join(str(fault) for fault in faults)
-    text = f"The code was not run. Mend this first:\n{listed}\n{_state(world)}"
+    text = Rendered.of(f"The code was not run. Mend this first:\n{listed}\n{_state(world)}", faults, world.state())
     return Feedback(kind=FeedbackKind.CHECK, text=text, line=faults[0].line, faults=tuple(faults))
 
 
 def of_reply(problem: str, world: Environment) -> Feedback:
     """The feedback where no reply could be used."""
     fault = Fault(FaultKind.CHECK, "reply", problem)
-    return Feedback(kind=FeedbackKind.PARSE, text=f"Nothing was run: {problem}\n{_state(world)}", faults=(fault,))
+    text = Rendered.of(f"Nothing was run: {problem}\n{_state(world)}", world.state())
+    return Feedback(kind=FeedbackKind.PARSE, text=text, faults=(fault,))
 
 
 def of_rest(result: CellResult, faults: Sequence[Fault], ran_to: int, ran: Ran) -> Feedback:
@@ -58,7 +65,7 @@ def of_rest(result: CellResult, faults: Sequence[Fault], ran_to: int, ran: Ran) 
     ending = f"The code ran up to line {ran_to}; what follows was not run. Mend this first:\n{listed}"
     return Feedback(
         kind=FeedbackKind.CHECK,
-        text=_joined(ran.told(result.output), ending, ran.seen(), _state(ran.world)),
+        text=ran.feedback(result.output, faults, ran.told(result.output), ending, ran.seen(), _state(ran.world)),
         line=faults[0].line,
         faults=tuple(faults),
         output=result.output,
@@ -68,7 +75,7 @@ def of_rest(result: CellResult, faults: Sequence[Fault], ran_to: int, ran: Ran) 
 def of_cut(result: CellResult, ran_to: int, ran: Ran) -> Feedback:
     """The feedback for code that broke off with its reply."""
     ending = f"The reply broke off. Its code ran up to line {ran_to}; the task is not done yet."
-    text = _joined(ran.told(result.output), ending, ran.seen(), _state(ran.world))
+    text = ran.feedback(result.output, (), ran.told(result.output), ending, ran.seen(), _state(ran.world))
     return Feedback(kind=FeedbackKind.UNFINISHED, text=text, output=result.output)
 
 
@@ -76,9 +83,10 @@ def of_result(result: CellResult, ran: Ran) -> Feedback:
     """The feedback for code that ran until it ended or failed."""
     fault = result.fault
     ending = f"The code ended in an error.\n{fault}" if fault else "The code ran to its end; the task is not done yet."
+    told = ran.told(result.output), ending, ran.seen(), _state(ran.world)
     return Feedback(
         kind=KIND_OF_FAULT[fault.kind] if fault else FeedbackKind.UNFINISHED,
-        text=_joined(ran.told(result.output), ending, ran.seen(), _state(ran.world)),
+        text=ran.feedback(result.output, result.faults, *told),
         line=fault.line if fault else None,
         faults=result.faults,
         output=result.output,
@@ -88,12 +96,8 @@ def of_result(result: CellResult, ran: Ran) -> Feedback:
 def of_end(kind: FeedbackKind, ending: str, output: str, ran: Ran) -> Feedback:
     """The feedback for code that was running when the episode ended."""
     faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
-    text = _joined(ran.told(output), ending, _state(ran.world))
+    text = ran.feedback(output, faults, ran.told(output), ending, _state(ran.world))
     return Feedback(kind=kind, text=text, faults=faults, output=output)
-
-
-def _joined(*parts: str) -> str:
-    return "\n".join(part.rstrip() for part in parts if part)
 
 
 def _state(world: Environment) -> str:

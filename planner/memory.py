@@ -1,18 +1,23 @@
 """How knowledge reaches a planner: one question asked of whatever keeps rules, skills and procedures."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
+
+from pydantic import Field, model_validator
 
 from envs import Task
 from planner.procedure import Procedure
+from planner.rendered import Rendered, Text
 from planner.types import Record
 
 
 class Recall(Record):
     """What is known that may help with a task."""
 
-    text: str = ""
+    text: Text = ""
     """Goes into the prompt."""
+    data: str = Field(default="", exclude_if=lambda data: not data)
+    """The digest of the data that the text was made from, where that is known."""
     example: str = ""
     """A task of the world done well, which also shows the form of a reply."""
     helpers: str = ""
@@ -22,6 +27,14 @@ class Recall(Record):
     """Plan code with parameters that needs no model."""
     demonstrations: Mapping[str, str] = {}
     """What a method shows its models of the world, by the names that the method asks for."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_its_data(cls, values: dict[str, Any]) -> dict[str, Any]:
+        text, data = values.get("text", ""), values.get("data")
+        if isinstance(text, Rendered):
+            return {**values, "data": text.data}
+        return {**values, "text": Rendered.known(text, data)} if data else values
 
 
 class Memory(Protocol):

@@ -9,6 +9,7 @@ from typing import Protocol
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, meta
 
 from planner.models.types import Message
+from planner.rendered import Rendered
 
 _FENCE = re.compile(r"`{3,}")
 
@@ -35,12 +36,13 @@ class Prompt:
         """What it uses, the templates that it includes as well."""
         return _used(self._environment, self.name)
 
-    def render(self, **variables: object) -> str:
+    def render(self, **variables: object) -> Rendered:
         """The text. Raises TypeError for a variable that is missing, or that the template has no use for."""
         if self.variables != set(variables):
             missing, unused = self.variables - set(variables), set(variables) - self.variables
             raise TypeError(f"prompt {self.name}: missing {sorted(missing)}, unused {sorted(unused)}")
-        return self._environment.get_template(self.name).render(variables).strip()
+        text = self._environment.get_template(self.name).render(variables).strip()
+        return Rendered.of(text, self.name, variables)
 
     def system(self, **variables: object) -> Message:
         """The text as what a role is told first."""

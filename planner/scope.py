@@ -11,7 +11,7 @@ from planner.asking import FIRST, SILENT, Answer, Draw, Roles
 from planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
 from planner.hearing import Heard, Listener, Note, Silent
 from planner.journal import Body, EventKind, Journal, record, write
-from planner.models.requests import placed
+from planner.models.requests import Given, data_of_prompt, placed
 from planner.models.types import Message, Reply
 from planner.prompts import Question
 from planner.templates import PROMPTS
@@ -31,6 +31,7 @@ class Scope:
         self.path, self.journal, self.roles = path, journal, roles
         self._events: Counter[EventKind] = Counter()
         self._children: Counter[str] = Counter()
+        self._templates: Counter[str] = Counter()
 
     @property
     def asked(self) -> int:
@@ -102,9 +103,8 @@ class Scope:
                 return Answer(value, reply, (*asked, _said(listener.kept(reply))))
             except ValueError as error:
                 problem = _problem(reply, str(error))
-            said = _said(listener.kept(reply))
             repair = Message(role="user", content=PROMPTS["repair"].render(problem=problem))
-            messages = (*asked, said, repair)
+            messages = (*asked, _said(listener.kept(reply)), repair)
         raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}")
 
     def _reply(
@@ -129,18 +129,24 @@ class Scope:
             "messages": [message.model_dump(mode="json") for message in fitted.messages],
         }
         number = self._next("ask")
+        given = Given(number=self._templates[template], data=data_of_prompt(messages))
+        self._templates[template] += 1
         recorded: Any = self.journal.get(self.path, "ask", number)
         if recorded is not None:
             return self._recorded_reply(number, request, recorded, listen)
         heard = Heard(lambda: listen(lambda text: self._note(number, text)), self._heard_before(number))
-        with placed(f"{self.path}/{number}"):
+        with placed(f"{self.path}/{number}", given):
             on_text = None if heard.listener.waits else heard
             reply, model, sampling = self.roles.complete(role, template, fitted.messages, draw, on_text)
         reply = heard.settle(reply)
         if isinstance(heard.listener.failed, JournalMismatch | JournalFailed):
             raise heard.listener.failed
         shortened: Body = {"left_out": fitted.left_out, "cut_characters": fitted.cut_characters}
-        asked: Body = {"model": model, "sampling": sampling.model_dump(mode="json")}
+        asked: Body = {
+            "given": given.model_dump(),
+            "model": model,
+            "sampling": sampling.model_dump(mode="json"),
+        }
         write(self.journal, self.path, "ask", number, {**request, **asked, **shortened, "reply": reply.model_dump()})
         return reply, heard.listener
 

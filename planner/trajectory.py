@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 from envs import Task
+from planner.memory import Recall
 from planner.templates import PROMPTS
 from planner.types import Cell, Ending, Round, Step, Trajectory
 
@@ -60,13 +61,13 @@ def read_trajectory(path: str, events: Iterable[Event]) -> Trajectory:
     tasks = [event.body["task"] for event in rounds if event.kind == "task"]
     if not tasks:
         raise LookupError(f"{path}: no episode has begun there")
-    recalled = [event.body for event in events if event.scope == path and event.kind == "recall"]
+    recalled = [Recall.model_validate(each.body) for each in events if each.scope == path and each.kind == "recall"]
     ending = Ending.model_validate(endings[0]) if endings else None
     return Trajectory(
         path=path,
         task=Task.model_validate(tasks[0]),
-        knowledge=recalled[0]["text"] if recalled else "",
-        helpers=recalled[0]["helpers"] if recalled else "",
+        knowledge=recalled[0].text if recalled else "",
+        helpers=recalled[0].helpers if recalled else "",
         rounds=tuple(numbered),
         **({"ending": ending} if ending else {}),
     )

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from envs import Action, Observation, Task, Verdict
+from planner.rendered import Text
 from sandbox.types import Fault
 
 
@@ -74,8 +76,11 @@ class Step(Record):
 class Feedback(Record):
     """What a cell gave, told to the planner. ``line`` is the plan line of the first fault."""
 
+    worded: ClassVar = frozenset({"text"})
+    """The steps and the other fields hold the data that the text was made from."""
+
     kind: FeedbackKind
-    text: str
+    text: Text
     line: int | None = None
     faults: tuple[Fault, ...] = ()
     output: str = ""
@@ -149,7 +154,7 @@ class Trajectory(Record):
 
     path: str
     task: Task
-    knowledge: str = ""
+    knowledge: Text = ""
     """What the planner was told of the world beforehand."""
     helpers: str = ""
     """Plan code that was defined beforehand."""

@@ -26,7 +26,7 @@ from planbook.learning.knowing import memory_of
 from planbook.run import Run
 from planner import Body, EventKind
 from planner.models.recording import read
-from planner.models.requests import digest
+from planner.rendered import digest
 from sandbox.reading import read_reply, statements_of
 
 TOKENS_A_SECOND = 30.0

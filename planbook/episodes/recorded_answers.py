@@ -10,7 +10,7 @@ from planbook.store import without_restart
 from planner.errors import NotRecorded
 from planner.models import Message, OnText, Reply, Sampling
 from planner.models.missing import explain
-from planner.models.recording import Asked, Entry
+from planner.models.recording import Asked, Entries, Entry
 from planner.models.requests import place, request_key
 from planner.models.telling import tell
 from planner.models.tokens import usage_of_cut
@@ -23,23 +23,24 @@ class RunAnswers:
     time counts. May be asked from several threads.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *, strict: bool = False) -> None:
         """Read the replies of a run of episodes. Raises BadRun."""
-        self.folder, self.name = Path(folder), f"recorded:{folder}"
-        self._replies: dict[str, Reply] = {}
+        self.folder, self.name, self.strict = Path(folder), f"recorded:{folder}", strict
         self._at: dict[tuple[str, str], Reply] = {}
-        self._asked: list[Entry] = []
+        self._replies: dict[str, Reply] = {}
+        self._entries = Entries()
         with closing(Run.open(self.folder)) as run:
             for event in run.store.events(kind="ask"):
                 self._take(event.scope, event.n, event.body)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """The recorded reply. Raises NotRecorded, which names the nearest request that was made."""
-        key = request_key(messages, sampling)
-        reply = self._at.get((without_restart(place()), key)) or self._replies.get(key)
-        if reply is None:
-            told = explain(self.folder, messages, sampling, self._asked).partition(". Record what is missing")[0]
+        found = self._entries.find(messages, sampling, strict=self.strict)
+        if found is None:
+            told = explain(self.folder, messages, sampling, self._entries, strict=self.strict)
             raise NotRecorded(f"{told}. The run goes another way than it did then; name a --model that can answer")
+        key = found.entry.key
+        reply = self._at.get((without_restart(place()), key)) or self._replies[key]
         text, finish = tell(reply.text, on_text)
         return reply.model_copy(
             update={
@@ -48,6 +49,7 @@ class RunAnswers:
                 "finish": finish if finish == "cut" else reply.finish,
                 "seconds": 0.0,
                 "replayed": True,
+                "reworded": found.reworded,
             }
         )
 
@@ -56,9 +58,15 @@ class RunAnswers:
         sampling, reply = Sampling.model_validate(body["sampling"]), Reply.model_validate(body["reply"])
         key = request_key(messages, sampling)
         self._at[without_restart(f"{scope}/{number}"), key] = reply
-        if key not in self._replies:
-            asked = tuple(map(Asked.of, messages))
-            label = f"{body['role']}: {body['template']}"
-            entry = Entry(key=key, label=label, model=reply.model, sampling=sampling, messages=asked, text="")
-            self._asked.append(entry)
         self._replies.setdefault(key, reply)
+        self._entries.add(
+            Entry(
+                key=key,
+                label=f"{body['role']}: {body['template']}",
+                given=body.get("given"),
+                model=reply.model,
+                sampling=sampling,
+                messages=tuple(map(Asked.of, messages)),
+                text="",
+            )
+        )

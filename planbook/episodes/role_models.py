@@ -13,7 +13,7 @@ from planbook.run import is_run
 from planner import METHODS, Roles, method
 from planner.asking import DEFAULT, no_model
 from planner.errors import UnknownModel
-from planner.models import Model, load_model
+from planner.models import Model, RecordedModel, load_model
 
 ROLES = ("builder", "consolidator", "formulator")
 """Those who learn; the others play."""
@@ -32,20 +32,20 @@ def roles_of(config: Config, before_call: Callable[[], None], stopped: Callable[
             return no_model(role)
         with lock:
             if spec not in models:
-                models[spec] = opened(spec, stopped)
+                models[spec] = opened(spec, stopped, strict=config.strict_recordings)
             return models[spec]
 
     return Roles(load, config.sampling, guard=before_call, seed=config.seed)
 
 
-def opened(spec: str, stopped: Callable[[], bool] = lambda: False) -> Model:
+def opened(spec: str, stopped: Callable[[], bool] = lambda: False, *, strict: bool = False) -> Model:
     """A model by its name, which it keeps; a recording that ships is named without its folder.
 
-    A recording may be a run, too. Raises ModelError, BadRun.
+    A recording may be a run, too; a ``strict`` one answers only prompts of the same words. Raises ModelError, BadRun.
     """
     kind, _, name = spec.partition(":")
     if kind == "recorded" and is_run(Path(name)):
-        return RunAnswers(name)
+        return RunAnswers(name, strict=strict)
     shipped = RECORDINGS / f"{name}.jsonl"
     try:
         model = load_model(f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec, stopped=stopped)
@@ -53,6 +53,8 @@ def opened(spec: str, stopped: Callable[[], bool] = lambda: False) -> Model:
         told = f"{error}. {_shipped_ones(name)}" if kind == "recorded" and "+" not in name else str(error)
         raise UnknownModel(told) from error
     model.name = spec
+    if isinstance(model, RecordedModel):
+        model.strict = strict
     return model
 
 

@@ -43,6 +43,8 @@ class Summary(BaseModel):
     mean_error_steps_by_type: dict[str, float | None] = Field(default_factory=dict)
     model_calls: int = 0
     replayed_calls: int = 0
+    reworded_replies: int = 0
+    """Recorded replies to prompts whose wording has changed since; their data are the same."""
     shortened_prompts: int = 0
     """Calls whose prompt was cut to fit the context."""
     stopped_replies: int = 0
@@ -127,6 +129,7 @@ def summarise(
         mean_error_steps_by_type={kind: _mean_errors(endings) for kind, endings in of_type.items()},
         model_calls=spent.calls,
         replayed_calls=spent.replayed,
+        reworded_replies=spent.reworded,
         shortened_prompts=spent.shortened,
         stopped_replies=spent.stopped,
         tokens=spent.tokens,

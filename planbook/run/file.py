@@ -32,6 +32,8 @@ class RunFile(BaseModel):
     """Where the events are, if they are not in the folder."""
     made_of: MadeOf | None = None
     rerun_of: str = ""
+    reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)
+    """Recorded replies to prompts whose wording has changed since they were recorded."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
     """Of a run that was not played here."""
 

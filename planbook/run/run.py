@@ -175,6 +175,10 @@ class Run:
     def stand_up(self) -> None:
         """Stop spending: the time up to now counts. Of a process that is killed the time up to its last event does."""
         self._note_sitting({"over": True})
+        reworded = self.meter.spent.reworded
+        if reworded != self._file.reworded_replies:
+            self._file = self._file.model_copy(update={"reworded_replies": reworded})
+            self._file.write(self.folder)
 
     def pause(self) -> None:
         """Stop the time until ``go_on``; replies that were under way still count."""

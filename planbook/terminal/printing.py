@@ -123,6 +123,9 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
         f"{summary.completion_tokens:,} completion tokens; {money}; {a_task}."
     )
+    if summary.reworded_replies:
+        replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")
+        yield f"{replies} answered prompts whose wording has changed since; --strict-recordings refuses them."
     if summary.shortened_prompts:
         yield f"{summary.shortened_prompts} prompts were cut to fit the context; the report shows which."
 

@@ -58,6 +58,8 @@ class Told(Happened):
     procedure: Procedure | None = None
     """Stored plan code for tasks like this one."""
     demonstrations: dict[str, str] = {}
+    data: str = Field(default="", exclude_if=lambda data: not data)
+    """The digest of the data that the text was made from."""
     """What the method shows its models of the world, by the names that it has for that."""
 
 

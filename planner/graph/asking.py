@@ -14,6 +14,7 @@ from planner.graph.lookups import at, told
 from planner.graph.node import Node
 from planner.graph.templates import FOLDER
 from planner.prompts import Prompts
+from planner.rendered import Rendered
 from planner.scope import Scope
 
 PROMPTS = Prompts(FOLDER)
@@ -24,9 +25,9 @@ class NodeQuestion:
     """A node's question, whose text is composed already; in the record it goes by the node's name."""
 
     name: str
-    text: str
+    text: Rendered
 
-    def render(self, **variables: object) -> str:
+    def render(self, **variables: object) -> Rendered:
         """The text; a node's question has no variables left."""
         if variables:
             raise TypeError(f"node {self.name} takes no variables, but got {sorted(variables)}")
@@ -49,7 +50,7 @@ def compose(
     text = PROMPTS["node"].render(
         answers=[] if node.compose else [(name, told(answers[name])) for name in told_of],
         context=context,
-        prompt=prompt.strip(),
+        prompt=prompt,
         kind=node.expect.kind,
         choices=node.expect.choices,
         sketch=node.expect.sketch() if node.expect.is_json else "",

@@ -7,6 +7,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from planner.errors import GraphError
 from planner.graph.lookups import DATABASE, LookUp, at, checked_path, fill, nearest, paths_of, told
+from planner.rendered import Rendered
 
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
@@ -78,16 +79,19 @@ class Database:
         """A copy of everything."""
         return deepcopy(self._values)
 
-    def look_up(self, text: str, *, given: Mapping[str, JsonValue] | None = None) -> str:
+    def look_up(self, text: str, *, given: Mapping[str, JsonValue] | None = None) -> Rendered:
         """The text with its look-ups replaced: ``$db.path$``, ``$db.path|else$``, and ``$item$`` of what is ``given``.
 
-        Raises GraphError for a path that does not exist and says nothing else.
+        The values are the data of the text. Raises GraphError for a path that does not exist and says nothing else.
         """
         found: dict[str, JsonValue] = {**(given or {}), DATABASE: self._values}
+        values: list[JsonValue] = []
 
         def find(look_up: LookUp) -> str:
             try:
-                return told(at(found[look_up.name], look_up.path))
+                value = at(found[look_up.name], look_up.path)
+                values.append({look_up.path.rpartition(".")[2]: value})
+                return told(value)
             except KeyError:
                 if look_up.otherwise is not None:
                     return look_up.otherwise
@@ -97,7 +101,7 @@ class Database:
                     f"{look_up.text[:-1]}|nothing yet$"
                 ) from None
 
-        return fill(text, found, find)
+        return Rendered.of(fill(text, found, find).strip(), values)
 
     def _place(self, path: str) -> tuple[dict[str, JsonValue], str]:
         """The mapping that holds the end of a path, and its name there."""

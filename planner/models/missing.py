@@ -1,24 +1,34 @@
-"""Saying which recorded prompt comes nearest to one that has no answer, and where the two part."""
+"""Say why a recording has no answer to a prompt: which recorded prompt is nearest, and where the two differ."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from planner.models.recording import Asked, Entry
-from planner.models.requests import label
+from planner.models.recording import Asked, Entries, Entry
+from planner.models.requests import given, label
 from planner.models.types import Message, Sampling
 
 
-def explain(path: Path, messages: Sequence[Message], sampling: Sampling, entries: Sequence[Entry]) -> str:
-    """What is told when a recording has no answer."""
-    asked = tuple(map(Asked.of, messages))
+def explain(
+    path: Path, messages: Sequence[Message], sampling: Sampling, entries: Entries, *, strict: bool = False
+) -> str:
+    """Return what a person is told when a recording has no answer."""
+    asked, known = tuple(map(Asked.of, messages)), list(entries)
     named = f" of {label()}" if label() else ""
     told = f"{path} has no answer to this prompt{named} ({_ending(asked)})"
-    if entries:
-        nearest = max(entries, key=lambda entry: _likeness(entry, asked))
-        told += f"; the nearest of its {len(entries)} {_difference(nearest, asked, sampling)}"
-    else:
-        told += "; it is empty"
-    return f"{told}. Record what is missing with --model recorded:{path}+MODEL, such as recorded:{path}+openai:NAME"
+    if strict and entries.find(messages, sampling):
+        return f"{told} but one to the same data in other words, which --strict-recordings refuses"
+    if not known:
+        return f"{told}; it is empty"
+    nearest = max(known, key=lambda entry: _likeness(entry, asked))
+    return f"{told}; the nearest of its {len(known)} {_difference(nearest, asked, sampling)}{_data_of(nearest)}"
+
+
+def _data_of(nearest: Entry) -> str:
+    """Say that it is the data that differ, where that is known."""
+    now = given()
+    if nearest.given is None or now is None or nearest.label != label():
+        return ""
+    return ". What the prompt was made from has changed" if nearest.given.data != now.data else ""
 
 
 def _likeness(entry: Entry, asked: Sequence[Asked]) -> tuple[int, bool, bool, int]:

@@ -7,30 +7,33 @@ from pathlib import Path
 
 from planner.errors import NotRecorded
 from planner.models.missing import explain
-from planner.models.recording import Entry, Header, append, read
+from planner.models.recording import Entries, Entry, Header, append, read
 from planner.models.requests import request_key
 from planner.models.telling import PIECE, tell
 from planner.models.tokens import usage_of_cut
 from planner.models.types import Message, Model, OnText, Reply, Sampling
 
+MISSING = "Record what is missing with --model recorded:{0}+MODEL, such as recorded:{0}+openai:NAME"
+
 
 class RecordedModel:
     """Replays a recording. With another model inside, it asks that for what is missing and writes it down at once.
 
-    A request is found by its messages and sampling, not by the model's name: what was recorded with one model replays
-    anywhere. Only replies that ended by themselves are kept. So that they do, a reply is drawn to its end while it is
-    recorded, even if the listener wants no more of it; the caller still gets it cut.
+    A reply is found by its prompt's words or data (``planner.models.recording``), not by the model's name: what was
+    recorded with one model replays anywhere. A ``strict`` one gives no reply to other words.
+    Only replies that ended by themselves are kept. So that they do, a reply is drawn to its end while it is recorded,
+    even if the listener wants no more of it; the caller still gets it cut.
     """
 
-    def __init__(self, path: str | Path, inner: Model | None = None, made_with: str = "") -> None:
-        self.path, self._inner = Path(path), inner
+    def __init__(
+        self, path: str | Path, inner: Model | None = None, made_with: str = "", *, strict: bool = False
+    ) -> None:
+        self.path, self._inner, self.strict = Path(path), inner, strict
         self.name = f"recorded:{path}" + (f"+{inner.name}" if inner else "")
         self._header, entries = (Header(), []) if inner and not self.path.exists() else read(self.path)
         if inner and self._header == Header():
             self._header = Header(made_with=made_with or inner.name)
-        self._entries: dict[str, Entry] = {}
-        for entry in entries:
-            self._entries.setdefault(entry.key, entry)
+        self._entries = Entries(entries)
         self._lock = threading.Lock()
         self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
@@ -45,14 +48,16 @@ class RecordedModel:
         with self._lock:
             asking = self._asking[key]
         with asking:  # the same request from two threads is paid for once
-            entry = self._entries.get(key)
-            if entry is None and self._inner is not None:
+            found = self._entries.find(messages, sampling, strict=self.strict)
+            if found is None and self._inner is not None:
                 return self._record(self._inner, messages, sampling, on_text)
-        if entry is None:
-            raise NotRecorded(explain(self.path, messages, sampling, list(self._entries.values())))
+        if found is None:
+            told = explain(self.path, messages, sampling, self._entries, strict=self.strict)
+            raise NotRecorded(f"{told}. {MISSING.format(self.path)}")
+        entry, reworded = found
         text, finish = tell(entry.text, on_text)
         usage = usage_of_cut(entry.usage, entry.text, text)
-        return Reply(text=text, finish=finish, usage=usage, model=entry.model, replayed=True)
+        return Reply(text=text, finish=finish, usage=usage, model=entry.model, replayed=True, reworded=reworded)
 
     def _record(self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None) -> Reply:
         listener = Listener(on_text) if on_text else None
@@ -61,7 +66,7 @@ class RecordedModel:
             entry = Entry.of(messages, sampling, reply)
             with self._lock:
                 append(self.path, self._header, entry)
-                self._entries[entry.key] = entry
+                self._entries.add(entry)
         return listener.as_wanted(reply) if listener else reply
 
 

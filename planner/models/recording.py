@@ -1,17 +1,23 @@
-"""The file that a recording is: a header, then one line of JSON an entry."""
+"""A recording: a file with a header, then one line of JSON for each reply; and how the reply to a prompt is found.
+
+A reply belongs to its exact prompt, and to the data of the prompt: its role and template, its number among the asks of
+that template in its scope, and the digest of what the template was given. So the wording of prompts may change.
+Recordings of planbook 0.1.0 know exact prompts alone.
+"""
 
 import fcntl
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
 from planner.errors import UnknownModel
-from planner.models.requests import digest, label, request_key
+from planner.models.requests import Given, given, label, request_key
 from planner.models.types import Finish, Message, Reply, Sampling, Speaker, Usage
+from planner.rendered import digest
 from planner.types import Record
 
 Kind = TypeVar("Kind", bound=Record)
@@ -47,10 +53,11 @@ class Asked(Record):
 
 
 class Entry(Record):
-    """One request and its reply. ``label`` names the prompt, ``model`` is what answered."""
+    """One request and its reply. ``label`` names role and template, ``model`` is what answered."""
 
     key: str
     label: str = ""
+    given: Given | None = Field(default=None, exclude_if=lambda given: given is None)
     model: str
     sampling: Sampling
     messages: tuple[Asked, ...]
@@ -64,6 +71,7 @@ class Entry(Record):
         return cls(
             key=request_key(messages, sampling),
             label=label(),
+            given=given(),
             model=reply.model,
             sampling=sampling,
             messages=tuple(map(Asked.of, messages)),
@@ -71,6 +79,53 @@ class Entry(Record):
             usage=reply.usage,
             text=reply.text,
         )
+
+
+class Found(NamedTuple):
+    """A recorded reply; ``reworded`` if it was given to a prompt of the same data in other words."""
+
+    entry: Entry
+    reworded: bool
+
+
+class Entries:
+    """The replies of a recording. Of two replies to the same prompt, the first counts."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._by_key: dict[str, Entry] = {}
+        self._by_data: dict[tuple[object, ...], Entry] = {}
+        for entry in entries:
+            self.add(entry)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._by_key.values())
+
+    def add(self, entry: Entry) -> None:
+        """Add a reply."""
+        self._by_key.setdefault(entry.key, entry)
+        if entry.given is not None:
+            drawn = _drawn(entry.label, entry.sampling)
+            self._by_data.setdefault((*drawn, entry.given.data, entry.given.number), entry)
+            self._by_data.setdefault((*drawn, entry.given.data), entry)
+
+    def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> Found | None:
+        """Return the reply to what this thread is asking: to these very words, else, unless ``strict``, to these data.
+
+        The same data at another place of the scope count where none were recorded at this one.
+        """
+        if entry := self._by_key.get(request_key(messages, sampling)):
+            return Found(entry, reworded=False)
+        asked = given()
+        if strict or asked is None:
+            return None
+        drawn = _drawn(label(), sampling)
+        entry = self._by_data.get((*drawn, asked.data, asked.number)) or self._by_data.get((*drawn, asked.data))
+        return Found(entry, reworded=True) if entry else None
+
+
+def _drawn(label: str, sampling: Sampling) -> tuple[object, ...]:
+    """Return the prompt's name, and what of the sampling makes another reply."""
+    return label, sampling.temperature, sampling.seed, sampling.sample
 
 
 def read(path: Path) -> tuple[Header, list[Entry]]:

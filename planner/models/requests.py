@@ -1,15 +1,25 @@
-"""What one request is: its key, and the name of the prompt it was made from."""
+"""What one request is: its key, the name of its prompt, and the data that the prompt was made from."""
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from planner.models.types import Message, Sampling
+from planner.rendered import digest, digest_of
+from planner.types import Record
+
+
+class Given(Record):
+    """The data of a prompt: their digest, and how many prompts of the same template came before in the same scope."""
+
+    number: int
+    data: str
+
 
 _label: ContextVar[str] = ContextVar("label", default="")
 _place: ContextVar[str] = ContextVar("place", default="")
+_given: ContextVar[Given | None] = ContextVar("given", default=None)
 
 
 @contextmanager
@@ -28,23 +38,29 @@ def label() -> str:
 
 
 @contextmanager
-def placed(place: str) -> Iterator[None]:
-    """Say where in the journal what is asked inside will stand; a model that answers from a run looks there first."""
-    token = _place.set(place)
+def placed(place: str, given: Given) -> Iterator[None]:
+    """Say where in the journal what is asked inside will stand, and from which data its prompt was made."""
+    tokens = _place.set(place), _given.set(given)
     try:
         yield
     finally:
-        _place.reset(token)
+        _place.reset(tokens[0])
+        _given.reset(tokens[1])
 
 
 def place() -> str:
-    """Where in the journal what this thread is asking will stand: its scope, and its number there."""
+    """Return where in the journal what this thread is asking will stand: its scope, and its number there."""
     return _place.get()
 
 
-def digest(text: str) -> str:
-    """The SHA-256 of a text, in hexadecimal."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def given() -> Given | None:
+    """Return the data of the prompt that this thread is asking; None outside of an episode."""
+    return _given.get()
+
+
+def data_of_prompt(messages: Sequence[Message]) -> str:
+    """Return the digest of the data in a conversation, whatever its wording."""
+    return digest_of([(message.role, message.data) for message in messages])
 
 
 def request_key(messages: Sequence[Message], sampling: Sampling) -> str:

@@ -5,6 +5,7 @@ from typing import Literal, Protocol
 
 from pydantic import Field
 
+from planner.rendered import Rendered, Text, digest
 from planner.types import Record
 
 Speaker = Literal["system", "user", "assistant"]
@@ -16,7 +17,12 @@ class Message(Record):
     """One message of a conversation."""
 
     role: Speaker
-    content: str
+    content: Text
+
+    @property
+    def data(self) -> str:
+        """The digest of the data that the content was made from; of the content itself where that is not known."""
+        return self.content.data if isinstance(self.content, Rendered) else digest(self.content)
 
 
 class Sampling(Record):
@@ -61,6 +67,8 @@ class Reply(Record):
     seconds: float = 0.0
     replayed: bool = False
     """Taken from a recording: it cost nothing."""
+    reworded: bool = Field(default=False, exclude_if=lambda reworded: not reworded)
+    """Recorded for a prompt of the same data in other words."""
 
 
 class Model(Protocol):

@@ -14,7 +14,7 @@ import pytest
 
 from planbook.config import RECORDINGS
 from planner.models.recording import read
-from planner.models.requests import digest
+from planner.rendered import digest
 from tests.flows import here, history
 from tests.openai_server import Completion, Messages, Server, serving
 from tests.planbook.test_build_killed_anywhere import KILLED, lives
