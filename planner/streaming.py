@@ -3,6 +3,7 @@
 The same statements run, with the same end, however the reply was cut into pieces, and if it came whole.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from planner.feedback import Ran, of_check, of_cut, of_rest, of_result
 from planner.frames import Frame
 from planner.hearing import Note
 from planner.models.types import Reply
+from planner.rendered import Rendered
 from planner.thought import as_plan, read_thought
 from planner.types import Feedback, Thought
 from sandbox import CellResult, Fault, FaultKind, GrowingCell
@@ -25,6 +27,9 @@ from sandbox.reading import (
     statements_of,
 )
 
+NOT_RUN = "# [The plan ended here: nothing below was run.]"
+"""Marks in the conversation where the plan of a reply ended."""
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 FOR_GOOD = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, JournalFailed, KeyboardInterrupt
 """What stops a reply. After anything else the episode may be resumed: its reply is heard out, to be paid for once."""
 _LONG, _PATIENCE = 64, 16
@@ -129,12 +134,21 @@ class GrowingPlan:
         )
 
     def kept(self, reply: Reply) -> str:
-        """The reply up to the end of the statement that ended the plan; all of it if none did."""
+        """The whole reply, with a mark between the statement that ended the plan and code that was not run.
+
+        What was run is its data, so that the conversation has the same data whether plans are streamed or not.
+        """
         if self._stop is None:
             return reply.text
+        last_line = self._stop.last_line
         if self._whole is None:
-            return reply.text[: self._reply.chars_to(self._stop.last_line)]
-        return reply.text[: chars_to_line(reply.text, self._whole.reply_line(self._stop.last_line))]
+            ran = reply.text[: self._reply.chars_to(last_line)]
+            fence = _FENCE.findall(ran)[-1:]
+            return Rendered.of("\n".join([ran, NOT_RUN, *fence]), ran)
+        end = chars_to_line(reply.text, self._whole.reply_line(last_line))
+        ran, rest = reply.text[:end], reply.text[end:]
+        more_code = any(line.strip() for line in self._whole.code.split("\n")[last_line:])
+        return Rendered.of(f"{ran}\n{NOT_RUN}{rest}" if more_code else reply.text, ran)
 
     def _take(self, statements: Sequence[Statement], chars: int) -> None:
         """Check statements, and run those that may."""

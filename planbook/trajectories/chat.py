@@ -14,6 +14,7 @@ from planbook.trajectories.schema import Trajectory
 from planner import FeedbackKind
 from planner.models import Message
 from planner.scope import NO_ANSWER
+from planner.streaming import NOT_RUN
 from planner.templates import PROMPTS
 
 PROBLEM = "\0"
@@ -30,7 +31,7 @@ def talk_line(talk: Talk) -> str:
 
 def talks_of(trajectory: Trajectory, roles: Collection[str] = (), *, with_repairs: bool = False) -> list[Talk]:
     """The conversations of an episode, of these roles or of all, in the order in which they ended."""
-    calls = sorted(trajectory.calls, key=lambda call: call.order)
+    calls = [_as_written(call) for call in sorted(trajectory.calls, key=lambda call: call.order)]
     unusable = set(_unusable(trajectory, calls))
     talks: dict[Talk, None] = {}
     for call in calls:
@@ -61,6 +62,17 @@ def without_complaint(messages: Talk) -> Talk:
 
 def _complains(text: str) -> bool:
     return text.startswith(BEFORE) and text.endswith(AFTER) and len(text) > len(BEFORE) + len(AFTER)
+
+
+def _as_written(call: Call) -> Call:
+    """Return the call with the replies before it as the model wrote them, without marks of what was not run."""
+    messages = (
+        message.model_copy(update={"content": message.content.replace(f"\n{NOT_RUN}", "")})
+        if message.role == "assistant"
+        else message
+        for message in call.messages
+    )
+    return call.model_copy(update={"messages": tuple(messages)})
 
 
 def _said(call: Call) -> Message:

@@ -23,8 +23,10 @@ from planner import (
     Outcome,
 )
 from planner.models import Message, Model, Reply, Sampling, ScriptedModel
+from planner.models.requests import data_of_prompt
 from planner.models.types import OnText
 from planner.strategies.adapt.executor import EXECUTOR
+from planner.streaming import NOT_RUN
 from planner.trajectory import as_asked
 from sandbox import Sandbox
 from tests.planner.pieces import THING, Piecewise, at, episode, played, timeless, whole
@@ -97,7 +99,7 @@ def test_a_sound_plan_does_the_same_as_without_streaming(sandbox: Sandbox) -> No
     streamed, waited = MemoryJournal(), MemoryJournal()
     ours, theirs = Piecewise(SOUND, list), Piecewise(SOUND, list)
     assert played(sandbox, ours, streamed, **OPTIONS) == played(sandbox, theirs, waited, stream=False, **OPTIONS)
-    assert ours.asked == theirs.asked, "the conversations are the same, too"
+    assert [data_of_prompt(asked) for asked in ours.asked] == [data_of_prompt(asked) for asked in theirs.asked]
 
     def told(journal: MemoryJournal, kind: str) -> list[Any]:
         return [{**body, "code": ""} for (_, each, _), body in journal.events.items() if each == kind]
@@ -145,7 +147,8 @@ def test_a_step_is_taken_as_soon_as_its_statement_is_certain_and_a_failing_one_s
     assert model.told == text.index("'box_3')") + len("'box_3')") + 1
     assert told.feedback.kind is FeedbackKind.RAISED
     assert told.feedback.line == 3
-    assert told.history[-1].content == text[: text.index("1 / 0") + len("1 / 0")]
+    ran = text[: text.index("1 / 0") + len("1 / 0")]
+    assert told.history[-1].content == f"{ran}\n{NOT_RUN}\n```"
     assert playing.cells[0].code == "agent.open('box_1')\nagent.open('box_2')\n1 / 0"
     assert playing.cells[0].thought.understanding == "A box."
 
@@ -355,7 +358,7 @@ def test_an_executor_that_may_take_one_action_is_stopped_at_the_second(sandbox: 
     playing.begin()
     told = playing.stream(EXECUTOR, GoOn(), actions=1)
     assert told.feedback.kind is FeedbackKind.UNFINISHED
-    assert told.history[-1].content.endswith("agent.open('box_2')")
+    assert told.history[-1].content.endswith(f"agent.open('box_2')\n{NOT_RUN}\n```")
     assert model.told < len(text)
     _ends(playing)
 
@@ -365,11 +368,20 @@ def _ends(playing: Episode) -> None:
     playing.close()
 
 
-def test_whole_replies_are_cut_in_the_conversation_too(sandbox: Sandbox) -> None:
-    text = reply("agent.open('box_1')\n1 / 0\nagent.open('box_2')\n")
-    for stream, cut in ((True, whole), (False, whole), (False, list)):
-        playing = episode(sandbox, Piecewise([text], cut), stream=stream)
+def test_the_conversation_keeps_the_whole_reply_and_marks_what_was_not_run(sandbox: Sandbox) -> None:
+    text = reply("agent.open('box_1')\n1 / 0\nagent.open('box_2')\n") + "\nThen I am done."
+    ran = text[: text.index("1 / 0") + 5]
+    for cut in (whole, list):
+        playing = episode(sandbox, Piecewise([text], cut), stream=False)
         playing.begin()
         told = playing.stream(EXECUTOR, GoOn())
-        assert told.history[-1].content == text[: text.index("1 / 0") + 5]
+        assert told.history[-1].content == f"{ran}\n{NOT_RUN}{text.removeprefix(ran)}"
         _ends(playing)
+
+
+def test_a_reply_whose_last_statement_fails_is_kept_as_it_is(sandbox: Sandbox) -> None:
+    text = reply("agent.open('box_1')\n1 / 0\n") + "\nThen I am done."
+    playing = episode(sandbox, Piecewise([text], whole), stream=False)
+    playing.begin()
+    assert playing.stream(EXECUTOR, GoOn()).history[-1].content == text
+    _ends(playing)
