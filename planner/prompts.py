@@ -9,7 +9,7 @@ from typing import Protocol
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, meta
 
 from planner.models.types import Message
-from planner.rendered import Rendered
+from planner.rendered import Rendered, data_of_named
 
 _FENCE = re.compile(r"`{3,}")
 
@@ -42,7 +42,7 @@ class Prompt:
             missing, unused = self.variables - set(variables), set(variables) - self.variables
             raise TypeError(f"prompt {self.name}: missing {sorted(missing)}, unused {sorted(unused)}")
         text = self._environment.get_template(self.name).render(variables).strip()
-        return Rendered.of(text, self.name, variables)
+        return Rendered.of(text, data_of_named(variables))
 
     def system(self, **variables: object) -> Message:
         """The text as what a role is told first."""

@@ -55,7 +55,7 @@ def digest_of(*values: object) -> str:
 
 
 def data_of(value: object) -> JsonValue:
-    """Return the data in a value as JSON: no wording, no places, no fields that have their default."""
+    """Return the data in a value as JSON: no wording, no places, no fields that are empty or have their default."""
     if isinstance(value, Rendered):
         return value.data
     if value is None or isinstance(value, str | int | float):
@@ -75,12 +75,20 @@ def data_of(value: object) -> JsonValue:
     raise TypeError(f"a prompt cannot be given {type(value).__name__}: recordings need plain data")
 
 
+def data_of_named(values: Mapping[str, object]) -> JsonValue:
+    """Return the data in named values, without their names: a field or a variable may be renamed, or added empty."""
+    found = (data_of(value) for name, value in values.items() if name not in WORDING | PLACES)
+    return sorted((each for each in found if each not in (None, False, "", [], {})), key=digest_of)
+
+
 def _record(record: object, defaults: Mapping[str, object]) -> JsonValue:
-    """Return the fields that are data and differ from their defaults."""
+    """Return the data in the fields that differ from their defaults."""
     worded: frozenset[str] = getattr(record, "worded", frozenset())
-    values = {name: getattr(record, name) for name in defaults if name not in WORDING | PLACES}
-    return {
-        name: data_of(value)
-        for name, value in values.items()
-        if value != defaults[name] and (name not in worded or isinstance(value, Rendered))
-    }
+    values = {name: getattr(record, name) for name in defaults}
+    return data_of_named(
+        {
+            name: value
+            for name, value in values.items()
+            if value != defaults[name] and (name not in worded or isinstance(value, Rendered))
+        }
+    )

@@ -1,0 +1,58 @@
+"""What a recorded reply is found by: the data of its prompt, not the words around them."""
+
+from pydantic import BaseModel
+
+from envs import Action, Observation
+from planner import Recall
+from planner.models import Message
+from planner.rendered import Rendered, digest_of
+from planner.types import Feedback, FeedbackKind, Step
+
+
+class Seen(BaseModel):
+    """A record, as a prompt may be given one."""
+
+    scene: str
+    about: str = ""
+    taken: int = 0
+
+
+class Renamed(BaseModel):
+    """The same after a change of the code."""
+
+    view: str
+    about: str = ""
+    steps: int = 0
+    added: tuple[str, ...] = ()
+
+
+def test_words_names_and_new_empty_fields_are_no_data() -> None:
+    same = digest_of(Seen(scene="a desk", about="A house.", taken=2))
+    assert same == digest_of(Renamed(view="a desk", about="A home, in other words.", steps=2))
+    assert same != digest_of(Seen(scene="a shelf", taken=2))
+    assert same != digest_of(Seen(scene="a desk", taken=3))
+
+
+def test_where_in_a_run_it_happened_is_no_data() -> None:
+    def step(scope: str, text: str) -> Step:
+        return Step(scope=scope, cell=0, line=1, action=Action("open", ("box_1",)), observation=Observation(text))
+
+    assert digest_of([step("task/0", "a key")]) == digest_of([step("task/7", "a key")])
+    assert digest_of([step("task/0", "a key")]) != digest_of([step("task/0", "a pen")])
+
+
+def test_a_text_made_from_data_counts_as_these_wherever_it_is_put() -> None:
+    one, other = Rendered.of("You see a desk.", "a desk"), Rendered.of("There is a desk.", "a desk")
+    assert digest_of({"scene": one}) == digest_of({"scene": other}) != digest_of({"scene": str(one)})
+    assert Message(role="user", content=one).data == Message(role="user", content=other).data
+    assert Message(role="user", content=one).data != Message(role="user", content=str(one)).data
+    feedback = [Feedback(kind=FeedbackKind.RAISED, text=text) for text in (one, other)]
+    assert digest_of(feedback[0]) == digest_of(feedback[1])
+
+
+def test_what_is_known_keeps_its_data_in_the_journal() -> None:
+    recall = Recall(text=Rendered.of("Rule 1: look.", "rule_1"))
+    again = Recall.model_validate_json(recall.model_dump_json())
+    assert again == recall
+    assert digest_of(again.text) == digest_of(recall.text) != digest_of(str(recall.text))
+    assert Recall.model_validate({"text": "of planbook 0.1.0"}).data == ""
