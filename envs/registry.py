@@ -1,15 +1,14 @@
 """Finding a world by name: those that ship, those that other packages register, and a class in a file of yours."""
 
 import importlib
-import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
 
 from envs.base import Environment
 from envs.errors import UnknownWorld
+from envs.loading import CannotLoad, module_of
 from envs.nearest import instead
 
 ENTRY_POINT_GROUP = "planbook.environments"
@@ -51,17 +50,10 @@ def load_world(name: str) -> type[Environment]:
 @cache
 def _from_file(path: Path, class_name: str) -> type[Environment]:
     """Executed once a process, so that a name always means the same class."""
-    if not path.is_file():
-        raise UnknownWorld(f"no file {path}; a world of yours is named FILE.py:Class")
-    module = ModuleType(f"planbook_world_{path.stem}")
-    module.__file__ = str(path)
-    sys.modules[module.__name__] = module
     try:
-        exec(
-            compile(path.read_bytes(), path, "exec"), vars(module)
-        )  # no bytecode cache: it may be edited at any moment
-    except Exception as error:
-        raise UnknownWorld(f"{path} failed while it was imported: {type(error).__name__}: {error}") from error
+        module = module_of(path)
+    except CannotLoad as error:
+        raise UnknownWorld(f"{error}; a world of yours is named FILE.py:Class") from error
     worlds = [
         name for name, member in vars(module).items() if _is_world(member) and member.__module__ == module.__name__
     ]

@@ -56,9 +56,8 @@ class Asked(BaseModel):
         return load_world(self.env)
 
     def _lasting_name(self) -> str:
-        """The world's name, good in any folder: a file is named by its whole path."""
-        path, colon, class_name = (self.env or "").partition(":")
-        return f"{Path(path).resolve()}{colon}{class_name}" if path.endswith(".py") else self.env or ""
+        """The world's name, good in any folder."""
+        return in_any_folder(self.env or "")
 
     def _lasting_library(self) -> str:
         """The library, good in any folder: one that ships by its name, else the whole path. Raises BadArgument."""
@@ -127,7 +126,7 @@ class Asked(BaseModel):
         """Everything that was asked for, as a run records it."""
         world = self.world()
         return Config(
-            planner=planner,
+            planner=in_any_folder(planner),
             planner_options=self.options_of(planner, planner_options or {}),
             env=self._lasting_name(),
             env_options=self.world_options().model_dump(mode="json"),
@@ -147,6 +146,12 @@ class Asked(BaseModel):
             stream=self.stream,
             without=tuple(sorted(set(self.without))),
         )
+
+
+def in_any_folder(name: str) -> str:
+    """Return a name that is good in any folder: FILE.py:NAME with the whole path of the file."""
+    path, colon, member = name.partition(":")
+    return f"{Path(path).resolve()}{colon}{member}" if path.endswith(".py") else name
 
 
 def _seeds(text: str) -> Iterable[int]:

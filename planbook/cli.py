@@ -83,7 +83,9 @@ def demo(out: Path | None, store: str | None, as_json: bool, **given: Any) -> in
 
 
 @planbook.command()
-@click.option("--planner", default="procedures", help="The method, as `planbook planners` lists them.")
+@click.option(
+    "--planner", default="procedures", help="The method: a name that `planbook planners` lists, or FILE.py:NAME."
+)
 @options(WORLD, TASKS, TERMS, LIBRARY, AFTER, ASKING, SPENDING, RUN, RESUMING, AGAIN)
 @TABLE
 @JSON
@@ -130,7 +132,9 @@ def formulate(run: Path, models: tuple[str, ...], tokens: int | None, as_json: b
 
 @planbook.command()
 @click.option(
-    "--planner", default=None, help="The method that `planbook planners` lists; without a model, the stored procedures."
+    "--planner",
+    default=None,
+    help="A name that `planbook planners` lists, or FILE.py:NAME; without a model, the stored procedures.",
 )
 @options(WORLD, TASKS, TERMS, LIBRARY, CURVE, ASKING, SPENDING, RUN)
 @TABLE

@@ -8,12 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from envs import Environment, Selection, load_world
 from manuals import SHIPPED
-from planner import METHODS, method
+from planner import method
+from planner.errors import UnknownStrategy
 from planner.models import Sampling
-from planner.strategies.adapt.depth import DepthOptions
-from planner.strategies.adapt.executor import ExecutorOptions
-from planner.strategies.agentkit.passes import AgentKitOptions
-from planner.strategies.deps.replanning import ReplanningOptions
+from planner.strategies import is_file
 from sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNT_LIBRARY = "shipped", "learnt"
@@ -96,7 +94,8 @@ class Config(BaseModel):
     @property
     def title(self) -> str:
         """What plays, in a word: the planner, or the plan file that was given."""
-        return str(self.planner_options.get("source", self.planner))
+        planner = Path(self.planner).name if is_file(self.planner) else self.planner
+        return str(self.planner_options.get("source", planner))
 
     @property
     def copies(self) -> bool:
@@ -132,22 +131,12 @@ def by_dotted_name(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:
-    """All options that the method plays with: those included that follow from the world of that name.
+    """Return all options that the method plays with, with those that follow from the environment of that name.
 
-    Of a method that is not known here, as that of an imported run may be, those that were given.
+    Of a method that is not at hand, as that of an imported run may be, those that were given.
     """
-    if config.planner not in METHODS:
+    try:
+        chosen = method(config.planner)
+    except UnknownStrategy:
         return config.planner_options
-    options = method(config.planner).options.model_validate(config.planner_options)
-    found: dict[str, JsonValue] = options.model_dump(mode="json")
-    if isinstance(options, ExecutorOptions):
-        found["iterations"] = options.replies(world)
-    if isinstance(options, DepthOptions):
-        found["d_max"] = options.deepest(world)
-    if isinstance(options, ReplanningOptions):
-        found |= {"rounds": options.replans}
-    if isinstance(options, AgentKitOptions):
-        file = options.graph_file(world)
-        found |= {"graph": options.graph_name(world), "steps": options.steps or file.steps}
-        del found["text"]
-    return found
+    return chosen.options.model_validate(config.planner_options).in_force(world)

@@ -32,7 +32,7 @@ from planner.procedure import (
 )
 from planner.prompts import Prompt, Prompts
 from planner.scope import Scope
-from planner.strategies import METHODS, AutoManualOptions, GivenCode, Method, Strategy, code_of, method
+from planner.strategies import METHODS, AutoManualOptions, GivenCode, Method, Options, Strategy, code_of, method
 from planner.surface import Surface, functions_to_check, plan_attributes, surface
 from planner.terms import Mark, Terms
 from planner.thought import as_plan
@@ -70,6 +70,7 @@ __all__ = [
     "ModelError",
     "News",
     "NoMemory",
+    "Options",
     "Outcome",
     "Plan",
     "PlannerError",

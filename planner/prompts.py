@@ -53,6 +53,7 @@ class Prompts:
     """The templates of a folder, by their path in it without ``.j2``."""
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._environment = Environment(
             loader=FileSystemLoader(folder),
             undefined=StrictUndefined,
@@ -68,6 +69,11 @@ class Prompts:
         if name not in self._prompts:
             self._prompts[name] = Prompt(self._environment, f"{name}.j2")
         return self._prompts[name]
+
+    def files(self, *patterns: str) -> Mapping[str, Path]:
+        """Return the files whose path in the folder fits one of the patterns, by that path; without patterns, all."""
+        found = {path for pattern in patterns or ("**/*.j2",) for path in self._folder.glob(pattern)}
+        return {path.relative_to(self._folder).as_posix(): path for path in sorted(found)}
 
     def all(self) -> Mapping[str, Prompt]:
         """Every template of the folder."""

@@ -41,7 +41,7 @@ def check_streams(config: Config) -> None:
     """See that there are plans to be run while they are written. Raises BadArgument, which names who writes such."""
     if config.stream and not method(config.planner).streams:
         those = ", ".join(name for name, each in sorted(METHODS.items()) if each.streams)
-        raise BadArgument(f"--stream: {config.planner} asks no model for a plan that is run as it stands; {those} do")
+        raise BadArgument(f"--stream: {config.title} asks no model for a plan that is run as it stands; {those} do")
 
 
 def _has_naive(world: str) -> bool:
@@ -66,6 +66,6 @@ def missing_demonstrations(config: Config) -> str:
     if not missing:
         return ""
     if not there:
-        return f"{world} has no demonstrations for {config.planner}; it is shown none"
+        return f"{world} has no demonstrations for {config.title}; it is shown none"
     names = f"demonstration{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
-    return f"{world} has no {names} for {config.planner}; it is shown the others"
+    return f"{world} has no {names} for {config.title}; it is shown the others"

@@ -1,5 +1,6 @@
 """The planning methods, told to who has to choose one: what each asks, takes, and shows of the worlds."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.table import Table
@@ -10,22 +11,23 @@ from planbook import errors
 from planbook.option_help import option_facts, options_table
 from planbook.terminal.printing import answer, console
 from planner import METHODS, Method, method
+from planner.strategies import registered
 
 SOMETIMES = "sometimes"
 
 
 def show_planners(name: str | None, *, as_json: bool) -> int:
     """All methods; or one, with its options and demonstrations. Raises UnknownStrategy."""
-    chosen = {name: method(name)} if name else METHODS
+    chosen = {name: method(name)} if name else {**METHODS, **{each: method(each) for each in registered()}}
     out = console(as_json)
     if name is None:
-        out.print(_methods_table())
+        out.print(_methods_table(chosen))
         out.print(f"{SOMETIMES}: where the world and the options are such. `planbook planners NAME` tells more of one.")
     else:
         for table in (
-            _method_table(name),
-            options_table(METHODS[name].options, "--planner-option"),
-            _demonstrations_table(name),
+            _method_table(name, chosen[name]),
+            options_table(chosen[name].options, "--planner-option"),
+            _demonstrations_table(chosen[name]),
         ):
             if table.row_count:
                 out.print(table)
@@ -34,28 +36,28 @@ def show_planners(name: str | None, *, as_json: bool) -> int:
     )
 
 
-def _methods_table() -> Table:
+def _methods_table(methods: Mapping[str, Method]) -> Table:
     table = Table(title="planning methods", title_justify="left")
     for column in ("name", "what it does", "whom it asks"):
         table.add_column(column, no_wrap=column == "name")
-    for name, strategy in METHODS.items():
+    for name, strategy in methods.items():
         table.add_row(name, strategy.summary, _roles(strategy))
     return table
 
 
-def _method_table(name: str) -> Table:
+def _method_table(name: str, strategy: Method) -> Table:
     table = Table(title=name, title_justify="left", show_header=False)
-    table.add_row("what it does", METHODS[name].summary)
-    table.add_row("whom it asks", _roles(METHODS[name]))
+    table.add_row("what it does", strategy.summary)
+    table.add_row("whom it asks", _roles(strategy))
     return table
 
 
-def _demonstrations_table(name: str) -> Table:
+def _demonstrations_table(strategy: Method) -> Table:
     table = Table(title="what it shows of the worlds", title_justify="left")
     for column in ("world", "demonstrations", "not there"):
         table.add_column(column)
-    names = METHODS[name].demonstrations
-    for world, there in _shown(METHODS[name]).items():
+    names = strategy.demonstrations
+    for world, there in _shown(strategy).items():
         table.add_row(world, ", ".join(there) or "none", ", ".join(each for each in names if each not in there))
     return table
 

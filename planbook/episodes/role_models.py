@@ -71,12 +71,13 @@ def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
     options = strategy.options.model_validate(config.planner_options)
     named = set() if config.copies else {*strategy.named(options, config.world.name)}
     roles, known = {*(() if config.copies else strategy.roles), *more, *named}, KNOWN_ROLES | named
+    known |= {*strategy.roles}
     if unknown := sorted({*config.models, *config.sampling} - known):
         raise BadArgument(f"nobody plays the role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
     silent = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT))}
     if missing := sorted(silent - _never_asked(config, silent - {*more})):
         raise BadArgument(
-            f"{config.planner} asks a model ({', '.join(missing)}): name one with --model, for example "
+            f"{config.title} asks a model ({', '.join(missing)}): name one with --model, for example "
             "--model openai:NAME (with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or recorded:FILE"
         )
     for role in roles - silent:

@@ -23,7 +23,8 @@ from planbook.trajectories.files import read_episodes
 from planbook.trajectories.jsonl import BadEpisode, line_of
 from planbook.trajectories.schema import RunFacts, Trajectory
 from planbook.trajectories.to_events import rows_of
-from planner import METHODS, Ending
+from planner import Ending, method
+from planner.errors import UnknownStrategy
 
 Source = tuple[Given, RunFacts]
 """A run or file that episodes are copied from, and what made the first of them."""
@@ -74,8 +75,8 @@ def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
     planner = planners.pop() if len(planners) == 1 else ""
     options: Any = sources[0][1].config.get("planner_options") or {}
     try:
-        METHODS[planner].options.model_validate(options)
-    except (KeyError, ValidationError):
+        method(planner).options.model_validate(options)
+    except (UnknownStrategy, ValidationError):
         return "automanual", {}
     return planner, options
 

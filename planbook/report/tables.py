@@ -13,8 +13,6 @@ from planbook.report.charts.shares import Share
 from planbook.report.reading import Played, RunRead
 from planner import Outcome, Spent
 
-AGENTKIT = "agentkit"
-
 
 @dataclass(frozen=True)
 class Row:
@@ -86,12 +84,10 @@ def failures(run: RunRead) -> list[tuple[str, list[Played]]]:
 
 
 def asked(config: Config) -> dict[str, Any]:
-    """What a run was asked to do, with the graph that follows from its world where none was named."""
+    """Return what a run was asked to do, with the options that follow from its environment."""
     told = config.model_dump(mode="json")
-    if config.planner == AGENTKIT:
-        with suppress(EnvsError):
-            told["planner_options"]["graph"] = chosen_options(config, config.world.name)["graph"]
-            told["planner_options"].pop("text", None)
+    with suppress(EnvsError):
+        told["planner_options"] = chosen_options(config, config.world.name)
     return told
 
 

@@ -1,4 +1,7 @@
-"""The planning methods, by name. A family of them is a package here, and says in ``METHODS`` which it has."""
+"""The planning methods, by name. A family of them is a package here, and says in ``METHODS`` which it has.
+
+Methods from outside are named FILE.py:NAME, or registered by other packages as entry points ``planbook.planners``.
+"""
 
 from collections.abc import Mapping
 
@@ -8,6 +11,7 @@ from planner.strategies import adapt, advocate, agentkit, automanual, code, deps
 from planner.strategies.automanual import AutoManualOptions
 from planner.strategies.base import Method, Options, Strategy
 from planner.strategies.code import GivenCode, code_of
+from planner.strategies.outside import in_file, of_entry_point, registered
 
 _FAMILIES = (adapt, advocate, agentkit, automanual, code, deps)
 
@@ -15,10 +19,31 @@ METHODS: Mapping[str, Method] = dict(sorted(entry for family in _FAMILIES for en
 
 
 def method(name: str) -> Method:
-    """The planning method of that name. Raises UnknownStrategy, saying which there are."""
-    if name not in METHODS:
-        raise UnknownStrategy(f"no planner is called {name!r}{instead(name, METHODS)}")
-    return METHODS[name]
+    """Return the planning method of that name, or of FILE.py:NAME. Raises UnknownStrategy, saying which there are."""
+    if is_file(name):
+        return in_file(name)
+    if name in METHODS:  # other packages may not replace a shipped one
+        return METHODS[name]
+    others = registered()
+    if name not in others:
+        raise UnknownStrategy(f"no planner is called {name!r}{instead(name, [*METHODS, *others])}, or FILE.py:NAME")
+    return of_entry_point(others[name])
 
 
-__all__ = ["METHODS", "AutoManualOptions", "GivenCode", "Method", "Options", "Strategy", "code_of", "method"]
+def is_file(name: str) -> bool:
+    """Return whether a method is named by the file that it stands in."""
+    return name.partition(":")[0].endswith(".py")
+
+
+__all__ = [
+    "METHODS",
+    "AutoManualOptions",
+    "GivenCode",
+    "Method",
+    "Options",
+    "Strategy",
+    "code_of",
+    "is_file",
+    "method",
+    "registered",
+]

@@ -90,6 +90,11 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
 
 METHODS: Mapping[str, Method] = {
     "automanual": Method(
-        automanual, AutoManualOptions, "free-form code, with rules, skills and feedback", (PLANNER,), streams=True
+        automanual,
+        AutoManualOptions,
+        "free-form code, with rules, skills and feedback",
+        (PLANNER,),
+        streams=True,
+        templates=PROMPTS.files("automanual/*.j2"),
     )
 }

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -19,8 +20,8 @@ from planner.scope import Scope
 class Strategy(Protocol):
     """Plays one episode. Returning means that nothing more is tried; EpisodeOver, raised by the verbs, unwinds it."""
 
-    def __call__(self, episode: Episode, options: BaseModel, /) -> None:
-        """Play until the task is given up."""
+    def __call__(self, episode: Episode, options: Any, /) -> None:
+        """Play until the task is given up. The ``options`` are of the method's own class."""
 
 
 def _nobody(options: BaseModel, world: str) -> Collection[str]:
@@ -45,6 +46,14 @@ class Options(BaseModel):
         """Those of a method's demonstrations that these options ask for."""
         return demonstrations
 
+    def in_force(self, world: str) -> dict[str, JsonValue]:
+        """Return all options by name, with the values that follow from the environment of that name."""
+        return self.model_dump(mode="json")
+
+    def texts(self, world: str) -> Mapping[str, str]:
+        """Return what else prompts are made from, by what it is, such as a graph or code that makes prompts."""
+        return {}
+
 
 @dataclass(frozen=True)
 class Method:
@@ -66,6 +75,8 @@ class Method:
     """The roles that the options name beside, for the world of that name."""
     streams: bool = False
     """Whether it asks for plans by ``Episode.stream``, so that they can run while they are written."""
+    templates: Mapping[str, Path] = field(default_factory=dict)
+    """The files of its prompts by name (``Prompts.files``): a run records their digests."""
 
     def asks(self, role: str, options: BaseModel, world: Environment) -> bool:
         """Whether the role is asked, under these options on this world; the world need not have begun."""

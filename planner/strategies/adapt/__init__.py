@@ -21,12 +21,15 @@ from planner.strategies.adapt.recursion import (
     adapt,
 )
 from planner.strategies.base import Method
+from planner.templates import PROMPTS
 
 
 def _deep(options: BaseModel, world: Environment) -> bool:
     """Whether there is more than one level, or round."""
     return isinstance(options, DepthOptions) and options.deepest(world.name) > 1
 
+
+_TEMPLATES = PROMPTS.files("adapt/*.j2", "executor/*.j2", "reflexion/*.j2")
 
 METHODS: Mapping[str, Method] = {
     "adapt": Method(
@@ -37,6 +40,7 @@ METHODS: Mapping[str, Method] = {
         (*DEMONSTRATIONS, PLANNING),
         sometimes={PLANNER: _deep},
         streams=True,
+        templates=_TEMPLATES,
     ),
     "plan-and-execute": Method(
         plan_and_execute,
@@ -46,9 +50,16 @@ METHODS: Mapping[str, Method] = {
         (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
         stand_ins=(PLANNING,),
         streams=True,
+        templates=_TEMPLATES,
     ),
     "react": Method(
-        react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS, streams=True
+        react,
+        DepthOptions,
+        "ADaPT's executor alone, on the whole task",
+        (EXECUTOR,),
+        DEMONSTRATIONS,
+        streams=True,
+        templates=_TEMPLATES,
     ),
     "reflexion": Method(
         reflexion,
@@ -58,8 +69,15 @@ METHODS: Mapping[str, Method] = {
         DEMONSTRATIONS,
         sometimes={REFLECTOR: _deep},
         streams=True,
+        templates=_TEMPLATES,
     ),
     "try-again": Method(
-        try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS, streams=True
+        try_again,
+        DepthOptions,
+        "separate rounds, the best counts",
+        (EXECUTOR,),
+        DEMONSTRATIONS,
+        streams=True,
+        templates=_TEMPLATES,
     ),
 }

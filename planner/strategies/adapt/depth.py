@@ -1,6 +1,6 @@
 """How deep ADaPT takes tasks apart, which is also how much work its baselines are given (section 4.2)."""
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from planner.strategies.adapt.executor import ExecutorOptions
 
@@ -19,6 +19,10 @@ class DepthOptions(ExecutorOptions):
         "so many sub-tasks, try-again and reflexion play so many rounds. null is the paper's number: "
         f"{DEPTH}; {', '.join(f'{depth} on {world}' for world, depth in DEPTH_IN.items())}.",
     )
+
+    def in_force(self, world: str) -> dict[str, JsonValue]:
+        """With the depth."""
+        return {**super().in_force(world), "d_max": self.deepest(world)}
 
     def deepest(self, world: str) -> int:
         """The depth at which the planner is not asked."""

@@ -51,6 +51,10 @@ class ExecutorOptions(Options):
         left_out = set(DEMONSTRATIONS) - set(SHOWN[self.demonstrations])
         return [name for name in demonstrations if name not in left_out]
 
+    def in_force(self, world: str) -> dict[str, JsonValue]:
+        """With the replies of a sub-task."""
+        return {**super().in_force(world), "iterations": self.replies(world)}
+
     def replies(self, world: str) -> int:
         """How many replies a sub-task may take."""
         return self.iterations or REPLIES_IN.get(world, REPLIES)

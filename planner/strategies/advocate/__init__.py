@@ -15,6 +15,7 @@ from planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateO
 from planner.strategies.advocate.plan_act import PlanActOptions, plan_act
 from planner.strategies.advocate.stack import DevilsAdvocateOptions, devils_advocate
 from planner.strategies.base import Method
+from planner.templates import PROMPTS
 
 _ROLES = (PLANNER, EVALUATOR, SUMMARIZER)
 
@@ -24,6 +25,8 @@ def _summarised(options: BaseModel, world: Environment) -> bool:
     return isinstance(options, AdvocateOptions) and options.summarise_above is not None
 
 
+_TEMPLATES = PROMPTS.files("advocate/*.j2")
+
 METHODS: Mapping[str, Method] = {
     "devils-advocate": Method(
         devils_advocate,
@@ -31,6 +34,7 @@ METHODS: Mapping[str, Method] = {
         "remedies before each action, turning back after a wrong one (Devil's Advocate)",
         _ROLES,
         sometimes={SUMMARIZER: _summarised},
+        templates=_TEMPLATES,
     ),
     "lats": Method(
         lats,
@@ -38,6 +42,7 @@ METHODS: Mapping[str, Method] = {
         "tree search over sampled actions, valued by the evaluator (as LATS)",
         _ROLES,
         sometimes={SUMMARIZER: _summarised},
+        templates=_TEMPLATES,
     ),
     "plan-act": Method(
         plan_act,
@@ -45,5 +50,6 @@ METHODS: Mapping[str, Method] = {
         "plan and act step by step; what does not fit ends the round (Plan+Act)",
         _ROLES,
         sometimes={SUMMARIZER: _summarised},
+        templates=_TEMPLATES,
     ),
 }

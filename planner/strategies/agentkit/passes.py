@@ -58,6 +58,22 @@ class AgentKitOptions(Options):
         name = given.get("graph")
         return {**given, "text": text_of(Path(name))} if isinstance(name, str) and Path(name).is_file() else given
 
+    def in_force(self, world: str) -> dict[str, JsonValue]:
+        """With the graph's name and its steps, and without its text."""
+        found = {**super().in_force(world), "graph": self.graph_name(world)}
+        found["steps"] = self.steps or self.graph_file(world).steps
+        del found["text"]
+        return found
+
+    def texts(self, world: str) -> Mapping[str, str]:
+        """The graph, its hooks, and the graph that ships for the environment, whose manual others share."""
+        name, own = self.graph_name(world), SHIPPED_GRAPHS / f"{world}.yaml"
+        found = {f"graph {Path(name).stem}": text_of(graph_path(name)) if self.text is None else self.text}
+        if own.is_file() and own.stem != name:
+            found[f"manual of the graph {world}"] = text_of(own)
+        files = {hook.rpartition(":")[0] for hook in self.graph_file(world).hooks if ":" in hook}
+        return found | {f"hooks {file}": (Path(name).parent / file).read_text("utf-8") for file in sorted(files)}
+
     def graph_name(self, world: str) -> str:
         """The graph that is gone through in this world."""
         return self.graph or (world if (SHIPPED_GRAPHS / f"{world}.yaml").is_file() else GENERAL)

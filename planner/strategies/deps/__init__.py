@@ -33,6 +33,7 @@ from planner.strategies.deps.replanning import (
     dep,
     deps,
 )
+from planner.templates import PROMPTS
 
 
 def _controlled(options: BaseModel, world: Environment) -> bool:
@@ -50,6 +51,8 @@ _EXPLAINED = (PLANNER, EXPLAINER, CONTROLLER)
 _WHERE_CONTROLLED = {CONTROLLER: _controlled}
 _WHERE_EXPLAINED = {CONTROLLER: _controlled, EXPLAINER: _replanned}
 
+_TEMPLATES = PROMPTS.files("deps/*.j2")
+
 METHODS: Mapping[str, Method] = {
     "chain-of-thought": Method(
         chain_of_thought,
@@ -58,11 +61,26 @@ METHODS: Mapping[str, Method] = {
         _PURSUING,
         (THOUGHTS,),
         _WHERE_CONTROLLED,
+        templates=_TEMPLATES,
     ),
     "code-as-policies": Method(
-        code_as_policies, Options, "one program that decides by what it sees", (PLANNER,), (POLICIES,), streams=True
+        code_as_policies,
+        Options,
+        "one program that decides by what it sees",
+        (PLANNER,),
+        (POLICIES,),
+        streams=True,
+        templates=_TEMPLATES,
     ),
-    "dep": Method(dep, ReplanningOptions, "DEPS without its selector", _EXPLAINED, (DEMONSTRATION,), _WHERE_EXPLAINED),
+    "dep": Method(
+        dep,
+        ReplanningOptions,
+        "DEPS without its selector",
+        _EXPLAINED,
+        (DEMONSTRATION,),
+        _WHERE_EXPLAINED,
+        templates=_TEMPLATES,
+    ),
     "deps": Method(
         deps,
         DepsOptions,
@@ -70,6 +88,7 @@ METHODS: Mapping[str, Method] = {
         _EXPLAINED,
         (DEMONSTRATION,),
         _WHERE_EXPLAINED,
+        templates=_TEMPLATES,
     ),
     "inner-monologue": Method(
         inner_monologue,
@@ -78,10 +97,25 @@ METHODS: Mapping[str, Method] = {
         _PURSUING,
         (LISTS,),
         _WHERE_CONTROLLED,
+        templates=_TEMPLATES,
     ),
-    "progprompt": Method(prog_prompt, Options, "one program with assertions", (PLANNER,), (ASSERTIONS,), streams=True),
+    "progprompt": Method(
+        prog_prompt,
+        Options,
+        "one program with assertions",
+        (PLANNER,),
+        (ASSERTIONS,),
+        streams=True,
+        templates=_TEMPLATES,
+    ),
     "zero-shot": Method(
-        zero_shot, PursuitOptions, "one plan of goals, never mended", _PURSUING, (LISTS,), _WHERE_CONTROLLED
+        zero_shot,
+        PursuitOptions,
+        "one plan of goals, never mended",
+        _PURSUING,
+        (LISTS,),
+        _WHERE_CONTROLLED,
+        templates=_TEMPLATES,
     ),
     "zero-shot-replan": Method(
         zero_shot_replan,
@@ -90,5 +124,6 @@ METHODS: Mapping[str, Method] = {
         _PURSUING,
         (LISTS,),
         _WHERE_CONTROLLED,
+        templates=_TEMPLATES,
     ),
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from planner.asking import PLANNER
 from planner.episode import Episode
@@ -35,6 +35,10 @@ class ReplanningOptions(PursuitOptions):
         ge=0,
         description=f"How often it is planned anew; null is until the task is done, {REPLANS} times at most.",
     )
+
+    def in_force(self, world: str) -> dict[str, JsonValue]:
+        """With how often it is planned anew."""
+        return {**super().in_force(world), "rounds": self.replans}
 
     @property
     def replans(self) -> int:

@@ -19,7 +19,7 @@ from planbook.provenance import versions as versions_module
 from planbook.provenance.changes import Change, changed_versions, changes
 from planbook.provenance.fingerprints import made_of
 from planbook.provenance.manifest import MadeOf
-from planbook.provenance.prompts import OF_FAMILY, prompt_digests
+from planbook.provenance.prompts import prompt_digests
 from planbook.run import Run
 from planner import METHODS
 from planner.models import Sampling
@@ -46,7 +46,7 @@ def test_every_method_that_asks_has_its_templates() -> None:
         given = {"planner_options": {"code": "pass"}} if name == "code" else {}
         digests = prompt_digests(config(name, **given))
         assert bool(digests) == bool(each.roles), name
-    folders = {pattern.partition("/")[0] for patterns in OF_FAMILY.values() for pattern in patterns}
+    folders = {template.partition("/")[0] for each in METHODS.values() for template in each.templates}
     assert folders == {"adapt", "advocate", "automanual", "deps", "executor", "reflexion"}
 
 

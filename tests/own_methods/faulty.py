@@ -1,0 +1,30 @@
+"""Methods with one mistake each."""
+
+from typing import Any
+
+from planner import Episode, Method, Options
+
+
+class NotOptions:
+    """Not derived from Options."""
+
+
+def one_argument(episode: Episode) -> None: ...
+
+
+async def coroutine(episode: Episode, options: Options) -> None: ...
+
+
+def fails(episode: Episode, options: Options) -> None:
+    """Fails in a function of its own."""
+    divide(0)
+
+
+def divide(number: int) -> float:
+    return 1 / number
+
+
+number = 3
+wrong: Any = NotOptions
+wrong_options = Method(fails, wrong, "its options are no Options")
+second = Method(fails, Options, "the file has two methods")

@@ -1,0 +1,142 @@
+"""Methods of one's own: from a file, from another package, and added to the tree as CONTRIBUTING says."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from planbook import errors
+from tests.command import ROOT, result
+from tests.flows import here
+
+OWN = ROOT / "tests" / "own_methods"
+TASKS = ("--env", "toy", "--split", "all:4", "--types", "fetch")
+MODEL = ("--model", f"scripted:{OWN}/model.py:answer")
+REFINE = f"{OWN}/refine.py:method"
+Played = subprocess.CompletedProcess[str]
+
+
+def planbook(path: Path, *arguments: object) -> Played:
+    """Run one command with a folder of packages first on the path."""
+    env = os.environ | {"PYTHONPATH": f"{path}{os.pathsep}{ROOT}", "PYTHONSAFEPATH": "1"}
+    command = [sys.executable, "-m", "planbook", *map(str, arguments)]
+    return subprocess.run(command, cwd=path, env=env, capture_output=True, text=True, timeout=180)
+
+
+def test_a_method_of_a_file_is_played_like_any_other(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    played = here("run", "--planner", REFINE, *TASKS, *MODEL, "--out", one, "--json")
+    assert played.returncode == 0, played.told
+    assert (played.result["solved"], played.result["model_calls"]) == (4, 8)
+    made_of = json.loads((one / "run.json").read_text())["made_of"]["prompts"]
+    assert {"plan.j2", "refine.j2", "the method's file refine.py"} <= set(made_of)
+
+    given = ("--planner-option", "times=2", "--executor", "processes", "--jobs", "2")
+    again = here("run", "--planner", REFINE, *TASKS, *MODEL, *given, "--out", other, "--json")
+    assert again.returncode == 0, again.told
+    assert (again.result["solved"], again.result["model_calls"]) == (4, 12)
+    for command in (
+        ("report", one, other, "--out", tmp_path / "report.html"),
+        ("show", one, 1),
+        ("compare", one, other),
+        ("stats", one, other),
+        ("replay", one),
+        ("rerun", one, "--recorded", "--out", tmp_path / "third"),
+        ("export", one, "--out", tmp_path / "one.jsonl"),
+        ("planners", REFINE),
+    ):
+        finished = here(*command)
+        assert finished.returncode == 0, (command, finished.told)
+    assert "critic was asked refine.j2" in here("show", one, 1).told
+
+
+def test_a_method_of_a_file_goes_on_after_its_budget_ended(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    ended = here("run", "--planner", REFINE, *TASKS, *MODEL, "--budget", "calls=3", "--out", run, "--json")
+    assert ended.returncode == errors.OUT_OF_BUDGET, ended.told
+    resumed = here("run", "--resume", run, "--budget", "calls=100", "--json")
+    assert resumed.returncode == 0, resumed.told
+    assert (resumed.result["solved"], resumed.result["model_calls"]) == (4, 8)
+
+
+def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(OWN, tmp_path / "own"))
+    run = tmp_path / "run"
+    assert here("run", "--planner", f"{folder}/refine.py", *TASKS, *MODEL, "--out", run).returncode == 0
+    shutil.rmtree(folder)
+    code = ("import sys; from planbook.cli import main; sys.argv[0] = 'planbook'; main()",)
+    for command in (("report", run, "--out", tmp_path / "r.html"), ("show", run, 1), ("stats", run)):
+        finished = subprocess.run(
+            [sys.executable, "-c", *code, *map(str, command)], cwd=ROOT, capture_output=True, text=True, timeout=60
+        )
+        assert finished.returncode == 0, finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("", "has 2 methods: name"),
+        (":nothing", "has no 'nothing'; it has one_argument, coroutine, fails, divide, wrong_options, second"),
+        (":one_argument", "must take two arguments, (episode, options)"),
+        (":coroutine", "is a coroutine; a method is a plain function"),
+        (":number", "is of type int; name a function (episode, options), or a Method"),
+        (":wrong_options", "its options must be a class derived from planner.Options"),
+    ],
+)
+def test_a_mistake_in_a_method_gets_one_line(name: str, told: str, tmp_path: Path) -> None:
+    finished = here("run", "--planner", f"{OWN}/faulty.py{name}", *TASKS, "--out", tmp_path / "run")
+    assert finished.returncode == errors.BAD_INPUT
+    assert told in finished.told
+    assert "Traceback" not in finished.told
+
+
+def test_a_file_that_fails_while_it_is_imported_says_why(tmp_path: Path) -> None:
+    (tmp_path / "method.py").write_text("import nothing_of_that_name\n")
+    finished = here("run", "--planner", f"{tmp_path}/method.py", *TASKS, "--out", tmp_path / "run")
+    assert finished.returncode == errors.BAD_INPUT
+    assert "failed while it was imported: ModuleNotFoundError" in finished.told
+
+
+def test_a_method_that_fails_is_broken_and_says_where(tmp_path: Path) -> None:
+    finished = here("run", "--planner", f"{OWN}/faulty.py:fails", *TASKS, "--out", tmp_path / "run", "--json")
+    assert finished.returncode == errors.BROKEN
+    line = (OWN / "faulty.py").read_text().splitlines().index("    return 1 / number") + 1
+    assert finished.result["failures"] == {"broken": 4}
+    assert f"the planner raised ZeroDivisionError: division by zero (faulty.py:{line})" in finished.told
+
+
+def test_a_method_of_another_package_is_known_by_its_name(tmp_path: Path) -> None:
+    shutil.copytree(OWN, tmp_path, dirs_exist_ok=True)
+    about = tmp_path / "refining-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: refining\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[planbook.planners]\nself-refine = refine:method\nadapt = refine:method\n")
+    assert "self-refine" in planbook(tmp_path, "planners").stdout
+    played = planbook(tmp_path, "run", "--planner", "self-refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
+    assert result(played)["solved"] == 4, played.stderr
+    assert "ADaPT" in planbook(tmp_path, "planners", "adapt").stdout, "a shipped method is not replaced"
+
+
+def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
+    for package in ("envs", "manuals", "planbook", "planner", "rules", "sandbox"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "recordings"))
+    strategies = tmp_path / "planner" / "strategies"
+    code = (OWN / "refine.py").read_text()
+    code = code.replace("method = Method(", 'METHODS = {"refine": Method(').rstrip() + "}\n"
+    (strategies / "refining.py").write_text(code.replace("from planner import Episode, Method, Options, Prompts", (
+        "from planner.episode import Episode\nfrom planner.prompts import Prompts\n"
+        "from planner.strategies.base import Method, Options"
+    )))  # fmt: skip
+    shutil.copytree(OWN / "prompts", strategies / "prompts")
+    init = (strategies / "__init__.py").read_text()
+    init = init.replace("code, deps\n", "code, deps, refining\n").replace("code, deps)", "code, deps, refining)")
+    (strategies / "__init__.py").write_text(init)
+    played = planbook(tmp_path, "run", "--planner", "refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
+    assert played.returncode == 0, played.stderr
+    assert result(played)["solved"] == 4
+    reported = planbook(tmp_path, "report", tmp_path / "run", "--out", tmp_path / "report.html")
+    assert reported.returncode == 0, reported.stderr
