@@ -47,3 +47,11 @@ def test_an_empty_store_is_told_in_a_line(tmp_path: Path) -> None:
         assert refused.returncode == 2
         assert "run.db cannot be read as a run's store: it is empty" in refused.stderr.replace("\n", " ")
         assert "Traceback" not in refused.stderr
+
+
+def test_a_misspelt_name_is_held_against_the_plans_own_names_first(tmp_path: Path) -> None:
+    write_shelf(tmp_path)
+    (tmp_path / "plan.py").write_text("agnet.look()\n")
+    refused = executed(tmp_path)
+    assert refused.returncode == 2
+    assert "did you mean agent?" in refused.stderr + refused.stdout
