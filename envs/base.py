@@ -102,6 +102,11 @@ class Environment(ABC):
     """What ``restore`` brings back and what it does not, in a sentence; empty where it brings back everything."""
     all_milestones: ClassVar[tuple[str, ...]] = ()
     """Everything that ``milestones`` can tell, where that is the same for every task."""
+    object_ids: ClassVar[str] = ""
+    """A pattern (without groups) of the names that objects bear, as ``[a-z]+_[0-9]+``.
+
+    Where only such names differ, a replay says that they were renamed; without a pattern every difference counts.
+    """
     parallel: ClassVar[bool] = True
     """Whether instances may work side by side in threads."""
     Options: ClassVar[type[BaseModel]] = NoOptions

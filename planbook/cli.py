@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -203,13 +204,16 @@ def check(plan: Path, as_json: bool, **asked: Any) -> int:
 @planbook.command(name="exec")
 @click.argument("plan", type=PLAN_FILE)
 @options(WORLD, TASKS, TERMS, RUN)
+@click.option("--strict", is_flag=True, help="Exit with 1 unless every task was solved.")
 @JSON
-def execute(plan: Path, as_json: bool, **given: Any) -> int:
+def execute(plan: Path, strict: bool, as_json: bool, **given: Any) -> int:
     """Run one plan file on the chosen tasks and print its steps as they happen."""
     hosting, asked = _hosting(given), Asked(**given)
     if faults := inspection.check_plan(plan, asked):
         return inspection.show_faults(plan, faults, as_json=as_json)
     code, summary = executing.execute_plan(plan, asked, hosting, as_json=as_json)
+    if strict and summary.solved < summary.tasks:
+        code = code or errors.BROKEN
     return answer(code, summary, as_json=as_json)
 
 
@@ -229,6 +233,9 @@ def _hosting(given: dict[str, Any]) -> Hosting:
 
 def main() -> None:
     """Entry point. Errors of ours are told in one line; anything else keeps its traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # not every terminal can show what plans print
     ours = logging.getLogger("planner")
     ours.addHandler(logging.StreamHandler(sys.stderr))
     ours.setLevel(logging.INFO)

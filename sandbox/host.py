@@ -22,6 +22,11 @@ from sandbox.zygote import READY, Zygote
 OPEN_SECONDS = 30.0
 NO_VALUES: Mapping[str, JsonValue] = {}
 DEFAULT_LIMITS = Limits()
+UNCONFINED = (
+    "process_layer=False: the kernel confines nothing then. A plan that gets past the language layer reads and writes "
+    "files, starts processes and opens connections with your rights. Leave process_layer on, or pass accept_risk=True "
+    "if you trust every plan, as a test does"
+)
 
 
 class Sandbox:
@@ -29,13 +34,21 @@ class Sandbox:
 
     ``language_layer`` and ``process_layer`` are there so that tests can hold each layer alone to the attacks: without
     the first, plans are plain Python; without the second, the worker keeps its rights (time, memory, output and calls
-    stay limited). ``allow_missing`` names required mechanisms that the kernel may lack. Raises MissingMechanism, or
-    WorkerFailed if the worker does not behave as it should on this machine.
+    stay limited), and the language layer alone does not hold a hostile plan. That needs ``accept_risk=True``; without
+    it, ValueError is raised. ``allow_missing`` names required mechanisms that the kernel may lack. Raises
+    MissingMechanism, or WorkerFailed if the worker does not behave as it should on this machine.
     """
 
     def __init__(
-        self, *, language_layer: bool = True, process_layer: bool = True, allow_missing: Collection[str] = ()
+        self,
+        *,
+        language_layer: bool = True,
+        process_layer: bool = True,
+        accept_risk: bool = False,
+        allow_missing: Collection[str] = (),
     ) -> None:
+        if not process_layer and not accept_risk:
+            raise ValueError(UNCONFINED)
         if unknown := set(allow_missing) - set(mechanisms.REQUIRED):
             raise ValueError(f"allow_missing: {sorted(unknown)} are not required; {mechanisms.REQUIRED} are")
         self._process_layer, self._language_layer = process_layer, language_layer

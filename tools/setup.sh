@@ -30,14 +30,30 @@ if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
         { echo "setup: this Python cannot make a virtual environment; install python3-venv (apt-get install python3-venv)" >&2; exit 3; }
 fi
 
-[ -x .venv/bin/python ] || "$PYTHON" -m venv .venv
+[ -x .venv/bin/python ] || { echo "setup: making .venv with $("$PYTHON" --version)"; "$PYTHON" -m venv .venv; }
 PATH=$PWD/.venv/bin:$PATH # textworld's planner comes as source: its build calls python and a C++ compiler
 if ! command -v c++ >/dev/null 2>&1; then
     debian g++ ||
         { echo "setup: textworld's planner is built from source: install g++ (apt-get install g++)" >&2; exit 3; }
 fi
-echo "setup: installing the $(grep -c == requirements.lock) locked packages into .venv; one is compiled, which takes some minutes"
-python -m pip install -q --disable-pip-version-check --use-pep517 --require-hashes -r requirements.lock
+echo "setup: installing the $(grep -c == requirements.lock) locked packages into .venv; one is compiled: some minutes in all"
+{
+    code=0
+    python -m pip install --progress-bar off --disable-pip-version-check --use-pep517 --require-hashes -r requirements.lock || code=$?
+    echo "pip ended with $code"
+} | {
+    found=0 code=1
+    while read -r line; do
+        case $line in
+            Collecting\ *) found=$((found + 1)); [ $((found % 30)) != 0 ] || echo "setup: $found packages fetched" ;;
+            Building\ wheel*) echo "setup: compiling: $line" ;;
+            Installing\ collected*) echo "setup: unpacking them all, which takes a minute" ;;
+            pip\ ended\ with*) code=${line##* } ;;
+        esac
+    done
+    exit "$code"
+}
+echo "setup: installing planbook itself"
 python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 
 if ! { command -v chromium && command -v chromedriver; } >/dev/null 2>&1; then

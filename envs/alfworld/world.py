@@ -60,6 +60,7 @@ class Alfworld(Environment):
     )
     types = TYPES
     splits = (*games.DATA_SPLITS, generated.SPLIT, *NAMED)
+    object_ids = r"[a-z]+_\d+"
     attributes = {
         "location": f"the receptacle that the agent stands at; {START!r} before the first go_to",
         "holding": f"the object in its hands, or {EMPTY_HANDED!r}",

@@ -11,6 +11,7 @@ from planbook.commands.playing import play
 from planbook.config import Learning
 from planbook.episodes.lanes import Hosting
 from planbook.figures.summary import Summary
+from planbook.report import report_runs
 from planbook.run import new_folder
 from planbook.terminal.printing import console
 
@@ -36,6 +37,13 @@ AGENTKIT = Asked(env="shopping", split="test:1", models=("recorded:agentkit-shop
 ADVOCATE = Asked(env="alfworld", split="generated:1", seeds="9", models=("recorded:devils-advocate-alfworld",))
 PLANNED = {"adapt": ADAPT, "deps": DEPS, "agentkit": AGENTKIT, "devils-advocate": ADVOCATE}
 """Planner to what it plays, as the recordings were made."""
+
+
+NEXT = """Next:
+  planbook show {tested} 0                the first of these episodes, step by step
+  planbook exec {plan} --env alfworld --split generated:1 --types {kind}
+  planbook run --env textcraft --planner adapt --model openai:NAME    with your own model and its OPENAI_API_KEY
+  planbook run --env FILE.py:Class --planner react --model openai:NAME    in an environment of your own: see README"""
 
 
 class Demo:
@@ -73,6 +81,16 @@ class Demo:
         self.screen.print()
         tested = building.test_config(None, TESTING.model_copy(update={"library": str(built)}))
         self._took(*play(tested, self._folder(TESTING, "test"), **self._how))
+        if self.code not in STOPPED:
+            self._tell_next(built)
+
+    def _tell_next(self, built: Path) -> None:
+        """Write the report of the building run, and say what to try now."""
+        self.screen.print("Report, to open in a browser: ", end="")
+        report_runs((built,), None, None, as_json=self._as_json)
+        plan = min((built / "learnt").rglob("procedures/*.py"))
+        told = NEXT.format(tested=self.summaries[-1].run, plan=plan, kind=plan.stem)
+        self.screen.print(told, markup=False, soft_wrap=True)
 
     @property
     def _how(self) -> dict[str, Any]:
@@ -100,7 +118,7 @@ def show(out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None
             return demo.code, demo.summaries
     demo.screen.print(
         "2. ADaPT takes crafting apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate keeps house; the "
-        "model's replies are recorded ones.\n"
+        "model's replies are recorded ones. In ADaPT's the deepest recipe is not solved; failures stay in the count.\n"
     )
     demo.planning()
     if demo.code == errors.INTERRUPTED:

@@ -35,7 +35,7 @@ OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
 @click.option("--solved", is_flag=True, help="Only episodes that were solved.")
 @click.option("--types", default="", show_default=False, metavar="T,...", help="Only these task types.")
-@click.option("--all", "everything", is_flag=True, help="Episodes that are BROKEN or NOT_RUN, too.")
+@click.option("--all", "everything", is_flag=True, help="All of BROKEN episodes, not their task and ending alone.")
 @click.option("--without-prompts", is_flag=True, help="Leave out what was sent to models; their replies stay.")
 @click.option(
     "--roles",
@@ -105,7 +105,10 @@ def _told(exported: "Exported") -> str:
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
     why = "; no model was asked in them, so that there is nothing to write" if exported.replies == 0 else ""
     missing = f"; left out: {left}" if left else ""
-    return f"{lines}{counted(exported.episodes, 'episode')}{where} ({exported.form}){why}{missing}."
+    alone = ", ".join(f"{count} {why}" for why, count in exported.task_only.items())
+    kept = "nothing" if exported.form == "chat" else "task and ending alone"
+    bare = f"; {kept} of: {alone}" if alone else ""
+    return f"{lines}{counted(exported.episodes, 'episode')}{where} ({exported.form}){why}{bare}{missing}."
 
 
 def _print_schema() -> int:

@@ -16,13 +16,17 @@ from planbook.terminal.printing import console
 
 
 class Replayed(BaseModel):
-    """What a replay of a recorded run found. ``by_sameness`` counts episodes; ``differences`` are by task id."""
+    """What a replay of a recorded run found. ``by_sameness`` counts episodes; ``differences`` are by task id.
+
+    ``verdicts_changed`` counts those that were solved only then, or only now.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     episodes: int
     by_sameness: dict[str, int]
     differences: dict[str, Comparison]
+    verdicts_changed: int
     seconds: float
     run: str
 
@@ -49,9 +53,16 @@ def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, 
         finished = replay(run, on_comparison, hosting)
     seconds = round(time.monotonic() - begun, 3)
     ways = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    out.print(f"{counts.total()} episodes replayed in {seconds:.1f} s: {ways or 'none'}.")
+    changed = sum(bool(each.then) for each in differences.values())
+    told = f" The verdict changed in {changed} of them." if changed else ""
+    out.print(f"{counts.total()} episodes replayed in {seconds:.1f} s: {ways or 'none'}.{told}")
     report = Replayed(
-        episodes=counts.total(), by_sameness=dict(counts), differences=differences, seconds=seconds, run=str(folder)
+        episodes=counts.total(),
+        by_sameness=dict(counts),
+        differences=differences,
+        verdicts_changed=changed,
+        seconds=seconds,
+        run=str(folder),
     )
     if not finished:
         return errors.INTERRUPTED, report

@@ -1,22 +1,25 @@
 """Replaying a recorded run: the same strategy on the same recording, and where it first comes out differently."""
 
-import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from envs import EnvsError, MissingRequirement
 from planbook.config import Config
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
+from planbook.episodes.onward import Onward, RecordedReplies
+from planbook.episodes.renaming import is_renaming
 from planbook.episodes.runner import play_entry
 from planbook.episodes.telling import tell
-from planbook.figures.causes import UNPLAYED
+from planbook.figures.causes import UNPLAYED, outcome_of, why
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planner import Body, Ending, EventKind, JournalMismatch, Roles
 from planner.asking import no_model
+from planner.errors import ModelError
 
-OBJECT_ID = re.compile(r"\b([A-Za-z]+)[ _](\d+)\b")
+Recorded = Mapping[tuple[str, str, int], Body]
 
 
 class Sameness(StrEnum):
@@ -24,14 +27,18 @@ class Sameness(StrEnum):
 
     SAME = "same"
     RENAMED = "renamed ids"
-    """The first difference is one of numbers in object ids only."""
+    """The whole episode differs only in ids that the environment declares, each renamed to one other throughout."""
     DIFFERENT = "different"
     NOT_COMPARED = "not compared"
     """The recording has no ending, or was BROKEN."""
 
 
 class Comparison(BaseModel):
-    """One replayed episode. ``event`` names the first difference: which record, and its number in the round."""
+    """One replayed episode. ``event`` names the first difference: which record, and its number in the round.
+
+    ``then`` and ``now`` say how the episode ended, where that differs in whether it was solved; the recorded replies
+    answer its questions after the first difference.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -39,15 +46,18 @@ class Comparison(BaseModel):
     event: str = ""
     expected: str = ""
     actual: str = ""
+    then: str = ""
+    now: str = ""
 
     def __str__(self) -> str:
-        return f"{self.sameness}, at {self.event}\n  expected: {self.expected}\n  actual:   {self.actual}"
+        ends = f"\n  the verdict changed: {self.then}, now {self.now}" if self.then else ""
+        return f"{self.sameness}, at {self.event}\n  expected: {self.expected}\n  actual:   {self.actual}{ends}"
 
 
 class Recording:
     """A journal that only answers: an event that it does not hold is a difference."""
 
-    def __init__(self, recorded: Mapping[tuple[str, str, int], Body]) -> None:
+    def __init__(self, recorded: Recorded) -> None:
         self._recorded = recorded
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
@@ -92,8 +102,7 @@ def replay_entry(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> C
     try:
         play_entry(run.config, entry, path, lane, Recording(recorded))
     except JournalMismatch as mismatch:
-        lane.drop_world()
-        return compared(mismatch)
+        return _judged(run, entry, path, lane, recorded, compared(mismatch))
     except MissingRequirement:
         raise
     except EnvsError as error:
@@ -108,20 +117,32 @@ def compared(mismatch: JournalMismatch) -> Comparison:
     expected, actual = (tell(mismatch.kind, body) for body in bodies)
     if expected == actual:  # they differ in what the words leave out
         expected, actual = map(str, bodies)
-    renamed = expected != actual and without_numbers(expected) == without_numbers(actual)
     return Comparison(
-        sameness=Sameness.RENAMED if renamed else Sameness.DIFFERENT,
+        sameness=Sameness.DIFFERENT,
         event=f"{mismatch.kind} {mismatch.number + 1}",
         expected=expected.strip(),
         actual=actual.strip(),
     )
 
 
-def without_numbers(text: str) -> str:
-    """The text with the numbers of its object ids replaced by the order in which each id first appears."""
-    seen: dict[str, int] = {}
-
-    def number(match: re.Match[str]) -> str:
-        return f"{match[1]}_#{seen.setdefault(match[0], len(seen))}"
-
-    return OBJECT_ID.sub(number, text)
+def _judged(run: Run, entry: Entry, path: str, lane: Lane, recorded: Recorded, found: Comparison) -> Comparison:
+    """The comparison, with what only the whole episode tells: play it to its end with the recorded replies."""
+    before, onward = lane.roles, Onward(recorded)
+    lane.drop_world()
+    lane.roles = Roles(lambda role: RecordedReplies(recorded), run.config.sampling)
+    try:
+        ending = play_entry(run.config, entry, path, lane, onward)
+    except MissingRequirement:
+        raise
+    except (EnvsError, ModelError):
+        return found
+    finally:
+        lane.roles = before
+        lane.drop_world()
+    changed: dict[str, Any] = {}
+    then = Ending.model_validate(recorded[path, "outcome", 0])
+    if then.outcome.solved != ending.outcome.solved:
+        changed = {which: f"{outcome_of(end)}{why(end)}" for which, end in (("then", then), ("now", ending))}
+    elif is_renaming(recorded, onward.events, run.config.world.object_ids):
+        changed = {"sameness": Sameness.RENAMED}
+    return found.model_copy(update=changed)

@@ -66,7 +66,11 @@ def milestone_parts(reached: Reached, score: float | None) -> Iterator[Table | s
 
 
 def milestone_lines(reached: Reached) -> Iterable[str]:
-    """One for each task type."""
+    """One for each task type; one for all those, if several, in which everything was reached every time."""
+    whole = [kind for kind, things in reached.items() if all(count == of for count, of in things.values())]
+    if len(whole) > 1:
+        yield f"Reached all there is, every time, in {', '.join(whole)}."
+        reached = {kind: things for kind, things in reached.items() if kind not in whole}
     for kind, things in reached.items():
         told = ", ".join(f"{thing} {count}/{of}" for thing, (count, of) in things.items())
         yield f"Reached in {kind}: {told}."

@@ -18,7 +18,7 @@ from planbook.config import Config, Given
 from planbook.errors import BadArgument, BadRun
 from planbook.figures.causes import UNPLAYED
 from planbook.run import Entry, Run, is_run, recorded_endings
-from planbook.trajectories.exporting import Choice, chosen
+from planbook.trajectories.exporting import Choice, Counts, chosen
 from planbook.trajectories.files import read_episodes
 from planbook.trajectories.jsonl import BadEpisode, line_of
 from planbook.trajectories.schema import RunFacts, Trajectory
@@ -34,7 +34,7 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
     """The episodes of a run, or of a file, that were played to an end. Raises BadArgument, BadRun."""
     if path.is_dir():
         with closing(Run.open(path)) as run:
-            yield from chosen(run, Choice(), Counter())
+            yield from (each for each in chosen(run, Choice(), Counts()) if each.ending.outcome not in UNPLAYED)
         return
     for place, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):

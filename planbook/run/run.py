@@ -110,6 +110,8 @@ class Run:
             raise BadRun(f"{folder} {_KINDS[cls.of_a_graph]}")
         if file.store is None and not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}, which has its events; put it back")
+        if file.store is None and not (folder / STORE_FILE).stat().st_size:
+            raise BadRun(f"{folder / STORE_FILE} cannot be read as a run's store: it is empty; put it back")
         if to_play and file.imported is not None:
             raise BadRun(
                 f"{folder} was imported, and cannot be played or added to; learn from it by `planbook build --from`"

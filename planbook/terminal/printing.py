@@ -47,7 +47,8 @@ def console(as_json: bool) -> Console:
 def answer(code: int, result: BaseModel | Mapping[str, Any], *, as_json: bool) -> int:
     """End standard output with the one object that ``--json`` promises; the exit code, as it was given."""
     if as_json:
-        click.echo(result.model_dump_json() if isinstance(result, BaseModel) else json.dumps(result))
+        value = json.loads(result.model_dump_json()) if isinstance(result, BaseModel) else result
+        click.echo(json.dumps(value))  # in ASCII, whatever the terminal can show
     return code
 
 

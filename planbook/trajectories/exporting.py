@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +14,7 @@ from planbook.errors import BadArgument
 from planbook.run import Entry, Run, recorded_endings
 from planbook.trajectories.chat import talk_line, talks_of
 from planbook.trajectories.files import to_write
-from planbook.trajectories.from_events import facts_of, trajectory_of
+from planbook.trajectories.from_events import facts_of, task_alone, trajectory_of
 from planbook.trajectories.jsonl import BadEpisode, line_of
 from planbook.trajectories.schema import Trajectory
 from planner import Ending, Outcome
@@ -34,7 +34,7 @@ class Choice(BaseModel):
     types: tuple[str, ...] = ()
     """Only these task types."""
     everything: bool = False
-    """BROKEN and NOT_RUN too."""
+    """What BROKEN episodes hold, too."""
     prompts: bool = True
     """Whether the messages sent to models are written."""
     roles: tuple[str, ...] = ()
@@ -44,7 +44,11 @@ class Choice(BaseModel):
 
 
 class Exported(BaseModel):
-    """The object that ends standard output. ``left_out`` counts episodes by why they were."""
+    """The object that ends standard output.
+
+    ``left_out`` counts episodes by why they were; ``task_only`` those of which task and ending alone are written, so
+    that they stay in the denominator.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -56,6 +60,7 @@ class Exported(BaseModel):
     replies: int | None
     """Of chat: what models said in the episodes, of whatever role; 0 where none was asked."""
     left_out: dict[str, int]
+    task_only: dict[str, int] = {}
     runs: tuple[str, ...]
 
 
@@ -63,7 +68,8 @@ class Exported(BaseModel):
 class Counts:
     """What was written, and what was not."""
 
-    left_out: Counter[str]
+    left_out: Counter[str] = field(default_factory=Counter)
+    task_only: Counter[str] = field(default_factory=Counter)
     episodes: int = 0
     conversations: int = 0
     replies: int = 0
@@ -72,7 +78,7 @@ class Counts:
 def export(folders: Sequence[Path], form: str, out: Path, choice: Choice) -> Exported:
     """Write the episodes of runs, in their order. Raises BadArgument, BadRun."""
     check_types(folders, choice.types)
-    counts = Counts(Counter())
+    counts = Counts()
     with to_write(out) as file:
         try:
             FORMS[form](_counted(folders, choice, counts), choice, counts, file)
@@ -85,6 +91,7 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: Choice) -> Exp
         conversations=counts.conversations if form == "chat" else None,
         replies=counts.replies if form == "chat" else None,
         left_out=dict(counts.left_out),
+        task_only=dict(counts.task_only),
         runs=tuple(map(str, folders)),
     )
 
@@ -105,19 +112,27 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
 def _counted(folders: Sequence[Path], choice: Choice, counts: Counts) -> Iterator[Trajectory]:
     for folder in folders:
         with closing(Run.open(folder)) as run:
-            for trajectory in chosen(run, choice, counts.left_out):
-                counts.episodes += 1
-                yield trajectory
+            yield from chosen(run, choice, counts)
 
 
-def chosen(run: Run, choice: Choice, left_out: Counter[str]) -> Iterator[Trajectory]:
-    """The chosen episodes of a run, one after the other; the others are counted by why they are left out."""
+def chosen(run: Run, choice: Choice, counts: Counts) -> Iterator[Trajectory]:
+    """The chosen episodes of a run, one after the other; the others are counted by why they are left out.
+
+    Of what was not played, only the task and the ending are given.
+    """
     endings, same = recorded_endings(run), None if run.imported else facts_of(run, 0)
     for entry in run.entries():
-        if why := _why_not(entry, endings.get(entry.index), choice):
-            left_out[why] += 1
+        ending = endings.get(entry.index)
+        if why := _why_not(entry, ending, choice):
+            counts.left_out[why] += 1
+            continue
+        facts = same or facts_of(run, entry.index)
+        if faulty := _not_told(ending, choice):
+            counts.task_only[faulty] += 1
+            yield task_alone(entry, facts, ending)
         else:
-            trajectory = trajectory_of(run, entry, same or facts_of(run, entry.index))
+            counts.episodes += 1
+            trajectory = trajectory_of(run, entry, facts)
             yield trajectory if choice.prompts else without_prompts(trajectory)
 
 
@@ -130,11 +145,14 @@ def without_prompts(trajectory: Trajectory) -> Trajectory:
 def _why_not(entry: Entry, ending: Ending | None, choice: Choice) -> str:
     if choice.types and entry.task.type not in choice.types:
         return "of other types"
+    return "not solved" if choice.solved and not (ending is not None and ending.outcome.solved) else ""
+
+
+def _not_told(ending: Ending | None, choice: Choice) -> str:
+    """Why no more than the task and the ending is written of an episode; empty where all of it is."""
     if ending is None:
         return UNFINISHED
-    if ending.outcome in FAULTY and not choice.everything:
-        return FAULTY[ending.outcome]
-    return "not solved" if choice.solved and not ending.outcome.solved else ""
+    return "" if choice.everything else FAULTY.get(ending.outcome, "")
 
 
 def _write_lines(trajectories: Iterator[Trajectory], choice: Choice, counts: Counts, file: BinaryIO) -> None:

@@ -6,9 +6,11 @@ from math import isfinite
 from typing import Any
 
 from planbook.errors import BadRun
+from planbook.figures.summary import NOT_PLAYED
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.store import Event
 from planbook.trajectories.schema import SCHEMA, RunFacts, Trajectory
+from planner import Ending
 from planner.trajectory import as_asked
 
 PARTS: Mapping[str, str] = {
@@ -50,6 +52,11 @@ def trajectory_of(run: Run, entry: Entry, facts: RunFacts) -> Trajectory:
         return Told(path, entry, facts).of(run.store.events(path))
     except ValueError as error:
         raise BadRun(f"{run.folder}: {path} does not fit the schema {SCHEMA}: {error}") from error
+
+
+def task_alone(entry: Entry, facts: RunFacts, ending: Ending | None) -> Trajectory:
+    """An episode without what happened in it; with no ending, it was not run."""
+    return Trajectory(schema=SCHEMA, task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
 
 
 class Told:

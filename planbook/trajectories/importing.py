@@ -49,6 +49,7 @@ class _Found:
         self.worlds: set[str] = set()
         self.solved = 0
         self.faults: list[str] = []
+        self._places: dict[tuple[str, str, str, int], str] = {}
 
     def read(self, path: Path) -> Iterator[Trajectory]:
         """The episodes of a file, from end to end; once a fault was found only faults are looked for."""
@@ -58,6 +59,13 @@ class _Found:
             places += 1
             if isinstance(episode, BadEpisode):
                 self.faults += [f"{path}, {place}: {fault}" for fault in episode.faults]
+                continue
+            key = (episode.run.planner, episode.task.env, episode.task.id, episode.repeat)
+            if (first := self._places.setdefault(key, f"{path}, {place}")) != f"{path}, {place}":
+                self.faults.append(
+                    f"{path}, {place}: {episode.task.id}, repeat {episode.repeat}, by {episode.run.planner} stands "
+                    f"in {first} already; import each run into a folder of its own, or leave one of the two out"
+                )
                 continue
             self.facts.append(episode.run.model_dump(mode="json"))
             self.worlds.add(episode.task.env)

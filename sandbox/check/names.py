@@ -84,12 +84,12 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api) -> str:
     members = {path.rpartition(".")[2]: path for path in (*api.by_name, *api.attributes) if "." in path}
     if name in members:
         return f"did you mean {members[name]}?"
-    in_sight = set(api.roots | api.names | BUILTINS)
+    in_sight = set(api.roots | api.names)
     here: Scope | None = use.scope
     while here is not None:
         in_sight |= here.bindings.keys()
         here = here.parent
-    if near := closest(name, in_sight):
+    if near := closest(name, in_sight) or closest(name, BUILTINS):
         return f"did you mean {near}?"
     if near := closest(name, members):
         return f"did you mean {members[near]}?"

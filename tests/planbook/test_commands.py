@@ -29,6 +29,12 @@ def test_demo_ends_with_a_table_and_the_path_of_what_it_wrote(tmp_path: Path) ->
     assert (household["solved"], household["tasks"]) == (60, 60)
     assert "pick_two_obj" in finished.stderr
     assert f"everything is in {tmp_path / 'demo' / 'alfworld'}" in finished.stderr
+    assert f"browser: {tmp_path / 'demo' / 'alfworld-build' / 'report.html'}" in finished.stderr
+    assert (tmp_path / "demo" / "alfworld-build" / "report.html").stat().st_size > 100_000
+    commands = finished.stderr.partition("Next:")[2].splitlines()[1:]
+    assert [line.split()[:2] for line in commands] == [["planbook", name] for name in ("show", "exec", "run", "run")]
+    tried = planbook(*commands[1].split()[1:], "--strict", "--out", tmp_path / "tried")
+    assert tried.returncode == 0, tried.stderr
 
 
 def test_envs_tells_worlds_and_what_holds_the_sandbox() -> None:

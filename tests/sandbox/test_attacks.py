@@ -82,7 +82,7 @@ def test_without_the_layer_the_attacks_go_through() -> None:
             told = "as told" if fails is attack.fails_plainly else outcome_of(result)
             return [(attack, told, session.run(SEARCH).value not in (0, None))]
 
-    with Sandbox(language_layer=False, process_layer=False) as loose:
+    with Sandbox(language_layer=False, process_layer=False, accept_risk=True) as loose:
         looks = side_by_side(look, ATTACKS)
     assert [(attack.name, told) for attack, told, _ in looks if told != "as told"] == []
     assert sum(looted for _, _, looted in looks) >= 150

@@ -204,7 +204,10 @@ def test_an_empty_packet_on_the_control_socket_ends_the_zygote_and_its_workers()
 
 
 def test_a_worker_has_its_channel_and_nothing_else_open() -> None:
-    with Sandbox(language_layer=False, process_layer=False) as sandbox, sandbox.session({}) as session:
+    with (
+        Sandbox(language_layer=False, process_layer=False, accept_risk=True) as sandbox,
+        sandbox.session({}) as session,
+    ):
         assert session.run("import os\nos.listdir('/proc/self/fd')").value == [
             "0",
             "1",

@@ -24,7 +24,7 @@ LIMITS = Limits(wall_seconds=20, memory_mb=256)
 def held(request: pytest.FixtureRequest) -> Iterator[tuple[Sandbox, str]]:
     """A sandbox that at least one layer holds, and which they are."""
     language, process = LAYERS[request.param]
-    with Sandbox(language_layer=language, process_layer=process) as opened:
+    with Sandbox(language_layer=language, process_layer=process, accept_risk=True) as opened:
         yield opened, request.param
 
 

@@ -102,9 +102,15 @@ def test_the_worker_has_one_socket_and_nothing_else_open(unguarded: Sandbox) -> 
         assert session.run(code).value == [3]
 
 
+@pytest.mark.parametrize("language", [True, False])
+def test_without_the_process_layer_nothing_runs_unless_the_risk_is_named(language: bool) -> None:
+    with pytest.raises(ValueError, match=r"reads and writes files.*accept_risk=True"):
+        Sandbox(language_layer=language, process_layer=False)
+
+
 def test_the_same_worker_without_the_process_layer_is_not_refused(tmp_path: Path) -> None:
     """So that the tests above fail for no other reason than the lockdown; time and memory stay limited."""
-    with Sandbox(language_layer=False, process_layer=False) as loose:
+    with Sandbox(language_layer=False, process_layer=False, accept_risk=True) as loose:
         assert not any(mechanism.granted for mechanism in loose.mechanisms().values())
         with loose.session({}, limits=Limits(memory_mb=64)) as session:
             assert session.run(f"open({str(tmp_path / 'x')!r}, 'w').write('here')").fault is None

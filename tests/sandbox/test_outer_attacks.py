@@ -28,7 +28,7 @@ SHORT = SMALL.model_copy(update={"wall_seconds": 0.35})
 
 @pytest.fixture(scope="module")
 def sandboxes() -> Iterator[dict[str, Sandbox]]:
-    opened = {name: Sandbox(language_layer=a, process_layer=b) for name, (a, b) in LAYERS.items()}
+    opened = {name: Sandbox(language_layer=a, process_layer=b, accept_risk=True) for name, (a, b) in LAYERS.items()}
     yield opened
     for each in opened.values():
         each.close()

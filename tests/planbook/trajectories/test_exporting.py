@@ -124,7 +124,8 @@ def test_parquet_is_typed_and_read_without_our_code(runs: dict[str, Path], tmp_p
 def test_what_is_left_out_is_counted(runs: dict[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "x.jsonl"
     result = here("export", runs["toy"], "--out", out, "--json").result
-    assert (result["episodes"], result["left_out"]) == (6, {"NOT_RUN": 6})
+    assert (result["episodes"], result["task_only"]) == (6, {"NOT_RUN": 6})
+    assert len(lines(out)) == 12
     result = here("export", runs["toy"], "--out", out, "--json", "--types", "fetch", "--all").result
     assert (result["episodes"], result["left_out"]) == (6, {"of other types": 6})
     told = here("export", runs["deps-minecraft-chances"], "--solved", "--out", out)
@@ -133,11 +134,20 @@ def test_what_is_left_out_is_counted(runs: dict[str, Path], tmp_path: Path) -> N
     assert all(line["ending"]["verdict"]["solved"] for line in lines(out))
 
 
-def test_an_unfinished_episode_is_left_out_and_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_what_was_not_played_stays_in_the_denominator(form: str, tmp_path: Path) -> None:
     command = (*BUILD, "--no-procedures", "--types", "fetch", "--budget", "calls=5")
     here(*command, "--out", tmp_path / "run")
-    result = here("export", tmp_path / "run", "--all", "--out", tmp_path / "x.jsonl", "--json").result
-    assert result["left_out"]["unfinished"] == 6 - result["episodes"] > 0
+    out = tmp_path / f"x.{form}"
+    result = here("export", tmp_path / "run", "--out", out, "--json").result
+    assert result["task_only"]["unfinished"] == 6 - result["episodes"] > 0
+    assert here("import", out, "--out", tmp_path / "again", "--json").result["episodes"] == 6
+    names = ("tasks", "solved", "not_run", "left_out")
+    before, after = (
+        here("stats", folder, "--json").result["rows"][0] for folder in (tmp_path / "run", tmp_path / "again")
+    )
+    assert [after[name] for name in names] == [before[name] for name in names]
+    assert before["tasks"] == 6
 
 
 def test_without_prompts_replies_and_what_they_took_stay(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -196,7 +206,7 @@ def test_the_form_follows_the_files_ending_and_may_not_contradict_it(runs: dict[
     columns = tmp_path / "x.parquet"
     written = here("export", runs["toy"], "--out", columns, "--json")
     assert (written.returncode, written.result["form"]) == (0, "parquet")
-    assert parquet.read_table(columns).num_rows == written.result["episodes"] > 0
+    assert parquet.read_table(columns).num_rows == 12
     for form, name in (("jsonl", "y.parquet"), ("chat", "y.parquet"), ("parquet", "y.jsonl")):
         refused = here("export", runs["toy"], "--format", form, "--out", tmp_path / name)
         assert refused.returncode == 2

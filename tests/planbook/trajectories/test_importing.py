@@ -63,6 +63,7 @@ def test_a_world_and_a_planner_that_nobody_knows_here_are_read_like_any_other(tm
     failed = changed(
         lambda told: told["ending"].update(outcome="failure", cause="done", verdict={"solved": False, "score": 0})
     )
+    failed["repeat"] = 1
     path = written(tmp_path / "x.jsonl", FOREIGN, failed)
     imported = here("import", path, "--out", tmp_path / "run", "--json")
     assert imported.returncode == 0, imported.told
@@ -100,7 +101,7 @@ def test_an_imported_run_keeps_what_its_own_run_was_asked(runs: dict[str, Path],
 
 
 def test_episodes_of_several_runs_keep_their_own_facts(runs: dict[str, Path], tmp_path: Path) -> None:
-    names = ("adapt-textcraft-stepwise", "deps-minecraft-chances", "adapt-textcraft-stepwise")
+    names = ("adapt-textcraft-stepwise", "deps-minecraft-chances", "reflexion-textcraft")
     paths = [tmp_path / f"{number}.jsonl" for number in range(3)]
     for name, path in zip(names, paths, strict=True):
         here("export", runs[name], "--out", path)
@@ -180,6 +181,18 @@ def test_every_fault_of_every_file_is_told_at_once(tmp_path: Path) -> None:
     for told in ("one.jsonl, line 1: ", "one.jsonl, line 3: ", "one.jsonl, line 4: ", "two.jsonl: there is no episode"):
         assert told in refused.told
     assert "line 2" not in refused.told
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "two.jsonl"]
+
+
+def test_an_episode_that_stands_there_twice_is_refused_with_both_places(tmp_path: Path) -> None:
+    one = written(tmp_path / "one.jsonl", FOREIGN, changed(lambda told: told.update(repeat=1)), FOREIGN)
+    two = written(tmp_path / "two.jsonl", FOREIGN)
+    refused = here("import", one, two, "--out", tmp_path / "run")
+    assert refused.returncode == 2
+    name = f"{FOREIGN['task']['id']}, repeat 0, by {FOREIGN['run']['planner']}"
+    assert f"one.jsonl, line 3: {name} stands in {one}, line 1 already" in refused.told.replace("\n", "")
+    assert "two.jsonl, line 1: " in refused.told
+    assert "one.jsonl, line 2: " not in refused.told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "two.jsonl"]
 
 
