@@ -6,7 +6,7 @@ single source of the prompt text, the static check, the wire schema and the docu
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, Concatenate, Literal, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from envs.errors import BadSelection, Diverged, EpisodeEnded, UnknownAction
 from envs.goals import Goals
 from envs.preconditions import Preconditions
-from envs.selection import chosen_split, chosen_types, find_task
+from envs.selection import chosen_split, chosen_types, find_task, why_none
 from envs.types import Action, ActionSpec, Observation, Offered, Requirement, Selection, Snapshot, Task, Verdict
 
 P = ParamSpec("P")
@@ -85,6 +85,10 @@ class Environment(ABC):
     types: ClassVar[tuple[str, ...]] = ()
     splits: ClassVar[tuple[str, ...]] = ()
     """The first is the default."""
+    parts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Splits that are made of tasks of other splits, and of which."""
+    seeded: ClassVar[bool] = False
+    """Whether tasks are made from seeds, any number of them; else the tasks are a fixed set."""
     action_limit: ClassVar[int] = 50
     """How many actions a replay allows unless the run says otherwise."""
     pauses: ClassVar[bool] = False
@@ -135,25 +139,44 @@ class Environment(ABC):
 
     @classmethod
     def select(cls, selection: Selection, options: BaseModel | None = None) -> list[Task]:
-        """What ``tasks`` lists, held against the selection, whatever part of it the world looked at itself.
+        """Return the tasks that ``tasks`` lists and that fit the selection, whatever part of it ``tasks`` looked at.
 
         Raises BadSelection for a split, a type or an id that does not exist, and where nothing is left.
         """
-        chosen_split(selection, cls.splits, cls.name)
+        split = chosen_split(selection, cls.splits, cls.name)
         if not selection.ids and cls.types:
             chosen_types(selection, cls.types, cls.name)
-        tasks = list(cls.tasks(selection, options))
+        listed = list(cls.tasks(selection, options))
         if selection.ids:
-            return [find_task(tasks, task_id, cls.name) for task_id in selection.ids]
-        tasks = [task for task in tasks if not selection.types or task.type in selection.types][: selection.limit]
-        if not tasks:
-            raise BadSelection(f"{cls.name} has no task that fits the selection")
-        return tasks
+            return [find_task(listed, task_id, cls.name) for task_id in selection.ids]
+        fitting = cls._fitting(listed, selection, split)
+        if len(fitting) < len(listed) and selection.limit is not None:  # it may have counted those that do not fit
+            fitting = cls._fitting(cls.tasks(selection.model_copy(update={"limit": None}), options), selection, split)
+        if not fitting:
+            raise BadSelection(f"{cls.name} has no task that fits the selection{why_none(listed, selection, split)}")
+        return fitting[: selection.limit]
+
+    @classmethod
+    def _fitting(cls, tasks: Iterable[Task], selection: Selection, split: str) -> list[Task]:
+        """Return the tasks of the chosen split, seeds and types."""
+        splits, seeds = cls.parts.get(split, (split,)), cls.seeds_of(split, selection.seeds)
+        return [
+            task
+            for task in tasks
+            if (not split or task.split in splits)
+            and (not seeds or task.seed in seeds)
+            and (not selection.types or task.type in selection.types)
+        ]
+
+    @classmethod
+    def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
+        """Return the seeds that tasks of a split bear which were made from these."""
+        return seeds
 
     @classmethod
     def takes_seeds(cls, split: str) -> bool:
-        """Whether the tasks of a split are made from seeds, which a selection may name."""
-        return True
+        """Return whether the tasks of a split are made from seeds, which a selection may name."""
+        return cls.seeded
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:

@@ -9,6 +9,7 @@ from envs.nearest import instead
 from envs.types import Selection, Task
 
 T = TypeVar("T")
+NO_SEEDS = ": its tasks are made from no seeds; leave out --seeds"
 
 
 def chosen_types(selection: Selection, known: Sequence[str], world: str) -> tuple[str, ...]:
@@ -31,6 +32,16 @@ def find_task(tasks: Iterable[Task], task_id: str, world: str) -> Task:
     if found is None:
         raise BadSelection(f"{world} has no task {task_id!r}; the first it has is {next(iter(tasks)).id!r}")
     return found
+
+
+def why_none(listed: Sequence[Task], selection: Selection, split: str) -> str:
+    """Return the end of a sentence: what the tasks that were listed have instead of what was chosen."""
+    if split and listed and all(task.split != split for task in listed):
+        return f": none is of the split {split}, but of {', '.join(sorted({task.split for task in listed}))}"
+    if selection.seeds and listed:
+        seeds = sorted({task.seed for task in listed})
+        return f": none is of the seeds asked for; the first seed is {seeds[0]}" if any(seeds) else NO_SEEDS
+    return ""
 
 
 def in_turn(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:

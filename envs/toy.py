@@ -33,6 +33,7 @@ class Toy(Environment):
     )
     types = ("fetch", "fetch_two")
     splits = ("all",)
+    seeded = True
     action_limit = 30
     attributes = {"holding": "the thing in hand, or 'nothing'"}
 

@@ -60,6 +60,7 @@ class Alfworld(Environment):
     )
     types = TYPES
     splits = (*games.DATA_SPLITS, generated.SPLIT, *NAMED)
+    parts = dict.fromkeys(NAMED, games.DATA_SPLITS)
     object_ids = r"[a-z]+_\d+"
     attributes = {
         "location": f"the receptacle that the agent stands at; {START!r} before the first go_to",

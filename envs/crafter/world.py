@@ -42,6 +42,8 @@ class Crafter(Environment):
     )
     types = tasks.TYPES
     splits = tasks.SPLITS
+    parts = {"open": tasks.SPLITS}  # types that are named without a split are taken from either
+    seeded = True
     action_limit = 10_000
     all_milestones = package.rules().achievements
     attributes = {

@@ -42,6 +42,8 @@ class Minecraft(Environment):
     )
     types = tasks.TYPES
     splits = tasks.SPLITS
+    parts = {"full": ("table21", "full")}
+    seeded = True
     action_limit = 100
     hands_on = "state"
     Options = MinecraftOptions

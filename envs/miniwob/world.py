@@ -48,6 +48,8 @@ class Miniwob(Environment):
     )
     types = task_types.SPLITS["all"]
     splits = tuple(task_types.SPLITS)
+    parts = {"all": ("feedback", "no-feedback")}
+    seeded = True
     action_limit = 20
     pauses = True
     Options: ClassVar[type[BaseModel]] = Options

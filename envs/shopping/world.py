@@ -73,11 +73,6 @@ agent.click("Buy Now")
         return selecting.select(selection, ShoppingOptions.read(options))
 
     @classmethod
-    def takes_seeds(cls, split: str) -> bool:
-        """The tasks are a fixed list."""
-        return False
-
-    @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """The files of products, or what our own catalogue is made from."""
         given = ShoppingOptions.read(options)

@@ -1,6 +1,6 @@
 """The tabletop of DEPS (appendix A.2) as a world in text: one action, moves that follow the rules of the table."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -38,6 +38,7 @@ class Tabletop(Environment):
     )
     types = tuple(DEALERS)
     splits = ("test", "dev")
+    seeded = True
     action_limit = 15
     hands_on = "state"
 
@@ -64,6 +65,11 @@ class Tabletop(Environment):
         if kind not in cls.types or not (seed.isascii() and seed.isdecimal()):
             raise BadSelection(f"tabletop has no task {task_id!r}; an id reads TYPE/SEED, for example {cls.types[0]}/3")
         return cls._task(kind, int(seed))
+
+    @classmethod
+    def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
+        """Those of ``dev`` are counted from DEV_SEEDS on."""
+        return [DEV_SEEDS + seed for seed in seeds] if split == "dev" else seeds
 
     @classmethod
     def _task(cls, kind: str, seed: int) -> Task:

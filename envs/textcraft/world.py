@@ -56,11 +56,6 @@ class Textcraft(Environment):
         return selecting.select(selection)
 
     @classmethod
-    def takes_seeds(cls, split: str) -> bool:
-        """The tasks are a fixed list."""
-        return False
-
-    @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """The recipes, which the textcraft package ships."""
         return (Requirement("textcraft recipes", package.found(), package.REMEDY),)

@@ -44,6 +44,7 @@ class Web(Acting):
     )
     types = types()
     splits = SPLITS
+    parts = {"all": SPLITS[1:]}
     action_limit = 30
     pauses = True
     answering = "stop"
@@ -71,11 +72,6 @@ class Web(Acting):
         if selection.ids:
             return [find_task(listed, name, cls.name) for name in selection.ids]
         return [task for task in listed if split in ("all", task.split)]
-
-    @classmethod
-    def takes_seeds(cls, split: str) -> bool:
-        """Tasks are written down, none is made from a seed."""
-        return False
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:

@@ -6,7 +6,7 @@ from typing import Any
 
 from planner import Body
 
-Events = Mapping[tuple[str, str, int], Body]
+Events = Mapping[Any, Body]
 NOT_HELD = ("heard", "versions", "sitting", "control")
 """Kinds of events that say nothing of how an episode went."""
 NUMBER = re.compile(r"\d+")

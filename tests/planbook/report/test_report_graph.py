@@ -112,4 +112,4 @@ def test_the_graph_that_was_gone_through_is_named_where_it_was_not_chosen() -> N
     assert asked(Config(planner="agentkit", env="toy", actions=5))["planner_options"]["graph"] == "general"
     assert asked(Config(planner="agentkit", env="crafter", actions=5))["planner_options"]["graph"] == "crafter"
     assert asked(Config(planner="agentkit", env="moon", actions=5))["planner_options"] == {}
-    assert asked(Config(planner="random", env="crafter", actions=5))["planner_options"] == {}
+    assert asked(Config(planner="random", env="crafter", actions=5))["planner_options"] == {"steps": None}
