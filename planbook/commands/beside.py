@@ -15,6 +15,11 @@ class Tested(Summary):
 
     table: Beside | None
 
+    @classmethod
+    def of(cls, summary: Summary, table: Beside | None) -> "Tested":
+        """Return the summary with a table; what its dump leaves out stays in it."""
+        return cls(**dict(summary), table=table)
+
 
 def show_beside(config: Config, summary: Summary, *, as_json: bool) -> Beside | None:
     """Print a run's figures beside those of the papers that have its method and world, or that there are none."""
@@ -27,7 +32,7 @@ def with_table(summary: Summary, *, as_json: bool) -> Tested:
     """A summary with what the papers say beside, which is printed, too. Raises BadRun, BadKnowledge."""
     with closing(Run.open(Path(summary.run))) as run:
         config = run.config
-    return Tested(**summary.model_dump(), table=show_beside(config, summary, as_json=as_json))
+    return Tested.of(summary, show_beside(config, summary, as_json=as_json))
 
 
 def _nowhere(config: Config) -> str:

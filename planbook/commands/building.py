@@ -111,7 +111,7 @@ def test(
         code, summary = play(config, asked.out, hosting, as_json=as_json, store=asked.store)
         if not table:
             return code, summary
-        return code, Tested(**summary.model_dump(), table=show_beside(config, summary, as_json=as_json))
+        return code, Tested.of(summary, show_beside(config, summary, as_json=as_json))
     out = asked.out or new_folder(config)
     code, curve = play_curve(
         config, after, out, partial(play, hosting=hosting, as_json=as_json, store=asked.store), as_json=as_json
