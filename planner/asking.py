@@ -5,6 +5,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from planner.errors import ModelError
 from planner.models.context import Fitted, fit, room
+from planner.models.reasoning import AfterReasoning, without_reasoning
 from planner.models.requests import labelled
 from planner.models.types import Message, Model, OnText, Reply, Sampling
 
@@ -96,7 +97,8 @@ class Roles:
         self._guard()
         model, sampling = self._load(role), draw.of(self.sampling(role))
         with labelled(f"{role}: {template}"):
-            return model.complete(messages, sampling, on_text), model.name, sampling
+            reply = model.complete(messages, sampling, on_text and AfterReasoning(on_text))
+            return without_reasoning(reply), model.name, sampling
 
 
 def no_model(role: str) -> Model:

@@ -29,6 +29,8 @@ class Completion:
     finish: str = "stop"
     refusal: str = ""
     cached: int = 0
+    reasoning: str = ""
+    reasoning_field: str = "reasoning_content"
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def whole(self, body: dict[str, Any], completion: Completion) -> dict[str, object]:
         message = {"role": "assistant", "content": completion.text, "refusal": completion.refusal or None}
+        if completion.reasoning:
+            message[completion.reasoning_field] = completion.reasoning
         choice = {"index": 0, "message": message, "finish_reason": completion.finish}
         reply = {"id": "1", "object": "chat.completion", "created": 0, "model": self.state.model, "choices": [choice]}
         return {**reply, "usage": self.usage(body, completion)} if self.state.counts else reply
@@ -223,6 +227,9 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def events(self, body: dict[str, Any], completion: Completion) -> Iterator[str]:
+        for start in range(0, len(completion.reasoning), PIECE):
+            piece = completion.reasoning[start : start + PIECE]
+            yield self.chunk([{"index": 0, "delta": {completion.reasoning_field: piece}}])
         for start in range(0, len(completion.text), PIECE):
             yield self.chunk([{"index": 0, "delta": {"content": completion.text[start : start + PIECE]}}])
         if completion.refusal:

@@ -27,7 +27,7 @@ PLAIN: Mapping[Any, Callable[[], Any]] = {
     float: arrow.float64,
     bool: arrow.bool_,
 }
-LEFT_OUT = frozenset({"task", "milestones", "measures", "given", "data", "reworded"})
+LEFT_OUT = frozenset({"task", "milestones", "measures", "given", "data", "reworded", "reasoning"})
 """Fields that JSON leaves out where they are nothing; a null of any other is JSON's null."""
 BATCH = 8
 """Rows that are read at once."""

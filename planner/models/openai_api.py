@@ -145,6 +145,7 @@ class OpenAIModel:
             usage=received.usage or estimated_usage(messages, text),
             model=PurePath(served).name if served.startswith("/") else served,
             seconds=seconds,
+            reasoning=received.reasoning,
         )
 
 

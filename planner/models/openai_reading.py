@@ -37,6 +37,7 @@ class Received:
 
     text: str = ""
     refusal: str = ""
+    reasoning: str = ""
     reason: str | None = None
     usage: Usage | None = None
     model: str = ""
@@ -78,6 +79,7 @@ def read_whole(completion: object, hearing: Hearing) -> Received:
     received = Received(
         text=choice.message.content or "",
         refusal=choice.message.refusal or "",
+        reasoning=_reasoning(choice.message.model_dump()),
         reason=choice.finish_reason,
         usage=_usage(completion.usage.model_dump() if completion.usage else None),
         model=completion.model or "",
@@ -104,7 +106,14 @@ def _take(received: Received, chunk: Mapping[str, Any]) -> None:
         delta = choice.get("delta") or {}
         received.text += delta.get("content") or ""
         received.refusal += delta.get("refusal") or ""
+        received.reasoning += _reasoning(delta)
         received.reason = choice.get("finish_reason") or received.reason
+
+
+def _reasoning(message: Mapping[str, Any]) -> str:
+    """Return what the server says of the model's thoughts: servers use one of two names for it."""
+    said = message.get("reasoning_content") or message.get("reasoning")
+    return said if isinstance(said, str) else ""
 
 
 def _usage(counted: Mapping[str, Any] | None) -> Usage | None:
@@ -122,4 +131,5 @@ def _usage(counted: Mapping[str, Any] | None) -> Usage | None:
 def _joined(received: Received) -> Received:
     """Put characters together that came as two halves in two pieces."""
     received.text = received.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    received.reasoning = received.reasoning.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return received

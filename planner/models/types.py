@@ -67,6 +67,8 @@ class Reply(Record):
     seconds: float = 0.0
     replayed: bool = False
     """Taken from a recording: it cost nothing."""
+    reasoning: str = Field(default="", exclude_if=lambda reasoning: not reasoning)
+    """What the model thought before it answered; never read as a plan, nor sent back."""
     reworded: bool = Field(default=False, exclude_if=lambda reworded: not reworded)
     """Recorded for a prompt of the same data in other words."""
 

@@ -424,3 +424,16 @@ def test_two_draws_of_a_request_have_two_seeds(server: Server) -> None:
     replies: list[Reply] = [asked.complete(ASK, Sampling(seed=10, sample=n)) for n in range(2)]
     assert [request["seed"] for request in server.requests] == [10, 11]
     assert len(replies) == 2
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_the_server_says_of_thoughts_is_apart_from_the_reply(name: str, *, stream: bool) -> None:
+    completion = Completion("agent.open('box_1')", reasoning="First, box_2? No.", reasoning_field=name)
+    ear = Ear()
+    with serving(lambda messages: completion) as server:
+        if not stream:
+            server.troubles += [Refusal(400, "Streaming is not supported", param="stream")]
+        reply = model(server).complete(ASK, Sampling(), ear)
+    assert (reply.text, reply.reasoning) == (completion.text, completion.reasoning)
+    assert ear.text == completion.text

@@ -1,0 +1,55 @@
+"""What a model thinks before it answers: kept beside the reply, and never read as a plan.
+
+Open reasoning models write it at the beginning of the reply, between ``<think>`` and ``</think>``. Some servers cut the
+opening tag off; then everything before ``</think>`` is reasoning, unless it stands in a block of code.
+"""
+
+import re
+
+from planner.models.types import OnText, Reply
+
+_OPEN = re.compile(r"\s*<think(?:ing)?>")
+_CLOSE = re.compile(r"</think(?:ing)?>")
+_FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
+_TAGS = ("<think>", "<thinking>")
+
+
+def split(text: str) -> tuple[str, str]:
+    """Return the reasoning at the beginning of a text, and the rest; without a closing tag all of it is reasoning."""
+    opened = _OPEN.match(text)
+    closed = _CLOSE.search(text)
+    if opened:
+        end = (closed.start(), closed.end()) if closed else (len(text), len(text))
+        return text[opened.end() : end[0]], text[end[1] :]
+    if closed and len(_FENCE.findall(text, 0, closed.start())) % 2 == 0:
+        return text[: closed.start()], text[closed.end() :]
+    return "", text
+
+
+def without_reasoning(reply: Reply) -> Reply:
+    """Return the reply with its reasoning apart from its text."""
+    reasoning, text = split(reply.text)
+    if text == reply.text:
+        return reply
+    return reply.model_copy(update={"text": text, "reasoning": f"{reply.reasoning}{reasoning}"})
+
+
+class AfterReasoning:
+    """Tells a listener only what follows the reasoning, in whatever pieces it comes.
+
+    Where a server cuts the opening tag off, reasoning cannot be told from the reply before its end.
+    """
+
+    def __init__(self, on_text: OnText) -> None:
+        self._on_text, self._held, self._passes = on_text, "", False
+
+    def __call__(self, piece: str) -> bool:
+        """Pass the piece on, or hold it while it is reasoning, or may be."""
+        if self._passes:
+            return self._on_text(piece)
+        self._held += piece
+        begin = self._held.lstrip()
+        if any(tag.startswith(begin) for tag in _TAGS) or (_OPEN.match(self._held) and not _CLOSE.search(self._held)):
+            return True
+        self._passes, rest = True, split(self._held)[1]
+        return self._on_text(rest) if rest else True

@@ -1,0 +1,50 @@
+"""Reasoning models: what they think is kept, and nothing of it runs."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.models import Reply
+from planner.models.reasoning import AfterReasoning, split, without_reasoning
+
+CODE = "```python\nprint('</think>')\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "reasoning", "rest"),
+    [
+        ("<think>Maybe: no.</think>\nplan", "Maybe: no.", "\nplan"),
+        ("\n <think>\n```python\ndraft()\n```\n</think>plan", "\n```python\ndraft()\n```\n", "plan"),
+        ("<thinking>a</thinking>plan", "a", "plan"),
+        ("<think>never closed\n```python\ndraft()\n```", "never closed\n```python\ndraft()\n```", ""),
+        ("No tag:\n```\ndraft()\n```\n</think>plan", "No tag:\n```\ndraft()\n```\n", "plan"),
+        (CODE, "", CODE),
+        (f"Plan\n{CODE}\n", "", f"Plan\n{CODE}\n"),
+        ("say <think> in the middle", "", "say <think> in the middle"),
+        ("", "", ""),
+    ],
+)  # fmt: skip
+def test_reasoning_stands_at_the_beginning(text: str, reasoning: str, rest: str) -> None:
+    assert split(text) == (reasoning, rest)
+    reply = without_reasoning(Reply(text=text))
+    assert (reply.reasoning, reply.text) == (reasoning, rest)
+
+
+PARTS = ("<think>", "</think>", "<thi", "nk>", "\n", "agent.open('box_1')\n", "```python\n", "```\n", " ", "x")
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=8), st.data())
+def test_a_listener_hears_what_is_left_of_the_reply_however_it_is_cut(parts: list[str], data: st.DataObject) -> None:
+    text = "<think>" + "".join(parts)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    heard: list[str] = []
+
+    def listen(piece: str) -> bool:
+        heard.append(piece)
+        return True
+
+    on_text = AfterReasoning(listen)
+    for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
+        if text[begin:end]:
+            assert on_text(text[begin:end])
+    assert "".join(heard) == split(text)[1]
