@@ -7,31 +7,37 @@ single source of the prompt text, the static check, the wire schema and the docu
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import ClassVar, Concatenate, Literal, ParamSpec, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from envs.errors import BadSelection, Diverged, EpisodeEnded, UnknownAction
+from envs.errors import BadSelection, Diverged, EnvsError, EpisodeEnded, UnknownAction, WorldBroken
 from envs.goals import Goals
 from envs.preconditions import Preconditions
+from envs.raised import raised_at
 from envs.selection import chosen_split, chosen_types, find_task, why_none
 from envs.types import Action, ActionSpec, Observation, Offered, Requirement, Selection, Snapshot, Task, Verdict
 
 P = ParamSpec("P")
 W = TypeVar("W")
 R = TypeVar("R")
+Seen = TypeVar("Seen", bound=Observation | str)
 _MARK = "_planbook_spec"
 
 
 def action(
     example: str = "", name: str = ""
-) -> Callable[[Callable[Concatenate[W, P], Observation]], Callable[Concatenate[W, P], Observation]]:
+) -> Callable[[Callable[Concatenate[W, P], Seen]], Callable[Concatenate[W, P], Seen]]:
     """Mark a method as an action. ``example`` is one line: a call and what it returned.
 
-    ``name`` is needed only where the method cannot bear the action's name (``close`` is the world's own).
+    The method returns an Observation; a plain text is taken for one. ``name`` is needed only where the method cannot
+    bear the action's name (``close`` is the world's own).
     """
+    if not isinstance(example, str):
+        raise TypeError(f"{example.__qualname__} is marked with @action without brackets; write @action()")
 
-    def mark(function: Callable[Concatenate[W, P], Observation]) -> Callable[Concatenate[W, P], Observation]:
+    def mark(function: Callable[Concatenate[W, P], Seen]) -> Callable[Concatenate[W, P], Seen]:
         setattr(function, _MARK, ("action", example, name))
         return function
 
@@ -52,6 +58,8 @@ def query(
 
 def _checked(world: type, spec: ActionSpec) -> ActionSpec:
     """The spec, if calls of it can be written down by position. Raises TypeError."""
+    if inspect.iscoroutinefunction(spec.function):
+        raise TypeError(f"{world.__name__}.{spec.name} is a coroutine; write `def` instead of `async def`")
     for parameter in list(inspect.signature(spec.function).parameters.values())[1:]:
         if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
             raise TypeError(
@@ -59,6 +67,17 @@ def _checked(world: type, spec: ActionSpec) -> ActionSpec:
                 "give it a plain name, and pass several values as a list"
             )
     return spec
+
+
+def _observed(answer: object, what: str, function: Callable[..., Any]) -> Observation:
+    """Return an answer as an observation; a text is one. Raises WorldBroken for anything else."""
+    if isinstance(answer, Observation):
+        return answer
+    if isinstance(answer, str):
+        return Observation(answer)
+    code = inspect.unwrap(function).__code__
+    place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+    raise WorldBroken(f"{what} ({place}) must return an Observation or a str, and returned {type(answer).__name__}")
 
 
 class NoOptions(BaseModel):
@@ -75,7 +94,10 @@ class Environment(ABC):
 
     name: ClassVar[str]
     about: ClassVar[str] = ""
-    """A paragraph for prompts: what the world is, what the agent is in it, and how its observations are read."""
+    """A paragraph for prompts: what the environment is, what the agent is in it, how its observations are read.
+
+    Where it is not given, the docstring of the class says it.
+    """
     actions: ClassVar[Mapping[str, ActionSpec]] = {}
     queries: ClassVar[Mapping[str, ActionSpec]] = {}
     attributes: ClassVar[Mapping[str, str]] = {}
@@ -117,6 +139,8 @@ class Environment(ABC):
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
+        if not cls.about and cls.__doc__:
+            cls.about = inspect.cleandoc(cls.__doc__)
         specs: dict[str, dict[str, ActionSpec]] = {"action": dict(cls.actions), "query": dict(cls.queries)}
         for attribute, member in vars(cls).items():
             if mark := getattr(member, _MARK, None):
@@ -146,15 +170,34 @@ class Environment(ABC):
         split = chosen_split(selection, cls.splits, cls.name)
         if not selection.ids and cls.types:
             chosen_types(selection, cls.types, cls.name)
-        listed = list(cls.tasks(selection, options))
+        listed = cls._listed(selection, options)
         if selection.ids:
             return [find_task(listed, task_id, cls.name) for task_id in selection.ids]
         fitting = cls._fitting(listed, selection, split)
         if len(fitting) < len(listed) and selection.limit is not None:  # it may have counted those that do not fit
-            fitting = cls._fitting(cls.tasks(selection.model_copy(update={"limit": None}), options), selection, split)
+            fitting = cls._fitting(cls._listed(selection.model_copy(update={"limit": None}), options), selection, split)
         if not fitting:
             raise BadSelection(f"{cls.name} has no task that fits the selection{why_none(listed, selection, split)}")
         return fitting[: selection.limit]
+
+    @classmethod
+    def _listed(cls, selection: Selection, options: BaseModel | None) -> list[Task]:
+        """Return what ``tasks`` lists. Raises WorldBroken where it fails, lists anything else, or an id twice."""
+        try:
+            tasks = list(cls.tasks(selection, options))
+        except EnvsError:
+            raise
+        except Exception as error:
+            place, told = raised_at(error)[0], " ".join(str(error).split())
+            raise WorldBroken(f"{cls.name}: tasks() raised {type(error).__name__} ({place}): {told}") from error
+        seen: set[str] = set()
+        for task in tasks:
+            if not isinstance(task, Task):
+                raise WorldBroken(f"{cls.name}: tasks() must list Task objects, and lists a {type(task).__name__}")
+            if task.id in seen and not selection.ids:
+                raise WorldBroken(f"{cls.name} lists the task id {task.id!r} twice; give every task an id of its own")
+            seen.add(task.id)
+        return tasks
 
     @classmethod
     def _fitting(cls, tasks: Iterable[Task], selection: Selection, split: str) -> list[Task]:
@@ -288,7 +331,7 @@ class Environment(ABC):
     def reset(self, task: Task) -> Observation:
         """Begin the task from scratch; the history starts anew."""
         self.history, self.task = [], task
-        self._first = self._last = self.begin(task)
+        self._first = self._last = _observed(self.begin(task), f"{type(self).__name__}.begin", type(self).begin)
         return self._last
 
     @property
@@ -305,7 +348,8 @@ class Environment(ABC):
         if action.name not in self.offer.actions:
             known = ", ".join(sorted(self.offer.actions))
             raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {known}")
-        self._last = self.actions[action.name].function(self, *action.args)
+        function = self.actions[action.name].function
+        self._last = _observed(function(self, *action.args), f"{type(self).__name__}.{function.__name__}", function)
         self.history.append((action, self._last))
         return self._last
 

@@ -24,6 +24,6 @@ def module_of(path: Path) -> ModuleType:
         exec(
             compile(path.read_bytes(), path, "exec"), vars(module)
         )  # no bytecode cache: it may be edited at any moment
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise CannotLoad(f"{path} failed while it was imported: {type(error).__name__}: {error}") from error
     return module

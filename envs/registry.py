@@ -74,4 +74,11 @@ def _is_world(member: object) -> bool:
 def _checked(member: object, name: str) -> type[Environment]:
     if not (isinstance(member, type) and issubclass(member, Environment)):
         raise UnknownWorld(f"{name} does not name a class derived from envs.Environment")
+    if not isinstance(getattr(member, "name", None), str):
+        raise UnknownWorld(f'{name}: give the class a name, such as name = "{member.__name__.lower()}"')
+    for field in ("types", "splits"):
+        if isinstance(getattr(member, field), str):
+            raise UnknownWorld(f'{name}: {field} must be a tuple, such as {field} = ("{getattr(member, field)}",)')
+    if not isinstance(member.attributes, Mapping):
+        raise UnknownWorld(f"{name}: attributes must map names to descriptions")
     return member

@@ -24,9 +24,14 @@ def outcome_of(ending: Ending) -> str:
     return UNJUDGED if ending.cause == NOT_JUDGED else in_words(ending.outcome.value)
 
 
+def first_line(message: str) -> str:
+    """Return a message without the traceback that may follow it."""
+    return message.partition("\n")[0]
+
+
 def why(ending: Ending) -> str:
     """Why it was not solved, in brackets: what was said of that, else the cause. Nothing for what was solved."""
-    return f" ({ending.message or in_words(ending.cause)})" if ending.cause else ""
+    return f" ({first_line(ending.message) or in_words(ending.cause)})" if ending.cause else ""
 
 
 def score_of(ending: Ending) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from planbook.episodes.telling import TELL, tell
-from planbook.figures.causes import in_words, outcome_of, score_of
+from planbook.figures.causes import first_line, in_words, outcome_of, score_of
 from planbook.figures.claims import claim_lines
 from planbook.figures.measures import measure_lines
 from planbook.figures.methods.goals import pursuit_lines
@@ -165,7 +165,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
     if (more := len(summary.unjudged_messages) - SHOWN_BROKEN) > 0:
         yield f"... and {more} more that were not judged."
     for task_id, message in list(summary.broken_messages.items())[:SHOWN_BROKEN]:
-        yield f"Broken: {task_id}: {harmless(message)}"
+        yield f"Broken: {task_id}: {harmless(first_line(message))}"
     if (more := summary.broken - SHOWN_BROKEN) > 0:
         yield f"... and {more} more that were broken."
     if summary.left_out:

@@ -1,0 +1,5 @@
+"""A module beside an environment's file."""
+
+
+def half(number: int) -> float:
+    return 1 / number

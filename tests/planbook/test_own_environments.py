@@ -1,0 +1,115 @@
+"""What goes wrong in an environment of one's own is said with its place, and never blamed on the plan."""
+
+from pathlib import Path
+
+import pytest
+
+from planbook import errors
+from tests.command import ROOT
+from tests.flows import asks, here
+
+OWN = ROOT / "tests" / "own_environments"
+
+
+def line_of(file: str, text: str) -> str:
+    lines = (OWN / file).read_text().splitlines()
+    return f"{file}:{next(number for number, line in enumerate(lines, 1) if text in line)}"
+
+
+def test_faults_of_an_environment_are_broken_and_say_where(tmp_path: Path) -> None:
+    (tmp_path / "push.py").write_text("print(agent.push('north'))\n")
+    run = tmp_path / "run"
+    played = here("exec", tmp_path / "push.py", "--env", OWN / "broken.py", "--out", run, "--json")
+    assert played.returncode == errors.BROKEN, played.told
+    assert (played.result["solved"], played.result["failures"]) == (1, {"broken": 4})
+    first = {task: message.partition("\n")[0] for task, message in played.result["broken_messages"].items()}
+    assert first == {
+        "raises": f"the world raised ZeroDivisionError: division by zero ({line_of('beside.py', '1 / number')})",
+        "returns a number": f"WorldBroken: Broken.push ({line_of('broken.py', '@action')}) must return an Observation "
+        "or a str, and returned int",
+        "exits": f"the world raised SystemExit: 3 ({line_of('broken.py', 'sys.exit')})",
+        "fails with the argument": f"the world raised KeyError: 'northwest' ({line_of('broken.py', 'way + ')})",
+    }
+    shown = here("show", run, "raises")
+    assert 'beside.py", line' in shown.told
+    assert "return beside.half(0)" in shown.told
+    assert here("report", run, "--out", tmp_path / "report.html").returncode == 0
+    assert "return beside.half(0)" in (tmp_path / "report.html").read_text()
+
+
+def test_a_model_is_not_told_of_faults_of_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(
+        "def answer(messages, sampling):\n    return '```python\\nagent.push(\"north\")\\n```'\n"
+    )
+    given = (
+        "--env",
+        OWN / "broken.py",
+        "--types",
+        "returns a number",
+        "--model",
+        f"scripted:{tmp_path}/model.py:answer",
+    )
+    played = here("run", "--planner", "automanual", *given, "--out", tmp_path / "run", "--json")
+    assert (played.returncode, played.result["failures"]) == (errors.BROKEN, {"broken": 1})
+    assert len(asks(tmp_path / "run")) == 1
+    assert "A door that may be broken." in asks(tmp_path / "run")[0]["messages"][0]["content"], "its docstring"
+
+
+SOUND = '''
+from envs import Environment, Observation, Selection, Task, Verdict, action
+
+
+class Own(Environment):
+    """An environment."""
+
+    name, types, splits = "own", ("a",), ("all",)
+
+    @classmethod
+    def tasks(cls, selection, options=None):
+        return [Task(id="a/1", env="own", split="all", type="a", goal="go", params={"n": 1})]
+
+    def begin(self, task):
+        return "Begin."
+
+    @action()
+    def go(self):
+        """Go."""
+        return "Gone."
+
+    def verdict(self):
+        return Verdict(False, 0.0)
+'''
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "told"),
+    [
+        ("@action()", "@action", "Own.go is marked with @action without brackets; write @action()"),
+        ("def go", "async def go", "Own.go is a coroutine; write `def` instead of `async def`"),
+        (
+            'name, types, splits = "own", ("a",)',
+            'types, splits = ("a",)',
+            'give the class a name, such as name = "own"',
+        ),
+        ('("a",), ("all",)', '"a", ("all",)', 'types must be a tuple, such as types = ("a",)'),
+        ('("all",)', '("all",)\n    attributes = ("x",)', "attributes must map names to descriptions"),
+        ('{"n": 1}', '{"n": object()}', "own: tasks() raised ValidationError (own.py:"),
+        ("return [Task", "return 1 / 0 or [Task", "own: tasks() raised ZeroDivisionError (own.py:"),
+        ('params={"n": 1})]', 'params={"n": 1})] * 2', "own lists the task id 'a/1' twice"),
+        ("return [Task(", "return ['a'] and [dict(", "own: tasks() must list Task objects, and lists a dict"),
+        ("from envs", "raise SystemExit(3)\nfrom envs", "failed while it was imported: SystemExit"),
+    ],
+)
+def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "go.py").write_text("agent.go()\n")
+    (tmp_path / "own.py").write_text(SOUND)
+    sound = here("exec", tmp_path / "go.py", "--env", tmp_path / "own.py", "--out", tmp_path / "sound")
+    assert sound.returncode == 0, sound.told
+    assert SOUND.count(written) >= 1
+    folder = tmp_path / "mistaken"
+    folder.mkdir()
+    (folder / "own.py").write_text(SOUND.replace(written, instead, 1))
+    finished = here("exec", tmp_path / "go.py", "--env", folder / "own.py", "--out", tmp_path / "run")
+    assert finished.returncode == errors.BAD_INPUT
+    assert told in finished.told
+    assert "Traceback" not in finished.told
