@@ -124,7 +124,7 @@ def play_run(
     finally:
         run.stand_up()
     seconds = time.monotonic() - begun
-    spent, deeds = run.meter.spent, deeds_in(run.store)
+    spent, deeds = run.meter.spent, deeds_in(run.store, run.config.env)
     known = known_milestones(run.config)
     summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), spent, deeds, known)
     out = console(as_json)

@@ -8,6 +8,9 @@ from planner.ending import NOT_JUDGED
 UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
 """Outcomes of episodes that say nothing of what played."""
 UNJUDGED = "not judged here"
+TYPE_SOLVED = "type_solved"
+"""The cause of a building task that was left out, since its type had been solved often enough in a row."""
+SKIPPED = "skipped"
 IN_WORDS: Mapping[str, str] = {
     FeedbackKind.DONE.value: "the episode ended unsolved",
     NOT_JUDGED: UNJUDGED,
@@ -20,8 +23,8 @@ def in_words(cause: str) -> str:
 
 
 def outcome_of(ending: Ending) -> str:
-    """How it ended, in a word or two: nobody knows that one was a failure that was not judged."""
-    return UNJUDGED if ending.cause == NOT_JUDGED else in_words(ending.outcome.value)
+    """How it ended, in a word or two: one that was not judged is no failure, and one left out was skipped."""
+    return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: SKIPPED}.get(ending.cause) or in_words(ending.outcome.value)
 
 
 def first_line(message: str) -> str:

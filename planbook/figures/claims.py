@@ -70,7 +70,7 @@ class Claims(BaseModel):
 
 def claims(deeds: Deeds, episodes: Episodes) -> Claims | None:
     """The audit of a run; None for one in which nothing was claimed of any task."""
-    rows = tuple(_claim(entry, ending, deeds.play(entry.path)) for entry, ending in episodes)
+    rows = tuple(_claim(entry, ending, deeds.play(entry.path), deeds.env) for entry, ending in episodes)
     return None if all(row.claim == NOTHING for row in rows) else audited(rows)
 
 
@@ -90,8 +90,8 @@ def audited(rows: tuple[Claim, ...]) -> Claims:
     )
 
 
-def _claim(entry: Entry, ending: Ending, play: Play) -> Claim:
-    found = ((by, read(play, ending, entry.task.env)) for by, read in SOURCES.items())
+def _claim(entry: Entry, ending: Ending, play: Play, env: str) -> Claim:
+    found = ((by, read(play, ending, env or entry.task.env)) for by, read in SOURCES.items())
     by, said = next(((by, said) for by, said in found if said is not None), ("", None))
     played = ending.outcome not in UNPLAYED
     return Claim(

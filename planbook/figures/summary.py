@@ -6,6 +6,7 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, Field
 
+from planbook.figures.causes import TYPE_SOLVED
 from planbook.figures.claims import Claims, claims
 from planbook.figures.measures import Measure, measures
 from planbook.figures.methods.goals import Pursuit, pursuit
@@ -19,7 +20,6 @@ from planbook.run import Entry
 from planner import Ending, Outcome, Spent
 from planner.ending import NOT_JUDGED
 
-TYPE_SOLVED = "type_solved"
 """The cause of an episode that was left out of building, since its type had been solved often enough."""
 NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)
 

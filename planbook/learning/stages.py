@@ -16,7 +16,7 @@ from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.role_models import roles_of
 from planbook.episodes.runner import play_out, run_tasks
 from planbook.errors import BadArgument
-from planbook.figures.summary import TYPE_SOLVED
+from planbook.figures.causes import TYPE_SOLVED
 from planbook.learning.knowing import PROCEDURES, demonstrating, memory_of
 from planbook.learning.learner import Learner
 from planbook.learning.once import once

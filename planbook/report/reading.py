@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from envs import Task
+from planbook.figures.causes import TYPE_SOLVED
 from planbook.figures.methods.plays import Deeds
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import NOT_PLAYED, Summary, summarise
@@ -45,7 +46,12 @@ class Played:
     @property
     def is_open(self) -> bool:
         """Whether it had begun and not ended."""
-        return self.events > 0 and self.ending.outcome is Outcome.NOT_RUN
+        return self.events > 0 and self.ending.outcome is Outcome.NOT_RUN and not self.is_skipped
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether it was left out on purpose, so that it counts nowhere."""
+        return self.ending.cause == TYPE_SOLVED
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,12 @@ class RunRead:
 def read_run(run: Run, name: str, price: Price | None = None) -> RunRead:
     """Read a run that may be unfinished, or going on in another process; ``price`` is by the table that ships."""
     price = price or prices_from(None)
-    found = RunRead(run, name, {entry.index: Played(entry, entry.task) for entry in run.entries()})
+    found = RunRead(
+        run,
+        name,
+        {entry.index: Played(entry, entry.task) for entry in run.entries()},
+        deeds=Deeds(run.config.env),
+    )
     found.set_aside = set_aside(run)
     for event in run.store.events():
         if (event.scope, event.kind) != ("run", "task"):

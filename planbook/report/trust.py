@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from planbook.figures.causes import TYPE_SOLVED
 from planbook.figures.claims import Claims, Said, audited, claims
-from planbook.figures.summary import TYPE_SOLVED
 from planbook.report.provenance import Provenance, provenance
 from planbook.report.reading import Played, RunRead
 from planner import Outcome

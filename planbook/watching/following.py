@@ -4,6 +4,7 @@ import threading
 import time
 from pathlib import Path
 
+from planbook.figures.methods.plays import Deeds
 from planbook.figures.statistics import Episodes
 from planbook.report.reading import Played, RunRead, take
 from planbook.run import PAUSED, Run, index_of
@@ -21,8 +22,7 @@ class Following:
 
     def __init__(self, folder: Path) -> None:
         self.run, self.lock = Run.open(folder), threading.RLock()
-        self.entries = len(self.run.entries())
-        self.read = RunRead(self.run, folder.resolve().name, self._episodes())
+        self.read = RunRead(self.run, folder.resolve().name, self._episodes(), deeds=Deeds(self.run.config.env))
         self.version = 0
         self.changed: dict[int, int] = {}
         self.hosted: dict[str, object] = {}
@@ -87,12 +87,18 @@ class Following:
 
     def so_far(self) -> Episodes:
         """The episodes that have ended, each with its ending."""
-        return [(each.entry, each.ending) for each in map(self.read.episodes.__getitem__, sorted({*self.read.order}))]
+        ended = map(self.read.episodes.__getitem__, sorted({*self.read.order}))
+        return [(each.entry, each.ending) for each in ended if not each.is_skipped]
+
+    @property
+    def entries(self) -> int:
+        """Return the number of episodes, without those that were skipped."""
+        return sum(not played.is_skipped for played in self.read.episodes.values())
 
     @property
     def ended(self) -> int:
-        """Episodes that have an ending."""
-        return len(set(self.read.order))
+        """Return the number of episodes that have an ending, without those that were skipped."""
+        return len(self.so_far())
 
     @property
     def under_way(self) -> int:

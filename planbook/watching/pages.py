@@ -113,7 +113,7 @@ class Pages:
 
     def _now(self) -> Now:
         at = self._at
-        endings = [at.read.episodes[index].ending for index in set(at.read.order)]
+        endings = [ending for _, ending in at.so_far()]
         left = at.left()
         return Now(
             doing=self._steered.doing,

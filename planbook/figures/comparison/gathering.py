@@ -10,7 +10,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.config import Config
-from planbook.figures.summary import NOT_PLAYED, TYPE_SOLVED
+from planbook.figures.causes import TYPE_SOLVED
+from planbook.figures.summary import NOT_PLAYED
 from planbook.run import Entry, Run, index_of, recorded_endings
 from planbook.spending import Price
 from planbook.store import Event

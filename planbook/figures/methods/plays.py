@@ -141,7 +141,9 @@ class Play:
 class Deeds:
     """What was recorded of that, by the path of the episode. Of one that was started over, the last play counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, env: str = "") -> None:
+        self.env = env if env.partition(":")[0].endswith(".py") else ""
+        """The environment of the user's own that was played, by its file; empty for others, which tasks name."""
         self._last: dict[str, int] = {}
         self._plays: defaultdict[tuple[str, int], Play] = defaultdict(Play)
 
@@ -159,9 +161,9 @@ class Deeds:
         return self._plays.get((path, self._last.get(path, 0)), Play())
 
 
-def deeds_in(store: Store) -> Deeds:
-    """All that a run's methods have recorded so far."""
-    found = Deeds()
+def deeds_in(store: Store, env: str = "") -> Deeds:
+    """All that a run's methods have recorded so far, in the environment of that name."""
+    found = Deeds(env)
     speaks = next(store.events(kind=SPEAKING), None) is not None
     for event in store.events(kind=(*KINDS, "ask") if speaks else KINDS):
         found.take(event)
