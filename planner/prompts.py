@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, meta
+from jinja2 import BaseLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined, meta
 
 from planner.models.types import Message
 from planner.rendered import Rendered, data_of_named
@@ -50,12 +50,12 @@ class Prompt:
 
 
 class Prompts:
-    """The templates of a folder, by their path in it without ``.j2``."""
+    """The templates of a folder, by their path in it without ``.j2``; or a few short ones, see ``of``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None, loader: BaseLoader | None = None) -> None:
         self._folder = folder
         self._environment = Environment(
-            loader=FileSystemLoader(folder),
+            loader=loader or FileSystemLoader(folder or ()),
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
@@ -63,6 +63,11 @@ class Prompts:
         )
         self._environment.filters["fenced"] = fenced
         self._prompts: dict[str, Prompt] = {}
+
+    @classmethod
+    def of(cls, **texts: str) -> "Prompts":
+        """Return templates by name, for a method that fits into one file. They have no files of their own."""
+        return cls(None, DictLoader({f"{name}.j2": text for name, text in texts.items()}))
 
     def __getitem__(self, name: str) -> Prompt:
         """The template of that name."""
@@ -72,6 +77,8 @@ class Prompts:
 
     def files(self, *patterns: str) -> Mapping[str, Path]:
         """Return the files whose path in the folder fits one of the patterns, by that path; without patterns, all."""
+        if self._folder is None:
+            return {}
         found = {path for pattern in patterns or ("**/*.j2",) for path in self._folder.glob(pattern)}
         return {path.relative_to(self._folder).as_posix(): path for path in sorted(found)}
 

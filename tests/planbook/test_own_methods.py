@@ -54,6 +54,18 @@ def test_a_method_of_a_file_is_played_like_any_other(tmp_path: Path) -> None:
     assert "critic was asked refine.j2" in here("show", one, 1).told
 
 
+def test_the_method_and_the_environment_of_the_readme_are_played(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text()
+    for name in ("lights.py", "retry.py"):
+        (tmp_path / name).write_text(readme.split(f"# {name}\n")[1].split("```")[0])
+    reply = "```python\nfor lamp in (1, 2, 3):\n    agent.press(lamp)\n```"
+    (tmp_path / "model.py").write_text(f"def answer(messages, sampling):\n    return {reply!r}\n")
+    given = ("--planner", f"{tmp_path}/retry.py:method", "--env", tmp_path / "lights.py")
+    played = here("run", *given, "--model", f"scripted:{tmp_path}/model.py:answer", "--out", tmp_path / "r", "--json")
+    assert played.returncode == 0, played.told
+    assert (played.result["solved"], played.result["tasks"]) == (3, 3)
+
+
 def test_a_method_of_a_file_goes_on_after_its_budget_ended(tmp_path: Path) -> None:
     run = tmp_path / "run"
     ended = here("run", "--planner", REFINE, *TASKS, *MODEL, "--budget", "calls=3", "--out", run, "--json")
