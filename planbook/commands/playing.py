@@ -56,8 +56,6 @@ from planner import (
 )
 
 BY_HAND, FROM_OUTSIDE = BY_SOMEBODY = ("Stopped.", "Stopped from planbook watch.")
-NOTE = 160
-"""Characters of a note that are printed."""
 
 
 def play(
@@ -155,8 +153,8 @@ def _show_learnt(run: Run, out: Console) -> None:
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:
-            told = note.splitlines()[0][:NOTE]
-            out.print(f"Not learnt: {told}; the report has it all", style="yellow", soft_wrap=True)
+            told = note.splitlines()[0].rstrip(":;. ")
+            out.print(f"Not learnt: {told}. The report has all of it.", style="yellow", soft_wrap=True)
     if line := cost_line(building_cost(run)):
         out.print(line, soft_wrap=True)
     out.print(f"What was learnt is in {', '.join(map(str, folders))}", soft_wrap=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from planbook.figures.causes import outcome_of, score_of, why
+from planbook.wording import counted
 from planner import Cell, Ending, Step
 from planner.ending import NOT_JUDGED
 from planner.surface import call_of
@@ -35,7 +36,7 @@ def _cell(body: Any) -> str:
 
 def _outcome(body: Any) -> str:
     ending = Ending.model_validate(body)
-    after = f"after {ending.actions} actions{score_of(ending)}"
+    after = f"after {counted(ending.actions, 'action')}{score_of(ending)}"
     if ending.cause == NOT_JUDGED:
         return f"{outcome_of(ending)}; {ending.message} ({after})"
     return f"{outcome_of(ending)}{why(ending)} {after}"

@@ -8,22 +8,31 @@ import re
 
 from planner.models.types import OnText, Reply
 
-_OPEN = re.compile(r"\s*<think(?:ing)?>")
-_CLOSE = re.compile(r"</think(?:ing)?>")
+_OPEN = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+_CLOSE = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_CLOSE_ALONE = re.compile(r"^[ \t]*</think(?:ing)?>", re.IGNORECASE | re.MULTILINE)
 _FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 _TAGS = ("<think>", "<thinking>")
 
 
 def split(text: str) -> tuple[str, str]:
     """Return the reasoning at the beginning of a text, and the rest; without a closing tag all of it is reasoning."""
-    opened = _OPEN.match(text)
-    closed = _CLOSE.search(text)
-    if opened:
-        end = (closed.start(), closed.end()) if closed else (len(text), len(text))
-        return text[opened.end() : end[0]], text[end[1] :]
+    reasoning, rest = _blocks(text)
+    closed = None if reasoning else _CLOSE_ALONE.search(text)
     if closed and len(_FENCE.findall(text, 0, closed.start())) % 2 == 0:
-        return text[: closed.start()], text[closed.end() :]
-    return "", text
+        reasoning, rest = text[: closed.start()], text[closed.end() :]
+    return reasoning, rest
+
+
+def _blocks(text: str) -> tuple[str, str]:
+    """Take the blocks between tags off the beginning."""
+    reasoning: list[str] = []
+    while opened := _OPEN.match(text):
+        closed = _CLOSE.search(text, opened.end())
+        end, rest = (closed.start(), closed.end()) if closed else (len(text), len(text))
+        reasoning.append(text[opened.end() : end])
+        text = text[rest:]
+    return "\n".join(reasoning), text
 
 
 def without_reasoning(reply: Reply) -> Reply:
@@ -48,8 +57,8 @@ class AfterReasoning:
         if self._passes:
             return self._on_text(piece)
         self._held += piece
-        begin = self._held.lstrip()
-        if any(tag.startswith(begin) for tag in _TAGS) or (_OPEN.match(self._held) and not _CLOSE.search(self._held)):
+        rest = _blocks(self._held)[1]
+        if any(tag.startswith(rest.lstrip().lower()) for tag in _TAGS):
             return True
-        self._passes, rest = True, split(self._held)[1]
-        return self._on_text(rest) if rest else True
+        self._passes = True
+        return self._on_text(rest)
