@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from envs import Environment, Selection, load_world
 from manuals import SHIPPED
@@ -133,10 +133,10 @@ def by_dotted_name(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:
     """Return all options that the method plays with, with those that follow from the environment of that name.
 
-    Of a method that is not at hand, as that of an imported run may be, those that were given.
+    Of a method that is not at hand, or has other options by now, those that were given.
     """
     try:
         chosen = method(config.planner)
-    except UnknownStrategy:
+        return chosen.options.model_validate(config.planner_options).in_force(world)
+    except (UnknownStrategy, ValidationError):
         return config.planner_options
-    return chosen.options.model_validate(config.planner_options).in_force(world)

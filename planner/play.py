@@ -39,12 +39,12 @@ def _play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
         raise
     except EpisodeBroken as broken:
         return episode.broken(str(broken))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         where = _last_line(error, strategy)
         return episode.broken(f"the planner raised {type(error).__name__}: {error}{where and f' ({where})'}")
 
 
-def _last_line(error: Exception, strategy: Strategy) -> str:
+def _last_line(error: BaseException, strategy: Strategy) -> str:
     """Return the innermost line of the method's own file in the traceback; empty if there is none."""
     file = getattr(getattr(strategy, "__code__", None), "co_filename", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file]

@@ -48,7 +48,7 @@ def answer(code: int, result: BaseModel | Mapping[str, Any], *, as_json: bool) -
     """End standard output with the one object that ``--json`` promises; the exit code, as it was given."""
     if as_json:
         value = json.loads(result.model_dump_json()) if isinstance(result, BaseModel) else result
-        click.echo(json.dumps(value))  # in ASCII, whatever the terminal can show
+        click.echo(json.dumps(value, separators=(",", ":")))  # in ASCII, whatever the terminal can show
     return code
 
 
