@@ -2,7 +2,8 @@
 
 ``runner`` plays those that have no ending yet, in ``lanes`` side by side, with the models of ``role_models``;
 ``recorded_answers`` is a model that answers out of a run. ``retrying`` plays those again that broke, ``divergence``
-plays recorded ones again and compares; ``telling`` says an event in words. ``steering`` stops and pauses, and
+plays recorded ones again and compares (one that differs, ``onward`` to its end; ``renaming`` says whether only names
+differ); ``telling`` says an event in words. ``steering`` stops and pauses, and
 ``control`` lets other processes do that.
 
 ``distributed`` plays a run in several processes: in each a ``worker_player`` plays what it is handed. The driver's

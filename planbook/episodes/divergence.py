@@ -37,7 +37,7 @@ class Comparison(BaseModel):
     """One replayed episode. ``event`` names the first difference: which record, and its number in the round.
 
     ``then`` and ``now`` say how the episode ended, where that differs in whether it was solved; the recorded replies
-    answer its questions after the first difference.
+    answer its questions after the first difference. Where they do not suffice, ``now`` alone says that.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,7 +50,8 @@ class Comparison(BaseModel):
     now: str = ""
 
     def __str__(self) -> str:
-        ends = f"\n  the verdict changed: {self.then}, now {self.now}" if self.then else ""
+        changed = f"\n  the verdict changed: {self.then}, now {self.now}" if self.then else ""
+        ends = changed or (f"\n  the verdict now is {self.now}" if self.now else "")
         return f"{self.sameness}, at {self.event}\n  expected: {self.expected}\n  actual:   {self.actual}{ends}"
 
 
@@ -134,8 +135,8 @@ def _judged(run: Run, entry: Entry, path: str, lane: Lane, recorded: Recorded, f
         ending = play_entry(run.config, entry, path, lane, onward)
     except MissingRequirement:
         raise
-    except (EnvsError, ModelError):
-        return found
+    except (EnvsError, ModelError) as error:
+        return found.model_copy(update={"now": f"not known: {error}"})
     finally:
         lane.roles = before
         lane.drop_world()

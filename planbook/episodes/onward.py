@@ -38,7 +38,7 @@ class RecordedReplies:
         scope, _, number = place().rpartition("/")
         body: Any = self._recorded.get((scope, "ask", int(number)))
         if body is None:
-            raise NotRecorded(f"nothing was asked at {place()}")
+            raise NotRecorded("the planner asks more than was answered then")
         reply = Reply.model_validate(body["reply"])
         text, _ = tell(reply.text, on_text)
         return reply.model_copy(update={"text": text})

@@ -114,7 +114,14 @@ def test_the_recorded_replies_carry_a_models_episode_to_its_verdict(recorded: Pa
     asked = ("--env", "shelf.py", "--task", "look/0", "--planner", "react", "--model", "scripted:says.py:answer")
     done = planbook("run", *asked, "--out", "asked", cwd=recorded)
     assert done.returncode == 0, done.stderr
-    write_shelf(recorded, "cup_1", looks=9)
-    told = planbook("replay", "asked", cwd=recorded).stderr + planbook("replay", "asked", cwd=recorded).stdout
-    assert "Traceback" not in told
-    assert "look/0: different, at act 1" in told
+    write_shelf(recorded, "cup_1", looks=3)
+    again = planbook("replay", "asked", "--json", cwd=recorded)
+    assert "look/0: different, at act 1" in again.stderr
+    assert "the verdict now is not known: the planner asks more than was answered then" in again.stderr
+    text = (recorded / "shelf.py").read_text()
+    (recorded / "shelf.py").write_text(
+        text.replace("looks == 3", "looks == 2").replace("Verdict(self.looks == 2", "Verdict(self.looks == 5")
+    )
+    again = planbook("replay", "asked", "--json", cwd=recorded)
+    assert "the verdict changed: direct success, now failure" in again.stderr
+    assert json.loads(again.stdout)["verdicts_changed"] == 1
