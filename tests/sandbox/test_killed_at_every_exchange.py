@@ -124,7 +124,7 @@ def test_whenever_workers_are_killed_the_session_stays_the_same(
 def test_every_call_of_a_plan_may_cost_a_worker(sandbox: Sandbox, how: How) -> None:
     """Who gets further each time is never given up."""
     cells = [
-        "numbers = [world.add(k) for k in range(12)]\nfor k in range(300_000):\n    pass\nprint(numbers)",
+        "numbers = [world.add(k) for k in range(12)]\nfor k in range(6_000_000):\n    pass\nprint(numbers)",
         "print(sum(map(world.add, range(12))))",
     ]
     reaper = Reaper(lambda number: how)
