@@ -1,9 +1,11 @@
 """Any server that speaks OpenAI's chat completions."""
 
+import logging
 import os
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from ipaddress import ip_address
 from pathlib import PurePath
 from typing import Any
@@ -16,17 +18,20 @@ from planner.models.openai_failures import (
     BrokenStream,
     Failure,
     final,
+    most_requests,
     rate_limited,
     retry_after,
+    said,
     too_long,
     worth_asking_again,
 )
 from planner.models.openai_parameters import Parameters
-from planner.models.openai_reading import Hearing, Received, read_stream, read_whole
+from planner.models.openai_reading import Hearing, Received, chunks_of, read_stream, read_whole
 from planner.models.tokens import estimated_usage
 from planner.models.types import Message, OnText, Reply, Sampling
-from planner.models.waiting import Gate, Stopped, never, pause
+from planner.models.waiting import QUIET, Gate, Stopped, Timeouts, from_thread, never, pause
 
+LOG = logging.getLogger(__name__)
 DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
 """Set to 1, this environment variable forbids every server but those on this machine."""
@@ -52,13 +57,13 @@ class OpenAIModel:
         base_url: str | None = None,
         api_key: str | None = None,
         concurrency: int = MOST_REQUESTS,
-        timeout: float = 600.0,
+        timeouts: Timeouts = Timeouts(),
         retries: int = 6,
         backoff: float = 1.0,
         extra_body: Mapping[str, object] | None = None,
         stopped: Stopped = never,
     ) -> None:
-        """Read OPENAI_BASE_URL and OPENAI_API_KEY where they are not given. ``timeout``: seconds without a byte.
+        """Read OPENAI_BASE_URL and OPENAI_API_KEY where they are not given.
 
         Raises ModelRefused where no request can be made with them.
         """
@@ -67,13 +72,14 @@ class OpenAIModel:
         self._key = _key(api_key, url)
         self._who = f"{self.name} at {_checked(url)}"
         self._retries, self._backoff, self._stopped = retries, backoff, stopped
+        self._timeouts = timeouts
         self._extra_body = dict(extra_body or {})
         self._parameters, self._gate = Parameters(), Gate(concurrency, stopped)
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=url,
             max_retries=0,
-            timeout=openai.Timeout(timeout, connect=min(timeout, 15.0)),
+            timeout=openai.Timeout(timeouts.idle, connect=timeouts.connect),
             http_client=openai.DefaultHttpxClient(trust_env=not _is_local(url)),  # no proxy to this machine
         )
 
@@ -91,20 +97,38 @@ class OpenAIModel:
                 with self._gate:
                     received = self._ask(messages, sampling, hearing)
             except (openai.APIError, BrokenStream) as error:
-                if requests > self._retries or too_long(error) or not worth_asking_again(error):
+                most = most_requests(error, self._retries)
+                if requests >= most or too_long(error) or not worth_asking_again(error):
                     raise final(error, self._who, requests, self._key) from None  # its cause may quote the key
-                self._wait(error, requests)
+                self._wait(error, requests, most)
             else:
                 return self._reply(received, messages, time.monotonic() - start)
 
-    def _wait(self, error: Failure, requests: int) -> None:
-        """Wait before asking again; when the server is busy with us, all threads do."""
+    def _wait(self, error: Failure, requests: int, most: int) -> None:
+        """Tell the user and wait before asking again; when the server is busy with us, all threads wait."""
         asked = retry_after(error)
         back_off = min(self._backoff * 2.0 ** (requests - 1), LONGEST_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
+        seconds = back_off if asked is None else asked
+        LOG.warning(
+            "%s: %s; trying again in %.1f s (request %d of %d)",
+            self._who,
+            said(error, self._key),
+            seconds,
+            requests + 1,
+            most,
+        )
         if rate_limited(error) or asked is not None:
-            self._gate.close_for(back_off if asked is None else asked)
+            self._gate.close_for(seconds)
         else:
-            pause(back_off, self._stopped)
+            pause(seconds, self._stopped)
+
+    def _tell_quiet(self) -> None:
+        LOG.info(
+            "%s has sent nothing for %.0f s; it is given %.0f s in all (--timeout idle=SECONDS)",
+            self._who,
+            QUIET,
+            self._timeouts.idle,
+        )
 
     def _ask(self, messages: Sequence[Message], sampling: Sampling, hearing: Hearing) -> Received:
         """One reply; asked once more for each parameter that the server does not know."""
@@ -119,20 +143,26 @@ class OpenAIModel:
     def _draw(self, messages: Sequence[Message], sent: dict[str, Any], hearing: Hearing) -> Received:
         told = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
         body = {"model": self._model, "messages": told, **sent}
+        if not sent.get("stream"):
+            with closing(from_thread(lambda: [self._whole(body)], self._stopped, self._tell_quiet)) as answers:
+                return read_whole(next(answers), hearing)
+        stream = {**body, **self._extra_body}
+        with closing(from_thread(lambda: self._stream(stream), self._stopped, self._tell_quiet)) as chunks:
+            return read_stream(chunks, hearing)
+
+    def _whole(self, body: dict[str, Any]) -> object:
+        create: Any = self._client.chat.completions.create
         try:
-            if sent.get("stream"):
-                stream = self._stream({**body, **self._extra_body})
-            else:
-                create: Any = self._client.chat.completions.create
-                whole = create(**body, extra_body=self._extra_body or None)
+            return create(**body, extra_body=self._extra_body or None)
         except ValueError as error:
             raise BrokenStream(f"the server's answer is no JSON: {error}") from error
-        return read_stream(stream, hearing) if sent.get("stream") else read_whole(whole, hearing)
 
-    def _stream(self, body: dict[str, Any]) -> openai.Stream[object]:
+    def _stream(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
         """The pieces of a reply as plain JSON: objects of the SDK's take half a millisecond each to make."""
-        return self._client.post(
-            "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=openai.Stream[object]
+        return chunks_of(
+            self._client.post(
+                "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=openai.Stream[object]
+            )
         )
 
     def _reply(self, received: Received, messages: Sequence[Message], seconds: float) -> Reply:

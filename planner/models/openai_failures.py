@@ -11,6 +11,8 @@ from planner.errors import ContextExceeded, ModelRefused, ModelUnavailable
 
 LONGEST_WAIT = 120.0
 """Seconds that a server may ask us to wait; more is cut to this."""
+BUSY = 3
+"""A server that limits the rate of requests is asked this many times as often as one that fails."""
 SHORTEST_KEY = 8
 LONGEST_SAID = 400
 """Characters of a server's own words that are passed on."""
@@ -31,6 +33,10 @@ _ADVICE: Mapping[int, str] = {
 
 class BrokenStream(Exception):
     """A reply that ended before its end, or that could not be read."""
+
+
+class OtherApi(BrokenStream):
+    """An answer that no server gives that speaks OpenAI's API, such as a web page."""
 
 
 Failure = openai.APIError | BrokenStream
@@ -54,6 +60,8 @@ def too_long(error: Failure) -> bool:
 
 def worth_asking_again(error: Failure) -> bool:
     """Whether the same request may well succeed later."""
+    if isinstance(error, OtherApi):
+        return False
     if isinstance(error, _ASKED_AGAIN):
         return not (isinstance(error, openai.APIError) and error.code in NEVER_BY_ITSELF)
     status = _status(error)  # 408, or an error told inside a stream, with or without a number
@@ -80,6 +88,16 @@ def retry_after(error: Failure) -> float | None:
     return min(seconds, LONGEST_WAIT) if seconds > 0 else None
 
 
+def most_requests(error: Failure, retries: int) -> int:
+    """Return how many requests may end in such a failure before it is final.
+
+    A busy server is waited for longer. One that said nothing for the whole of ``idle`` is asked only once more.
+    """
+    if rate_limited(error):
+        return 1 + BUSY * retries
+    return 1 + (min(retries, 1) if _is_silence(error) else retries)
+
+
 def final(error: Failure, who: str, requests: int, key: str) -> ContextExceeded | ModelRefused | ModelUnavailable:
     """The error to raise when this failure is the last; ``who`` names the model and its server."""
     told = said(error, key)
@@ -90,12 +108,44 @@ def final(error: Failure, who: str, requests: int, key: str) -> ContextExceeded 
         )
     if worth_asking_again(error):
         times = "one request" if requests == 1 else f"{requests} requests"
-        return ModelUnavailable(
-            f"{who} did not answer after {times}; the last failure: {told}. "
-            "Check that the server runs and OPENAI_BASE_URL is right, then resume the run"
+        return ModelUnavailable(f"{who} {_what_failed(error)} after {times}: {told}. {_later(error)}")
+    if isinstance(error, OtherApi):
+        return ModelRefused(
+            f"{who} does not speak OpenAI's API: {told}. What to do: check OPENAI_BASE_URL, which usually ends in /v1"
         )
     advice = _ADVICE.get(_status(error) or 0, "the request has to be changed: see the model's options")
     return ModelRefused(f"{who} refuses the request: {told}. What to do: {advice}")
+
+
+def _what_failed(error: Failure) -> str:
+    if rate_limited(error):
+        return "still limits the rate of requests"
+    if _is_silence(error):
+        return "sent nothing for too long"
+    if _is_unreachable(error):
+        return "cannot be reached"
+    return "failed" if isinstance(error, openai.APIStatusError) else "gave no whole reply"
+
+
+def _later(error: Failure) -> str:
+    """What to do about a failure that may pass, before the run is resumed."""
+    if rate_limited(error):
+        return "Ask for less at once (a smaller --jobs), or wait, then resume the run"
+    if _is_silence(error):
+        return "See that the server is not stuck, or give a slow model more time with --timeout idle=SECONDS, then resume the run"
+    if _is_unreachable(error):
+        return "Check that the server runs and that OPENAI_BASE_URL names its host and port, then resume the run"
+    return "Look at the server's log, then resume the run"
+
+
+def _is_unreachable(error: Failure) -> bool:
+    """Whether no connection was made at all."""
+    return isinstance(error, openai.APIConnectionError) and "Connect" in type(error.__cause__).__name__
+
+
+def _is_silence(error: Failure) -> bool:
+    """Whether the server took the request and then sent nothing for the whole of ``Timeouts.idle``."""
+    return isinstance(error, openai.APITimeoutError) and not _is_unreachable(error)
 
 
 def said(error: Failure, key: str) -> str:

@@ -1,15 +1,17 @@
 """Reading a reply as it streams in."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import openai
 from openai.types.chat import ChatCompletion
 
-from planner.models.openai_failures import BrokenStream
+from planner.models.openai_failures import BrokenStream, OtherApi
 from planner.models.types import Finish, OnText, Usage
 
+EVENTS = "text/event-stream"
+"""The content type of a reply that streams."""
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refused"}
 
 
@@ -53,19 +55,18 @@ class Received:
         return _FINISHES.get(self.reason or "", "stop")
 
 
-def read_stream(stream: openai.Stream[object], hearing: Hearing) -> Received:
-    """All of a stream of JSON objects, or as much as the listener wants. Raises BrokenStream and openai.APIError."""
+def read_stream(chunks: Iterable[Mapping[str, Any]], hearing: Hearing) -> Received:
+    """Read the chunks of a reply, or as many as the listener wants. Raises BrokenStream and openai.APIError."""
     received = Received()
-    with stream:
-        try:
-            for chunk in _chunks(stream):
-                _take(received, chunk)
-                if not hearing.tell(received.text):
-                    received.cut = True
-                    return _joined(received)
-        except (openai.APIError, BrokenStream):
-            if received.reason is None:
-                raise  # else the text is whole, and only the count of its tokens is lost
+    try:
+        for chunk in chunks:
+            _take(received, chunk)
+            if not hearing.tell(received.text):
+                received.cut = True
+                return _joined(received)
+    except (openai.APIError, BrokenStream):
+        if received.reason is None:
+            raise  # else the text is whole, and only the count of its tokens is lost
     if received.reason is None:
         raise BrokenStream("the reply's stream ended without a finish_reason")
     return _joined(received)
@@ -88,14 +89,21 @@ def read_whole(completion: object, hearing: Hearing) -> Received:
     return _joined(received)
 
 
-def _chunks(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:
-    try:
-        for chunk in stream:
-            if not isinstance(chunk, Mapping):
-                raise BrokenStream(f"the reply's stream holds a piece that is no object: {chunk!r}")
-            yield chunk
-    except ValueError as error:
-        raise BrokenStream(f"the reply's stream holds a piece that is no JSON: {error}") from error
+def chunks_of(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of a stream, and close it at the end. Raises BrokenStream, OtherApi, openai.APIError."""
+    kind = stream.response.headers.get("content-type", "").partition(";")[0]
+    empty = True
+    with stream:
+        try:
+            for chunk in stream:
+                if not isinstance(chunk, Mapping):
+                    raise BrokenStream(f"the reply's stream holds a piece that is no object: {chunk!r}")
+                empty = False
+                yield chunk
+        except ValueError as error:
+            raise BrokenStream(f"the reply's stream holds a piece that is no JSON: {error}") from error
+    if empty and kind != EVENTS:
+        raise OtherApi(f"it answers with {kind or 'no content type'}, where a stream of {EVENTS} was asked for")
 
 
 def _take(received: Received, chunk: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from planner.models.exchange import ExchangeModel
 from planner.models.recorded import RecordedModel
 from planner.models.scripted import ScriptedModel
 from planner.models.types import Model
-from planner.models.waiting import Stopped, never
+from planner.models.waiting import Stopped, Timeouts, never
 
 FORMS = {
     "openai:NAME": "a model of OpenAI's, or of the server at OPENAI_BASE_URL",
@@ -24,8 +24,11 @@ FORMS = {
 _INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
 
 
-def load_model(spec: str, *, stopped: Stopped = never) -> Model:
-    """A model by its whole name, see FORMS. Raises UnknownModel; ModelRefused where a server's key is missing."""
+def load_model(spec: str, *, stopped: Stopped = never, timeouts: Timeouts = Timeouts()) -> Model:
+    """A model by its whole name, see FORMS. Raises UnknownModel; ModelRefused where a server's key is missing.
+
+    A model that waits looks at ``stopped``; a model behind a server keeps to ``timeouts``.
+    """
     kind, colon, rest = spec.partition(":")
     if spec == "none":
         raise UnknownModel(f"none is no model: it stands for planners that need none, such as procedures. {_forms()}")
@@ -33,29 +36,29 @@ def load_model(spec: str, *, stopped: Stopped = never) -> Model:
         raise UnknownModel(f"no model is called {spec!r}. {_forms()}")
     if not rest:
         raise UnknownModel(f"{spec!r} does not say which. {_forms()}")
-    return _KINDS[kind](rest, stopped)
+    return _KINDS[kind](rest, stopped, timeouts)
 
 
 def _forms() -> str:
     return "A model is one of: " + "; ".join(f"{form} ({meaning})" for form, meaning in FORMS.items())
 
 
-def _openai(rest: str, stopped: Stopped) -> Model:
+def _openai(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
     from planner.models.openai_api import OpenAIModel  # the SDK takes most of a second to import
 
-    return OpenAIModel(rest, stopped=stopped)
+    return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
 
 
-def _exchange(rest: str, stopped: Stopped) -> Model:
+def _exchange(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
     if Path(rest).exists() and not Path(rest).is_dir():
         raise UnknownModel(f"exchange:{rest} needs a folder, and {rest} is a file")
     return ExchangeModel(rest, stopped=stopped)
 
 
-def _recorded(rest: str, stopped: Stopped) -> Model:
+def _recorded(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
     found = _INNER.fullmatch(rest)
     if found:
-        return RecordedModel(found["file"], load_model(found["inner"], stopped=stopped))
+        return RecordedModel(found["file"], load_model(found["inner"], stopped=stopped, timeouts=timeouts))
     if not Path(rest).is_file():
         raise UnknownModel(
             f"there is no recording {rest}; to make one, name the model to be recorded: recorded:{rest}+MODEL"
@@ -63,7 +66,7 @@ def _recorded(rest: str, stopped: Stopped) -> Model:
     return RecordedModel(rest)
 
 
-def _scripted(rest: str, stopped: Stopped) -> Model:
+def _scripted(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
     file, _, name = rest.rpartition(":")
     if not file.endswith(".py") or not name:
         raise UnknownModel(f"scripted:{rest} does not name a function in a file: write scripted:FILE.py:NAME")
@@ -87,7 +90,7 @@ def _script(member: Any, file: str, name: str) -> Any:
     raise UnknownModel(f"{name} in {file} {what}: it must be a function (messages, sampling) -> str, or a list of str")
 
 
-_KINDS: dict[str, Callable[[str, Stopped], Model]] = {
+_KINDS: dict[str, Callable[[str, Stopped, Timeouts], Model]] = {
     "openai": _openai,
     "recorded": _recorded,
     "exchange": _exchange,

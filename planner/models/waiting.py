@@ -1,14 +1,34 @@
-"""Waiting that can be interrupted, and that all threads of a model do together."""
+"""Waiting for a model: it can be interrupted, has limits, and all threads of a model do it together."""
 
+import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from pydantic import Field
 
 from planner.errors import EpisodeStopped
+from planner.types import Record
 
+Item = TypeVar("Item")
 Stopped = Callable[[], bool]
+"""Returns whether the run was stopped; may raise BudgetEnded, which ends the wait as well."""
 LOOK_EVERY = 0.2
 """Seconds between two looks at whether the run was stopped."""
+QUIET = 30.0
+"""Seconds without a word from a server after which the user is told."""
+
+
+class Timeouts(Record):
+    """Seconds to wait for a model's server: to accept a connection, and to send something while it answers.
+
+    The default of ``idle`` leaves time to reasoning models, which may think for minutes before their first token, and
+    to slow local models, which take as long to read a prompt.
+    """
+
+    connect: float = Field(default=10.0, gt=0)
+    idle: float = Field(default=300.0, gt=0)
 
 
 def never() -> bool:
@@ -26,6 +46,52 @@ def pause(seconds: float, stopped: Stopped) -> None:
         if left <= 0:
             return
         time.sleep(min(left, LOOK_EVERY))
+
+
+def from_thread(make: Callable[[], Iterable[Item]], stopped: Stopped, quiet: Callable[[], None]) -> Iterator[Item]:
+    """Yield what an iterable yields that is read in another thread, so that waiting for it can be interrupted.
+
+    ``quiet`` is called once if nothing comes for ``QUIET`` seconds. When this generator is closed, the thread ends with
+    the next item. Raises what the iterable raises, and EpisodeStopped.
+    """
+    items: queue.SimpleQueue[tuple[Item, ...] | BaseException] = queue.SimpleQueue()
+    closed = threading.Event()
+    threading.Thread(target=_read_into, args=(items, make, closed), daemon=True).start()
+    told, begun = False, time.monotonic()
+    try:
+        while True:
+            pause(0, stopped)
+            try:
+                got = items.get(timeout=LOOK_EVERY)
+            except queue.Empty:
+                if not told and time.monotonic() - begun > QUIET:
+                    told = True
+                    quiet()
+                continue
+            if isinstance(got, BaseException):
+                raise got
+            if not got:
+                return
+            told = True
+            yield got[0]
+    finally:
+        closed.set()
+
+
+def _read_into(
+    items: "queue.SimpleQueue[tuple[Item, ...] | BaseException]",
+    make: Callable[[], Iterable[Item]],
+    closed: threading.Event,
+) -> None:
+    """Put every item into the queue as a tuple, an empty one at the end, or what was raised."""
+    try:
+        for item in make():
+            items.put((item,))
+            if closed.is_set():
+                return
+        items.put(())
+    except BaseException as error:
+        items.put(error)
 
 
 class Gate:

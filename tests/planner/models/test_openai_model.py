@@ -14,6 +14,7 @@ import pytest
 from planner.errors import ContextExceeded, EpisodeStopped, ModelRefused, ModelUnavailable
 from planner.models import Message, Reply, Sampling, Usage, estimated_usage
 from planner.models.openai_api import OpenAIModel
+from planner.models.waiting import Timeouts
 from tests.ear import Ear
 from tests.openai_server import Break, Completion, Refusal, Server, Silence, serving
 
@@ -347,7 +348,7 @@ def test_text_that_is_not_quite_unicode_passes_both_ways() -> None:
 def test_silence_ends_at_the_timeout(server: Server) -> None:
     server.troubles += [Silence(3.0)]
     start = time.monotonic()
-    assert model(server, timeout=0.3).complete(ASK, Sampling()).text == TEXT
+    assert model(server, timeouts=Timeouts(idle=0.3)).complete(ASK, Sampling()).text == TEXT
     assert time.monotonic() - start < 2.5
 
 
