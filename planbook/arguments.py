@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, JsonValue
 
@@ -15,7 +15,10 @@ from planbook.option_values import pairs, validated
 from planner import Budget, method
 from planner.asking import DEFAULT
 from planner.models import Sampling
+from planner.models.waiting import Timeouts
 from sandbox import Limits
+
+Named = TypeVar("Named", bound=BaseModel)
 
 NO_MODEL = "none"
 
@@ -219,7 +222,15 @@ def learning_of(given: dict[str, Any]) -> Learning:
     )
 
 
-def budget_of(texts: Iterable[str]) -> Budget | None:
-    """The budget that was given, if any. Raises BadArgument."""
-    asked = pairs(texts, "--budget")
-    return Budget.model_validate(validated(Budget, asked, "--budget").model_dump()) if asked else None
+def spending_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Take out of the options the budget, the prices and the timeouts that were given. Raises BadArgument."""
+    return {
+        "budget": _given(Budget, given.pop("budgets", ()), "--budget"),
+        "timeouts": _given(Timeouts, given.pop("timeouts", ()), "--timeout"),
+        "prices": given.pop("prices", None),
+    }
+
+
+def _given(kind: type[Named], texts: Iterable[str], option: str) -> Named | None:
+    asked = pairs(texts, option)
+    return kind.model_validate(validated(kind, asked, option).model_dump()) if asked else None

@@ -1,6 +1,5 @@
 """The command line: it parses, calls, and turns errors into one line and an exit code."""
 
-import logging
 import sys
 from io import TextIOWrapper
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import click
 
 from planbook import __version__, bench, errors
-from planbook.arguments import Asked, budget_of, counts_of, learning_of
+from planbook.arguments import Asked, counts_of, learning_of, spending_of
 from planbook.commands import building, executing, inspection, methods, playing, replaying, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
@@ -43,7 +42,7 @@ from planbook.options import (
     only_with_a_run,
     options,
 )
-from planbook.terminal.printing import ERRORS, answer
+from planbook.terminal.printing import ERRORS, answer, show_log
 
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -126,7 +125,7 @@ def build(planner: str, resume: Path | None, as_json: bool, **given: Any) -> int
 @JSON
 def formulate(run: Path, models: tuple[str, ...], tokens: int | None, as_json: bool, **given: Any) -> int:
     """Turn the rules of a building run into a manual."""
-    hosting = Hosting(budget=budget_of(given["budgets"]), prices=given["prices"])
+    hosting = Hosting(**spending_of(given))
     code, summary = building.formulate(run, models, tokens, hosting, as_json=as_json)
     return answer(code, summary, as_json=as_json)
 
@@ -227,8 +226,8 @@ def bench_command(part: str, as_json: bool) -> int:
 
 def _hosting(given: dict[str, Any]) -> Hosting:
     """Take out of the options what says how episodes are hosted; the rest says what is played."""
-    names = {"jobs", "executor", "allow_missing", "allow_changed", "prices"} & given.keys()
-    return Hosting(budget=budget_of(given.pop("budgets", ())), **{name: given.pop(name) for name in names})
+    names = {"jobs", "executor", "allow_missing", "allow_changed"} & given.keys()
+    return Hosting(**spending_of(given), **{name: given.pop(name) for name in names})
 
 
 def main() -> None:
@@ -236,9 +235,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # not every terminal can show what plans print
-    ours = logging.getLogger("planner")
-    ours.addHandler(logging.StreamHandler(sys.stderr))
-    ours.setLevel(logging.INFO)
+    show_log("planner", "planbook")
     try:
         code = planbook.main(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):

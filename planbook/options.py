@@ -128,6 +128,13 @@ SPENDING = (
         help="At most: so many calls, tokens, actions, seconds, or money (US dollars).",
     ),
     PRICES,
+    click.option(
+        "--timeout",
+        "timeouts",
+        multiple=True,
+        metavar="NAME=SECONDS",
+        help="Wait for a model's server: connect=10 to accept a connection, idle=300 to send the next token.",
+    ),
 )
 BUILDING = (
     click.option("--start", default=None, metavar="NAME,...", help="The examples to start from; else the usual ones."),
@@ -201,8 +208,9 @@ def options(*groups: Iterable[Callable[[Any], Any]]) -> Callable[[Command], Comm
 
 def only_with_a_run(what: str, parameter: str) -> None:
     """Refuse options that a recorded run answers itself. Raises BadArgument."""
-    allowed = {"jobs", "executor", "allow_missing", "allow_changed", "again", "budgets", "prices", "table", "as_json"}
-    refuse(what, set(click.get_current_context().params) - allowed - {parameter})
+    allowed = {"jobs", "executor", "allow_missing", "allow_changed", "again", "budgets", "prices", "timeouts"}
+    allowed |= {"table", "as_json", parameter}
+    refuse(what, set(click.get_current_context().params) - allowed)
 
 
 def was_given(parameter: str) -> bool:

@@ -1,7 +1,7 @@
 """Who writes the next plan, and when the episode is over."""
 
 from planner.asking import Answer, Roles, as_text
-from planner.budget import Budget, Meter, News, Spent
+from planner.budget import Budget, Meter, Spent
 from planner.conclusion import Conclusion, about_the_world, conclude
 from planner.episode import Episode
 from planner.errors import (
@@ -68,7 +68,6 @@ __all__ = [
     "Meter",
     "Method",
     "ModelError",
-    "News",
     "NoMemory",
     "Options",
     "Outcome",

@@ -1,12 +1,16 @@
 """How a question reaches a model: which model plays a role, with which sampling, and what becomes of its reply."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Generic, NamedTuple, TypeVar
 
+from planner.budget import Meter
 from planner.errors import ModelError
 from planner.models.context import Fitted, fit, room
 from planner.models.reasoning import AfterReasoning, without_reasoning
 from planner.models.requests import labelled
+from planner.models.tokens import most_usage
 from planner.models.types import Message, Model, OnText, Reply, Sampling
 
 Read = TypeVar("Read")
@@ -16,6 +20,8 @@ PLANNER = "planner"
 """The role that plans, in most methods."""
 REPAIRS = 2
 """How often a reply that cannot be used is answered with what was missing."""
+POLL = 0.05
+"""Seconds between two looks at whether the budget allows a call that waits for others to end."""
 
 
 class Draw(NamedTuple):
@@ -49,7 +55,10 @@ def as_text(text: str) -> str:
 
 
 class Roles:
-    """The models of a run, by role. ``load`` is asked for a model when its role first speaks."""
+    """The models of a run, by role. ``load`` is asked for a model when its role first speaks.
+
+    ``guard`` is called before each call and may raise EpisodeStopped; ``meter`` holds the calls to the budget.
+    """
 
     def __init__(
         self,
@@ -57,15 +66,16 @@ class Roles:
         sampling: Mapping[str, Sampling],
         *,
         guard: Callable[[], None] = lambda: None,
+        meter: Meter | None = None,
         repairs: int = REPAIRS,
         seed: int = 0,
     ) -> None:
         self._load, self._sampling, self._guard, self.repairs = load, dict(sampling), guard, repairs
-        self._seed = seed
+        self._meter, self._seed = meter or Meter(), seed
 
     def seeded(self, seed: int) -> "Roles":
         """The same roles with another seed, for another repeat of the same tasks."""
-        return Roles(self._load, self._sampling, guard=self._guard, repairs=self.repairs, seed=seed)
+        return self._like(self._guard, seed)
 
     def guarded(self, guard: Callable[[], None]) -> "Roles":
         """The same roles with one more guard before theirs."""
@@ -74,7 +84,10 @@ class Roles:
             guard()
             self._guard()
 
-        return Roles(self._load, self._sampling, guard=both, repairs=self.repairs, seed=self._seed)
+        return self._like(both, self._seed)
+
+    def _like(self, guard: Callable[[], None], seed: int) -> "Roles":
+        return Roles(self._load, self._sampling, guard=guard, meter=self._meter, repairs=self.repairs, seed=seed)
 
     def sampling(self, role: str) -> Sampling:
         """How replies of a role are drawn."""
@@ -84,6 +97,15 @@ class Roles:
     def fit(self, role: str, messages: Sequence[Message]) -> Fitted:
         """The messages as they fit the role's context. Raises ContextExceeded."""
         return fit(messages, room(self.sampling(role)))
+
+    def reserved(self, role: str, messages: Sequence[Message]) -> AbstractContextManager[None]:
+        """Reserve the most that a call may cost, until its reply is recorded. Raises BudgetEnded, EpisodeStopped."""
+        most = most_usage(messages, self.sampling(role))
+        return self._meter.call(self._load(role).name, most, self._wait)
+
+    def _wait(self) -> None:
+        self._guard()
+        time.sleep(POLL)
 
     def complete(
         self,

@@ -2,14 +2,17 @@
 
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from pydantic import Field
 
 from planner.errors import BudgetEnded
 from planner.journal import Body, EventKind
-from planner.models.types import Reply
+from planner.ledger import Amount, Ledger, OwnLedger
+from planner.models.requests import place
+from planner.models.types import Reply, Usage
 from planner.types import Record
 
 
@@ -73,20 +76,13 @@ class Spent(Record):
         )
 
 
-class News(NamedTuple):
-    """What one process of a run tells the others: what it has spent since it last told, and the calls it waits for."""
-
-    spent: Spent = Spent()
-    calls_under_way: int = 0
-
-
 class Meter:
     """Counts what a run spends, over all its threads, and says when that is enough.
 
     ``price`` gives the dollars of a reply, or None where the model's price is unknown. ``spent`` is what earlier
-    sittings spent. Calls never exceed the budget. Tokens and money may, by what the last calls cost, and actions by
-    those that episodes side by side take at the same moment. Where several processes play a run, each has a meter and
-    they settle now and then: then all of these may exceed it, by what the others do between two settlings.
+    sittings spent. Before a call, the most that it may cost is reserved in the ``ledger``, which all processes of a run
+    share; so calls, tokens and money stay within the budget. Actions may exceed it by those that episodes side by side
+    take at the same moment.
     """
 
     def __init__(
@@ -94,12 +90,14 @@ class Meter:
         budget: Budget | None = None,
         spent: Spent | None = None,
         price: Callable[[str, Reply], float | None] = lambda model, reply: 0.0,
+        ledger: Ledger | None = None,
     ) -> None:
         self.budget, self._price = budget or Budget(), price
         self._before, self._own = spent or Spent(), Spent()
         self._lock, self._seconds = threading.Lock(), self._before.seconds
         self._begun: float | None = time.monotonic()
-        self._calls_under_way = self._calls_elsewhere = 0
+        self._ledger = ledger or OwnLedger(amount_of(self._before))
+        self._thread = threading.local()
 
     @property
     def spent(self) -> Spent:
@@ -117,15 +115,67 @@ class Meter:
         with self._lock:
             self._seconds, self._begun = self._passed(), time.monotonic()
 
-    def before_call(self) -> None:
-        """Let a model be asked, or raise BudgetEnded."""
-        with self._lock:
-            spent = self._all()
-            self._unless_spent("calls", spent.calls + self._calls_under_way + self._calls_elsewhere)
-            self._unless_spent("tokens", spent.tokens)
-            self._unless_spent("money", spent.money or 0.0)
-            self._unless_spent("seconds", spent.seconds)
-            self._calls_under_way += 1
+    def check_time(self) -> None:
+        """Raise BudgetEnded once the seconds are used up."""
+        self._unless_spent("seconds", self.spent.seconds)
+
+    @contextmanager
+    def call(self, model: str, most: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Reserve the most that a call may cost, until its reply is recorded or it fails. Raises BudgetEnded.
+
+        Where only other calls under way leave too little, ``wait`` is called until they have ended.
+        """
+        self.check_time()
+        if not self.limits_calls:
+            yield
+            return
+        key, amount = place(), self._amount(model, most)
+        while not self._ledger.reserve(key, amount, lambda spent, reserved: self._allows(amount, spent, reserved)):
+            wait()
+            self.check_time()
+        outer, self._thread.asks = self._asks, True
+        try:
+            yield
+        finally:
+            self._thread.asks = outer
+            self._ledger.release(key)
+
+    @property
+    def limits_calls(self) -> bool:
+        """Whether the budget limits what model calls may cost."""
+        return any(limit is not None for limit in (self.budget.calls, self.budget.tokens, self.budget.money))
+
+    @property
+    def _asks(self) -> bool:
+        """Whether this thread is asking a model: a plan that runs while it is written may ask another."""
+        return getattr(self._thread, "asks", False)
+
+    def _allows(self, call: Amount, spent: Amount, reserved: Amount) -> bool:
+        """Whether a call may begin now. A thread that asks already never waits: others may be waiting for it."""
+        self._unless_over(call, spent + reserved if self._asks else spent)
+        try:
+            self._unless_over(call, spent + reserved)
+        except BudgetEnded:
+            return False
+        return True
+
+    def _unless_over(self, call: Amount, spent: Amount) -> None:
+        for name, before, cost in (
+            ("calls", spent.calls, call.calls),
+            ("tokens", spent.tokens, call.tokens),
+            ("money", spent.money, call.money),
+        ):
+            limit = getattr(self.budget, name)
+            self._unless_spent(name, before)
+            if limit is not None and before + cost > limit:
+                raise BudgetEnded(
+                    f"the budget of {_told(name, limit)} has {_number(name, limit - before)} left, and the next call "
+                    f"may take {_number(name, cost)}",
+                    _larger(name, limit),
+                )
+
+    def _amount(self, model: str, usage: Usage) -> Amount:
+        return Amount(1, usage.total, self._price(model, Reply(text="", usage=usage)) or 0.0)
 
     def before_action(self) -> None:
         """Let an action be taken, or raise BudgetEnded."""
@@ -135,17 +185,20 @@ class Meter:
 
     def saw(self, kind: EventKind, body: Body) -> None:
         """Count a new event."""
-        if kind in ("ask", "act"):
-            with self._lock:
-                self._calls_under_way -= kind == "ask"
-                self._own = add(self._own, kind, body, self._price)
+        cost = cost_of(kind, body, self._price)
+        if cost is None:
+            return
+        with self._lock:
+            self._own = self._own + cost
+        if cost.calls and self.limits_calls:
+            self._ledger.settle(place(), amount_of(cost))
 
-    def settle(self, total: Spent, calls_elsewhere: int) -> News:
-        """Learn what all processes had spent when they last told, this one included; what is new here is told."""
+    def settle(self, total: Spent) -> Spent:
+        """Learn what all processes had spent when they last told, this one included. Returns what is new here."""
         with self._lock:
             new, self._own = self._own, Spent()
-            self._before, self._calls_elsewhere = plus(total, new), calls_elsewhere
-            return News(new, self._calls_under_way)
+            self._before = plus(total, new)
+            return new
 
     def take(self, spent: Spent) -> None:
         """Count what another process has spent."""
@@ -166,7 +219,29 @@ class Meter:
     def _unless_spent(self, name: str, amount: float) -> None:
         limit = getattr(self.budget, name)
         if limit is not None and amount >= limit:
-            raise BudgetEnded(f"the budget of {limit:,} {name} is used up")
+            raise BudgetEnded(f"the budget of {_told(name, limit)} is used up", _larger(name, limit))
+
+
+def _larger(name: str, limit: float) -> str:
+    """Return twice a limit, as an option gives it."""
+    return f"{name}={2 * limit or 1:g}" if name in ("money", "seconds") else f"{name}={2 * limit or 1}"
+
+
+def _told(name: str, amount: float) -> str:
+    """Return an amount in words, such as "1 call", "2,000 tokens" or "$0.06"."""
+    number = _number(name, amount)
+    return number if name == "money" else f"{number} {name if amount != 1 else name.removesuffix('s')}"
+
+
+def _number(name: str, amount: float) -> str:
+    if name == "money":
+        return f"${amount:,.4f}".rstrip("0").rstrip(".")
+    return f"{amount:,g}" if name == "seconds" else f"{amount:,}"
+
+
+def amount_of(spent: Spent) -> Amount:
+    """Return what was spent on model calls. A price that is not known counts as nothing."""
+    return Amount(spent.calls, spent.tokens, spent.money or 0.0)
 
 
 def plus(one: Spent, other: Spent) -> Spent:

@@ -135,19 +135,20 @@ class Scope:
         if recorded is not None:
             return self._recorded_reply(number, request, recorded, listen)
         heard = Heard(lambda: listen(lambda text: self._note(number, text)), self._heard_before(number))
-        with placed(f"{self.path}/{number}", given):
+        with placed(f"{self.path}/{number}", given), self.roles.reserved(role, fitted.messages):
             on_text = None if heard.listener.waits else heard
             reply, model, sampling = self.roles.complete(role, template, fitted.messages, draw, on_text)
-        reply = heard.settle(reply)
-        if isinstance(heard.listener.failed, JournalMismatch | JournalFailed):
-            raise heard.listener.failed
-        shortened: Body = {"left_out": fitted.left_out, "cut_characters": fitted.cut_characters}
-        asked: Body = {
-            "given": given.model_dump(),
-            "model": model,
-            "sampling": sampling.model_dump(mode="json"),
-        }
-        write(self.journal, self.path, "ask", number, {**request, **asked, **shortened, "reply": reply.model_dump()})
+            reply = heard.settle(reply)
+            if isinstance(heard.listener.failed, JournalMismatch | JournalFailed):
+                raise heard.listener.failed
+            shortened: Body = {"left_out": fitted.left_out, "cut_characters": fitted.cut_characters}
+            asked: Body = {
+                "given": given.model_dump(),
+                "model": model,
+                "sampling": sampling.model_dump(mode="json"),
+            }
+            body = {**request, **asked, **shortened, "reply": reply.model_dump()}
+            write(self.journal, self.path, "ask", number, body)
         return reply, heard.listener
 
     def _recorded_reply(

@@ -142,12 +142,14 @@ def formulate(
             raise errors.BadArgument(f"{folder} is no building run; rules come from `planbook build`")
         named = by_role(models)
         config = run.config.model_copy(update={"models": {**run.config.models, **named}})
-        run.sit_down(hosting.budget, hosting.prices, named.values())
+        run.sit_down(hosting.budget, hosting.prices, named.values(), timeouts=hosting.timeouts)
         code = errors.OK
         try:
             formulate_rules(run, config, tokens)
         except BudgetEnded as ended:
-            out.print(f"Stopped: {ended}.")
+            out.print(
+                f"Stopped: {ended}. Go on with: planbook formulate {folder} --budget {ended.larger}", soft_wrap=True
+            )
             code = errors.OUT_OF_BUDGET
         finally:
             run.stand_up()

@@ -55,7 +55,7 @@ from planner import (
     Outcome,
 )
 
-BY_HAND, FROM_OUTSIDE = BY_SOMEBODY = ("Stopped.", "Stopped from planbook watch.")
+FROM_OUTSIDE = "Stopped from planbook watch."
 
 
 def play(
@@ -114,7 +114,7 @@ def play_run(
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
     control = Control(run)
-    run.sit_down(hosting.budget, hosting.prices, note={**note, **hosted(hosting)})
+    run.sit_down(hosting.budget, hosting.prices, note={**note, **hosted(hosting)}, timeouts=hosting.timeouts)
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
     except (ModelError, errors.ClusterLost) as error:
@@ -133,10 +133,17 @@ def play_run(
     if run.config.learning:
         _show_learnt(run, out)
     out.print(f"{summary.seconds:.1f} s in this sitting; everything is in {summary.run}", soft_wrap=True)
+    if isinstance(stopped, BudgetEnded):
+        out.print(f"Stopped: {stopped}. {_go_on(run)} --budget {stopped.larger}", soft_wrap=True)
+        return errors.OUT_OF_BUDGET, summary
     if stopped is not None:
-        out.print(f"{stopped} Go on with: planbook run --resume {run.folder}", soft_wrap=True)
-        return errors.INTERRUPTED if stopped in BY_SOMEBODY else errors.OUT_OF_BUDGET, summary
+        out.print(f"{stopped} {_go_on(run)}", soft_wrap=True)
+        return errors.INTERRUPTED, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
+
+
+def _go_on(run: Run) -> str:
+    return f"Go on with: planbook run --resume {run.folder}"
 
 
 def _show_learnt(run: Run, out: Console) -> None:
@@ -168,17 +175,19 @@ def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
     return playing_memory(config, remembering(config, fresh_beginning(config, group).knowledge))
 
 
-def _play_with_progress(run: Run, title: str, hosting: Hosting, control: Control, watch: Watch | None) -> str | None:
-    """Play what is left, steered from here and from outside; why it stopped before the end, if it did."""
+def _play_with_progress(
+    run: Run, title: str, hosting: Hosting, control: Control, watch: Watch | None
+) -> str | BudgetEnded | None:
+    """Play what is left, steered from here and from outside. Returns why it stopped before the end, if it did."""
     progress = _progress(run, title, hosting, lambda: control.steering.paused)
     with control.listens(), progress.shown():
         try:
             finished = _play_left(run, progress, replace(hosting, steering=control.steering), watch)
         except BudgetEnded as ended:
-            return f"Stopped: {ended}."
+            return ended
     if finished:
         return None
-    return FROM_OUTSIDE if control.stopped else BY_HAND
+    return FROM_OUTSIDE if control.stopped else "Stopped."
 
 
 def _progress(run: Run, title: str, hosting: Hosting, paused: Callable[[], bool]) -> Progress:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from rich.console import Console
 
 from planbook import errors
-from planbook.arguments import budget_of, by_role, lasting_model
+from planbook.arguments import by_role, lasting_model, spending_of
 from planbook.commands.playing import play
 from planbook.episodes.lanes import Hosting
 from planbook.options import JSON, RUN, RUN_FOLDER, SPENDING, options
@@ -56,13 +56,13 @@ def rerun(
     **given: Any,
 ) -> int:
     """Play RUN once more, and tell what came out otherwise, and where."""
-    budget, prices = budget_of(given.pop("budgets")), given.pop("prices")
+    spending = spending_of(given)
     if out is not None and out.resolve() == run.resolve():
         raise errors.BadArgument(f"--out {out} is the run that is to be repeated; name another folder")
     named = {role: lasting_model(model) for role, model in by_role(models).items()}
-    repeat = prepared(run, named, recorded=recorded, prices=prices)
-    terms = budget or (repeat.budget if repeat.budget != Budget() else None)
-    hosting = Hosting(budget=terms, prices=prices, **given)
+    repeat = prepared(run, named, recorded=recorded, prices=spending["prices"])
+    spending["budget"] = spending["budget"] or (repeat.budget if repeat.budget != Budget() else None)
+    hosting = Hosting(**spending, **given)
     code, found = play_again(run, repeat, hosting, out, store, as_json=as_json)
     return answer(code, found, as_json=as_json)
 

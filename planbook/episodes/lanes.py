@@ -1,5 +1,6 @@
 """Episodes side by side: threads of this process, each with a world of its own, stopped together."""
 
+import logging
 import os
 import queue
 import threading
@@ -17,8 +18,11 @@ from planbook.errors import INTERRUPTED
 from planbook.run import Entry
 from planner import Budget, EpisodeStopped, JournalFailed, Roles
 from planner.asking import SILENT
+from planner.models.waiting import Timeouts
 from sandbox import Sandbox
 
+LOG = logging.getLogger(__name__)
+STOPPING = "Stopping: what is under way ends at its next action or model call; Ctrl-C again ends it at once."
 Executor = Literal["threads", "processes", "ray"]
 OpenRoles = Callable[[Callable[[], bool]], Roles]
 Result = TypeVar("Result")
@@ -32,6 +36,8 @@ _Told = tuple[Entry, Result] | BaseException | None
 class Hosting:
     """How episodes are hosted: how many side by side, what may be missing, what may be spent at which prices.
 
+    ``timeouts`` says how long models are waited for, if not as long as before.
+
     ``allow_missing`` names required mechanisms of the sandbox; ``allow_changed`` lets a run go on with other data,
     prompts or knowledge than it was begun with. ``executor`` says where episodes are played: in threads of this
     process, in worker processes of this machine, or on a Ray cluster. ``steering`` lets others stop and pause this one
@@ -42,6 +48,7 @@ class Hosting:
     allow_missing: tuple[str, ...] = ()
     budget: Budget | None = None
     prices: Path | None = None
+    timeouts: Timeouts | None = None
     executor: Executor = "threads"
     steering: Steering | None = None
     allow_changed: bool = False
@@ -148,6 +155,7 @@ def hand_out(
             on_result(*result)
         finished = True
     except KeyboardInterrupt:
+        LOG.warning(STOPPING)
         return False
     finally:
         if not finished:

@@ -9,11 +9,12 @@ from envs.nearest import nearest
 from planbook.config import RECORDINGS, Config
 from planbook.episodes.recorded_answers import RunAnswers
 from planbook.errors import BadArgument
-from planbook.run import is_run
+from planbook.run import Run, is_run
 from planner import METHODS, Roles, method
 from planner.asking import DEFAULT, no_model
 from planner.errors import UnknownModel
 from planner.models import Model, RecordedModel, load_model
+from planner.models.waiting import USUAL, Stopped, Timeouts, never
 
 ROLES = ("builder", "consolidator", "formulator")
 """Those who learn; the others play."""
@@ -22,9 +23,17 @@ ROLES = ("builder", "consolidator", "formulator")
 KNOWN_ROLES = {DEFAULT, *ROLES, *(role for each in METHODS.values() for role in each.roles)}
 
 
-def roles_of(config: Config, before_call: Callable[[], None], stopped: Callable[[], bool]) -> Roles:
-    """The roles of a run. ``before_call`` may raise BudgetEnded; a model that waits looks at ``stopped``."""
+def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
+    """The roles of a run, held to its budget; a model that waits looks at ``stopped``.
+
+    ``config`` names the models, if not the run's own.
+    """
     lock, models = threading.Lock(), dict[str, Model]()
+    config = config or run.config
+
+    def is_over() -> bool:
+        run.meter.check_time()
+        return stopped()
 
     def load(role: str) -> Model:
         spec = config.models.get(role) or config.models.get(DEFAULT)
@@ -32,13 +41,13 @@ def roles_of(config: Config, before_call: Callable[[], None], stopped: Callable[
             return no_model(role)
         with lock:
             if spec not in models:
-                models[spec] = opened(spec, stopped, strict=config.strict_recordings)
+                models[spec] = opened(spec, is_over, run.timeouts, strict=config.strict_recordings)
             return models[spec]
 
-    return Roles(load, config.sampling, guard=before_call, seed=config.seed)
+    return Roles(load, config.sampling, meter=run.meter, seed=config.seed)
 
 
-def opened(spec: str, stopped: Callable[[], bool] = lambda: False, *, strict: bool = False) -> Model:
+def opened(spec: str, stopped: Stopped = never, timeouts: Timeouts = USUAL, *, strict: bool = False) -> Model:
     """A model by its name, which it keeps; a recording that ships is named without its folder.
 
     A recording may be a run, too; a ``strict`` one answers only prompts of the same words. Raises ModelError, BadRun.
@@ -48,7 +57,8 @@ def opened(spec: str, stopped: Callable[[], bool] = lambda: False, *, strict: bo
         return RunAnswers(name, strict=strict)
     shipped = RECORDINGS / f"{name}.jsonl"
     try:
-        model = load_model(f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec, stopped=stopped)
+        named = f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec
+        model = load_model(named, stopped=stopped, timeouts=timeouts)
     except UnknownModel as error:
         told = f"{error}. {_shipped_ones(name)}" if kind == "recorded" and "+" not in name else str(error)
         raise UnknownModel(told) from error

@@ -34,7 +34,7 @@ def run_tasks(
         on_ending,
         hosting or Hosting(),
         run.meter.before_action,
-        lambda stopped: roles_of(config, run.meter.before_call, stopped),
+        lambda stopped: roles_of(run, stopped),
     )
 
 
@@ -81,6 +81,7 @@ def play_out(run: Run, memory: Memory, entry: Entry, lane: Lane, watch: Watch | 
 
 def give_up(run: Run, entry: Entry, message: str) -> Ending:
     """Count an episode as BROKEN that nobody can play, unless it has an ending."""
+    run.store.ledger.release_below(entry.path)
 
     def break_off(path: str, journal: Journal) -> Ending:
         return _write_broken(journal, path, Outcome.BROKEN.value, message)

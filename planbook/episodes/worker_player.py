@@ -17,7 +17,7 @@ from planbook.learning.knowing import memory_of
 from planbook.run import Entry, Run, RunFile
 from planbook.spending import prices_from
 from planbook.store import Place, Store
-from planner import Ending, JournalFailed, Meter, News, Spent
+from planner import Ending, JournalFailed, Meter, Spent
 from sandbox import Sandbox
 
 Steer = Literal["go on", "pause", "stop"]
@@ -47,13 +47,14 @@ class Player:
         """Open the store and the sandbox, and read what is known beforehand. Raises what these raise."""
         config = orders.file.config
         self._run = Run(orders.folder, orders.file, Store(orders.store, to_write=not orders.to_replay))
-        self._run.meter = Meter(orders.file.budget, orders.spent, prices_from(orders.prices))
+        prices, ledger = prices_from(orders.prices), self._run.store.ledger
+        self._run.meter = Meter(orders.file.budget, orders.spent, prices, ledger)
         self._steering = Steering()
         if orders.to_replay:
             self._roles = mute(config)
         else:
             self._memory = memory_of(config)
-            self._roles = roles_of(config, self._before_call, self._steering.stops)
+            self._roles = roles_of(self._run, self._steering.stops).guarded(self._steering.guard)
         self._sandbox = Sandbox(allow_missing=orders.allow_missing)
         self._lanes: list[Lane] = []
         self._own = threading.local()
@@ -67,8 +68,8 @@ class Player:
         """Play a recorded episode again, and compare."""
         return replay_entry(self._run, entry, self._lane(), ending)
 
-    def tick(self, total: Spent, calls_elsewhere: int, steer: Steer) -> News:
-        """Learn what all processes have spent and whether to go on; tell what is new here."""
+    def tick(self, total: Spent, steer: Steer) -> Spent:
+        """Learn what all processes have spent and whether to go on. Returns what was spent here since the last time."""
         steering = self._steering
         ways: Mapping[Steer, Callable[[], None]] = {
             "go on": steering.go_on,
@@ -78,7 +79,7 @@ class Player:
         ways[steer]()
         meter = self._run.meter
         (meter.stop_clock if steer == "pause" else meter.start_clock)()
-        return meter.settle(total, calls_elsewhere)
+        return meter.settle(total)
 
     def end(self) -> None:
         """Give back worlds, sandbox and store."""
@@ -102,10 +103,6 @@ class Player:
     def _before_action(self) -> None:
         self._steering.guard()
         self._run.meter.before_action()
-
-    def _before_call(self) -> None:
-        self._steering.guard()
-        self._run.meter.before_call()
 
 
 class Raised(NamedTuple):

@@ -15,7 +15,7 @@ from planbook.episodes.worker_player import Orders, Raised, Steer
 from planbook.errors import ClusterLost
 from planbook.run import Entry, Run
 from planbook.spending import prices_from, spent_so_far
-from planner import EpisodeStopped, News
+from planner import EpisodeStopped, Spent
 from sandbox import WorkerFailed
 
 TICK_SECONDS = 0.2
@@ -89,7 +89,6 @@ class Crew:
         self._run, self._orders, self._start, self._steering = run, orders, places.start, steering
         self._jobs, self._threads, self._count = jobs, threads, -(-jobs // threads)
         self._workers: dict[int, Worker] = {}
-        self._news: dict[int, News] = {}
         self._locks = [threading.Lock() for _ in range(self._count + 1)]
         self._alone, self._settling = threading.Lock(), threading.Lock()
         self.lost = 0
@@ -165,7 +164,6 @@ class Crew:
         LOG.warning("A worker process was lost; its episodes go on in another.")
         worker.kill()
         with self._settling:
-            self._news.pop(place, None)
             self._recount()
 
     def _recount(self) -> None:
@@ -185,15 +183,13 @@ class Crew:
 
     def _settle(self) -> None:
         steer: Steer = "stop" if self._steering.stopped else "pause" if self._steering.paused else "go on"
-        for place, worker in [*self._workers.items()]:
+        for worker in [*self._workers.values()]:
             with self._settling:
-                elsewhere = sum(news.calls_under_way for other, news in self._news.items() if other != place)
                 try:
-                    news: News = worker.ask("tick", self._run.meter.spent, elsewhere, steer)
+                    spent: Spent = worker.ask("tick", self._run.meter.spent, steer)
                 except (WorkerLost, ClusterLost):
                     continue  # whoever plays there will find out
-                self._news[place] = news
-                self._run.meter.take(news.spent)
+                self._run.meter.take(spent)
 
     def _end(self) -> None:
         for worker in self._workers.values():

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from planbook import errors
-from planbook.arguments import Asked, budget_of, by_role, lasting_model
+from planbook.arguments import Asked, by_role, lasting_model, spending_of
 from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
 from planbook.graphs.giving import needs_no_world, values_of, with_inputs
@@ -138,8 +138,7 @@ def run(
         values=with_inputs(file, put),
         passes=asked["passes"],
         side_by_side=asked["side_by_side"],
-        budget=budget_of(asked["budgets"]),
-        prices=asked["prices"],
+        **spending_of(asked),
     )
     code, ran = run_graph(file, text, given, out)
     if not as_json and not ran.problem:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
 from planbook.config import Config
-from planbook.episodes.lanes import wait_for
+from planbook.episodes.lanes import LOG, STOPPING, wait_for
 from planbook.episodes.role_models import roles_of
 from planbook.errors import BadRun
 from planbook.provenance.fingerprints import made_of_graph
@@ -34,6 +34,7 @@ from planner import (
 from planner.graph import Database, Graph, GraphFile, run_pass
 from planner.graph.lookups import told
 from planner.models import Sampling
+from planner.models.waiting import Timeouts
 
 ANSWERED: EventKind = "node"
 """The kind of the events that are told."""
@@ -51,6 +52,7 @@ class Given(NamedTuple):
     passes: int = 1
     side_by_side: int = 1
     budget: Budget | None = None
+    timeouts: Timeouts | None = None
     prices: Path | None = None
 
 
@@ -108,7 +110,7 @@ def run_graph(file: GraphFile, text: str, given: Given, out: Path | None) -> tup
     config = config_of(file, text, given)
     made = made_of_graph(config, given.prices)
     with closing(GraphRun.create(out or new_folder(config), config, [], made_of=made)) as run:
-        run.sit_down(given.budget, given.prices)
+        run.sit_down(given.budget, given.prices, timeouts=given.timeouts)
         try:
             return _Traversing(run, file, given).carry_out()
         finally:
@@ -134,6 +136,7 @@ class _Traversing:
             thread.join()
         except KeyboardInterrupt:
             interrupted = True
+            LOG.warning(STOPPING)
             self.stop.set()
             wait_for([thread])
         code, problem = (errors.INTERRUPTED, "Stopped") if interrupted else self._ending()
@@ -148,6 +151,8 @@ class _Traversing:
 
     def _how_to_go_on(self) -> str:
         same = f"with the same command and --out {self.run.folder}"
+        if isinstance(self.error, BudgetEnded):
+            same += f" --budget {self.error.larger}"
         return f"Ask that node anew {same}" if isinstance(self.error, UnusableReply) else f"Go on {same}"
 
     def _ending(self) -> tuple[int, str]:
@@ -169,7 +174,7 @@ class _Traversing:
     def _work(self) -> None:
         try:
             journal = self.run.journal("pass", self._tell)
-            roles = roles_of(self.run.config, self._before_call, self.stop.is_set)
+            roles = roles_of(self.run, self.stop.is_set).guarded(self._guard)
             for path, value in self.given.values.items():
                 self.database.set(path, value)
             graph = self.file.graph()
@@ -198,10 +203,9 @@ class _Traversing:
             }
         )
 
-    def _before_call(self) -> None:
+    def _guard(self) -> None:
         if self.stop.is_set():
             raise EpisodeStopped
-        self.run.meter.before_call()
 
     def _tell(self, kind: EventKind, body: Body) -> None:
         if kind == ANSWERED:

@@ -24,6 +24,7 @@ from planbook.learning.state import EVERYTHING, formulating_path, learnt_in, wit
 from planbook.run import Entry, Run
 from planbook.store import Watch
 from planner import Ending, Memory, Outcome, Scope
+from planner.models.waiting import never
 from rules import Rule, tell_world
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def build(
         nothing if played_first else on_ending,
         Hosting(allow_missing=hosting.allow_missing, steering=hosting.steering),
         run.meter.before_action,
-        lambda stopped: roles_of(config, run.meter.before_call, stopped),
+        lambda stopped: roles_of(run, stopped),
     )
 
 
@@ -145,7 +146,7 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
     states = learnt_in(run)
     if not any(state.knowledge.rules for state in states.values()):
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
-    roles = roles_of(config, run.meter.before_call, lambda: False)
+    roles = roles_of(run, never, config)
     for group, state in states.items():
         if rules := state.knowledge.rules:
             ask = partial(_manual, rules=rules, config=config, tokens=tokens)

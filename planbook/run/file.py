@@ -14,6 +14,7 @@ from planbook.store import Schema
 from planbook.trajectories.origin import Imported
 from planbook.writing import write_whole
 from planner import Budget
+from planner.models.waiting import Timeouts
 
 GRAPH_PLANNER = "graph"
 """What stands in run.json for the planner of a run that holds passes of a prompt graph."""
@@ -28,6 +29,8 @@ class RunFile(BaseModel):
     begun: str
     versions: dict[str, str]
     budget: Budget = Budget()
+    timeouts: Timeouts = Field(default=Timeouts(), exclude_if=lambda timeouts: timeouts == Timeouts())
+    """How long its models are waited for."""
     store: Schema | None = None
     """Where the events are, if they are not in the folder."""
     made_of: MadeOf | None = None

@@ -25,6 +25,8 @@ from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, wi
 from planbook.trajectories.origin import Imported
 from planbook.writing import BESIDE
 from planner import Body, Budget, EventKind, Meter
+from planner.budget import amount_of
+from planner.models.waiting import Timeouts
 
 STORE_FILE = "run.db"
 _KINDS = {
@@ -158,20 +160,35 @@ class Run:
         """What it may spend in all."""
         return self._file.budget
 
-    def sit_down(
-        self, budget: Budget | None, prices: Path | None, models: Iterable[str] = (), note: Body | None = None
-    ) -> None:
-        """Begin to spend: what earlier sittings spent counts, and so does their budget unless a new one is given.
+    @property
+    def timeouts(self) -> Timeouts:
+        """How long its models are waited for."""
+        return self._file.timeouts
 
+    def sit_down(
+        self,
+        budget: Budget | None,
+        prices: Path | None,
+        models: Iterable[str] = (),
+        note: Body | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> None:
+        """Begin to spend: what earlier sittings spent counts.
+
+        Their budget and timeouts hold unless new ones are given.
         ``models`` are those that will be asked beside the run's own; the ``note`` is kept with the sitting, for those
         who go on from outside, too. Raises BadArgument, BadPrices.
         """
         check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
-        if budget is not None and budget != self._file.budget:
-            self._file = self._file.model_copy(update={"budget": budget})
+        new = {"budget": budget or self._file.budget, "timeouts": timeouts or self._file.timeouts}
+        if new != {"budget": self._file.budget, "timeouts": self._file.timeouts}:
+            self._file = self._file.model_copy(update=new)
             self._file.write(self.folder)
         price = prices_from(prices)
-        self.meter = Meter(self._file.budget, spent_so_far(self.own_events(), price), price)
+        spent = spent_so_far(self.own_events(), price)
+        self.meter = Meter(self._file.budget, spent, price, self.store.ledger)
+        if self.meter.limits_calls:
+            self.store.ledger.open(amount_of(spent))
         self._note_sitting(note or {})
 
     def stand_up(self) -> None:

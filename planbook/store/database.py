@@ -21,6 +21,9 @@ class Database(Protocol):
     def reading(self) -> AbstractContextManager[Connection]:
         """A connection to read by."""
 
+    def writing(self) -> AbstractContextManager[Connection]:
+        """A transaction by which anything but events is written; committed at its end. Raises BadRun."""
+
     def settled_after(self, number: int) -> int:
         """The last id there is, if it is past this number: no event will turn up later with an id up to it."""
 

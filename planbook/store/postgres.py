@@ -86,6 +86,8 @@ class Postgres:
         self._lost = ""
         with self.reading() as connection:
             connection.execute(select(EVENT.c.id).limit(1))
+        if to_write:
+            METADATA.create_all(self._engine)  # a run of an older planbook has no ledger
         self._writer = _connect(place) if to_write else None
         self._session: psycopg.Connection[Any] | None = None
         self._held: set[int] = set()
@@ -119,6 +121,15 @@ class Postgres:
             if isinstance(error.orig, UndefinedTable):
                 raise BadRun(f"{self._place} holds no run: its tables are not there any more") from error
             raise self._cannot("read", error.orig or error) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction, committed at its end. Raises BadRun."""
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except DBAPIError as error:
+            raise self._cannot("written", error.orig or error) from error
 
     def settled_after(self, number: int) -> int:
         """The last id that can be seen, once whoever took a smaller one has committed: for them it waits."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, func, select
+from sqlalchemy.exc import DBAPIError
 
 from planbook.errors import BadRun
 from planbook.store.tables import EVENT, METADATA, Row
@@ -55,7 +56,10 @@ class Sqlite:
         except sqlite3.IntegrityError as error:
             raise BadRun(f"{self._path}: an event was written twice: {error}; is the run open elsewhere?") from error
         except sqlite3.DatabaseError as error:
-            raise BadRun(f"{self._path} cannot be written: {error}; nothing recorded so far is lost") from error
+            raise self._cannot_write(error) from error
+
+    def _cannot_write(self, error: BaseException) -> BadRun:
+        return BadRun(f"{self._path} cannot be written: {error}; nothing recorded so far is lost")
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -70,6 +74,15 @@ class Sqlite:
         """A connection to read by."""
         with self._engine.connect() as connection:
             yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction, committed at its end. Raises BadRun."""
+        try:
+            with self._turn, _locked(self._lock_file, WRITING), self._engine.begin() as connection:
+                yield connection
+        except DBAPIError as error:
+            raise self._cannot_write(error.orig or error) from error
 
     def settled_after(self, number: int) -> int:
         """The last id there is: as one process writes at a time, they come in order."""

@@ -20,6 +20,7 @@ from envs import MissingRequirement
 from planbook.errors import BadRun
 from planbook.store.database import Database
 from planbook.store.journal import EpisodeJournal, Watch
+from planbook.store.ledger import StoreLedger
 from planbook.store.packing import packed, texts_of, unpacked
 from planbook.store.place import Place, Schema
 from planbook.store.sqlite import Sqlite
@@ -126,6 +127,11 @@ class Store:
     def is_claimed(self) -> bool:
         """Whether a process, on whatever machine, plays a run whose events are in a database. Raises BadRun."""
         return self._database.is_claimed()
+
+    @property
+    def ledger(self) -> StoreLedger:
+        """What the processes that play the run have spent on model calls, and have reserved for them."""
+        return StoreLedger(self._database.writing)
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
         """The journal of one episode: its events so far, and the way to add more, each told to ``watch``."""

@@ -19,6 +19,15 @@ EVENT = Table(
     Column("at", Float, nullable=False),
     UniqueConstraint("scope", "kind", "n"),
 )
+LEDGER = Table(
+    "ledger",
+    METADATA,
+    Column("call", Text, primary_key=True),
+    Column("calls", Integer, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("money", Float, nullable=False),
+)
+"""What is reserved for each model call under way, and in one row what is spent; see ``planbook.store.ledger``."""
 TEXT = Table("text", METADATA, Column("hash", String(64), primary_key=True), Column("body", Text, nullable=False))
 
 

@@ -1,6 +1,7 @@
 """What a command prints for people: tables and progress, on standard error where JSON takes standard output."""
 
 import json
+import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
@@ -37,6 +38,26 @@ def _width(stream: TextIO) -> int | None:
 
 
 ERRORS = Console(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
+
+
+class _ToErrors(logging.Handler):
+    """Prints log records for people, above the progress bar where there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one record."""
+        style = "yellow" if record.levelno >= logging.WARNING else "dim"
+        ERRORS.print(harmless(self.format(record)), style=style, soft_wrap=True)
+
+
+_TO_ERRORS = _ToErrors()
+
+
+def show_log(*packages: str) -> None:
+    """Print what packages log."""
+    for package in packages:
+        log = logging.getLogger(package)
+        log.addHandler(_TO_ERRORS)  # a second time adds nothing
+        log.setLevel(logging.INFO)
 
 
 def console(as_json: bool) -> Console:

@@ -29,7 +29,7 @@ from planner.models.openai_parameters import Parameters
 from planner.models.openai_reading import Hearing, Received, chunks_of, read_stream, read_whole
 from planner.models.tokens import estimated_usage
 from planner.models.types import Message, OnText, Reply, Sampling
-from planner.models.waiting import QUIET, Gate, Stopped, Timeouts, from_thread, never, pause
+from planner.models.waiting import QUIET, USUAL, Gate, Stopped, Timeouts, from_thread, never, pause
 
 LOG = logging.getLogger(__name__)
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -57,7 +57,7 @@ class OpenAIModel:
         base_url: str | None = None,
         api_key: str | None = None,
         concurrency: int = MOST_REQUESTS,
-        timeouts: Timeouts = Timeouts(),
+        timeouts: Timeouts = USUAL,
         retries: int = 6,
         backoff: float = 1.0,
         extra_body: Mapping[str, object] | None = None,

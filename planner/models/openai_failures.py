@@ -132,7 +132,7 @@ def _later(error: Failure) -> str:
     if rate_limited(error):
         return "Ask for less at once (a smaller --jobs), or wait, then resume the run"
     if _is_silence(error):
-        return "See that the server is not stuck, or give a slow model more time with --timeout idle=SECONDS, then resume the run"
+        return "See that the server is not stuck, or wait longer (--timeout idle=SECONDS), then resume the run"
     if _is_unreachable(error):
         return "Check that the server runs and that OPENAI_BASE_URL names its host and port, then resume the run"
     return "Look at the server's log, then resume the run"

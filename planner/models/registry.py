@@ -12,7 +12,7 @@ from planner.models.exchange import ExchangeModel
 from planner.models.recorded import RecordedModel
 from planner.models.scripted import ScriptedModel
 from planner.models.types import Model
-from planner.models.waiting import Stopped, Timeouts, never
+from planner.models.waiting import USUAL, Stopped, Timeouts, never
 
 FORMS = {
     "openai:NAME": "a model of OpenAI's, or of the server at OPENAI_BASE_URL",
@@ -24,7 +24,7 @@ FORMS = {
 _INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
 
 
-def load_model(spec: str, *, stopped: Stopped = never, timeouts: Timeouts = Timeouts()) -> Model:
+def load_model(spec: str, *, stopped: Stopped = never, timeouts: Timeouts = USUAL) -> Model:
     """A model by its whole name, see FORMS. Raises UnknownModel; ModelRefused where a server's key is missing.
 
     A model that waits looks at ``stopped``; a model behind a server keeps to ``timeouts``.

@@ -4,13 +4,15 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from planner.models.types import Message, Usage
+from planner.models.types import Message, Sampling, Usage
 
 _PIECE = re.compile(r"[A-Za-z]+| ?[0-9]|\n[ \t]*|[ \t]{2,}|[!-/:-@\[-`{-~]|[^\x00-\x7f]")
 _LETTERS_A_TOKEN = 7
 _BYTES_A_TOKEN = 2
 MESSAGE_TOKENS = 4
 """What a chat template adds to each message: its role and two marks."""
+MARGIN = 1.35
+"""Times its estimate is the most that a prompt may have: of German texts the estimate was 26 % too small."""
 
 
 @lru_cache(maxsize=512)  # a conversation is counted again at each of its replies
@@ -36,6 +38,13 @@ def _piece_tokens(piece: str) -> float:
 def estimate_prompt(messages: Iterable[Message]) -> int:
     """About how many tokens a conversation is, with what the chat template adds."""
     return sum(estimate_tokens(message.content) + MESSAGE_TOKENS for message in messages)
+
+
+def most_usage(messages: Iterable[Message], sampling: Sampling) -> Usage:
+    """Return the tokens that a call may take at most: of the prompt, by estimate, and of the longest reply."""
+    prompt = int(estimate_prompt(messages) * MARGIN)
+    longest = sampling.max_tokens or max(sampling.context - prompt, 0)
+    return Usage(prompt=prompt, completion=longest, estimated=True)
 
 
 def usage_of_cut(usage: Usage, whole: str, text: str) -> Usage:

@@ -3,7 +3,7 @@
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
 from pydantic import Field
@@ -31,6 +31,9 @@ class Timeouts(Record):
     idle: float = Field(default=300.0, gt=0)
 
 
+USUAL = Timeouts()
+
+
 def never() -> bool:
     """The answer of a run that nothing stops."""
     return False
@@ -48,7 +51,7 @@ def pause(seconds: float, stopped: Stopped) -> None:
         time.sleep(min(left, LOOK_EVERY))
 
 
-def from_thread(make: Callable[[], Iterable[Item]], stopped: Stopped, quiet: Callable[[], None]) -> Iterator[Item]:
+def from_thread(make: Callable[[], Iterable[Item]], stopped: Stopped, quiet: Callable[[], None]) -> Generator[Item]:
     """Yield what an iterable yields that is read in another thread, so that waiting for it can be interrupted.
 
     ``quiet`` is called once if nothing comes for ``QUIET`` seconds. When this generator is closed, the thread ends with

@@ -47,16 +47,15 @@ def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_goes_on_to_the_same
     folder = tmp_path / "run"
     stopped = here(*SMALL, "--budget", f"{name}={limit}", "--json", "--out", folder)
     assert stopped.returncode == 4, stopped.told
-    assert f"the budget of {limit:,} {name} is used up" in stopped.told
-    assert f"Go on with: planbook run --resume {folder}" in stopped.told
+    assert f"the budget of {limit:,} {name.removesuffix('s') if limit == 1 else name}" in stopped.told
+    assert f"Go on with: planbook run --resume {folder} --budget {name}={2 * limit}" in stopped.told
     summary = stopped.result
     assert summary["tasks"] == sum(tasks for _, tasks in summary["by_type"].values())
     assert summary["failures"]["not_run"] > 0
     assert summary["tasks"] + summary["left_out"] == 4
     used = spent(folder)[name]
     if name == "tokens":
-        last = asks(folder)[-1]["reply"]["usage"]
-        assert used - last["prompt"] - last["completion"] < limit <= used, "only the last call may go beyond"
+        assert limit - 10_000 < used <= limit, "what a call may take at most is reserved before it"
     else:
         assert used == limit
     at_once = here("build", "--resume", folder, "--json")

@@ -115,16 +115,16 @@ def test_a_budget_that_earlier_sittings_used_up_is_told(tmp_path: Path) -> None:
     config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=1))
     run = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
     run.sit_down(Budget(calls=1, actions=1), None)
-    run.meter.before_call()
-    run.journal("task/0").put("task/0", "ask", 0, asked(0.0).body)
+    with run.meter.call("paid", Usage()):
+        run.journal("task/0").put("task/0", "ask", 0, asked(0.0).body)
     run.journal("task/1").put("task/1", "act", 0, acted(0.0).body)
-    with pytest.raises(BudgetEnded, match="1 calls"):
-        run.meter.before_call()
+    with pytest.raises(BudgetEnded, match="1 call is used up"), run.meter.call("paid", Usage()):
+        pass
     run.close()
     again = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
     again.sit_down(None, None)
-    with pytest.raises(BudgetEnded, match="budget of 1 calls is used up"):
-        again.meter.before_call()
-    with pytest.raises(BudgetEnded, match="budget of 1 actions is used up"):
+    with pytest.raises(BudgetEnded, match="budget of 1 call is used up"), again.meter.call("paid", Usage()):
+        pass
+    with pytest.raises(BudgetEnded, match="budget of 1 action is used up"):
         again.meter.before_action()
     again.close()

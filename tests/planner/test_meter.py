@@ -9,6 +9,7 @@ from planner import Budget, BudgetEnded, Meter, Scope, Spent
 from planner.asking import Roles, as_text
 from planner.journal import Body, EventKind, MemoryJournal
 from planner.models import OnText, Reply, Sampling, ScriptedModel, Usage
+from planner.models.requests import Given, placed
 from planner.prompts import Prompt
 from planner.templates import PROMPTS
 
@@ -42,12 +43,20 @@ class Slow:
     name = "slow"
 
     def __init__(self) -> None:
-        self.let_go, self.calls, self._lock = threading.Event(), 0, threading.Lock()
+        self.calls = self.at_once = self.most_at_once = 0
+        self._let_go, self._lock = threading.Event(), threading.Lock()
+
+    def let_go_after(self, seconds: float) -> None:
+        threading.Timer(seconds, self._let_go.set).start()
 
     def complete(self, messages: object, sampling: Sampling, on_text: OnText | None = None) -> Reply:
         with self._lock:
             self.calls += 1
-        self.let_go.wait(2)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        self._let_go.wait(2)
+        with self._lock:
+            self.at_once -= 1
         return Reply(text="yes", usage=Usage(prompt=3, completion=1))
 
 
@@ -58,17 +67,57 @@ def test_calls_that_are_still_under_way_count(calls: int) -> None:
     refused = []
 
     def ask(number: int) -> None:
-        scope = Scope(journal, f"task/{number}", Roles(lambda role: model, {}, guard=meter.before_call))
+        scope = Scope(journal, f"task/{number}", Roles(lambda role: model, {}, meter=meter))
         try:
             scope.ask("planner", QUESTION, read=as_text, problem="none")
         except BudgetEnded as ended:
             refused.append(str(ended))
-            if len(refused) == 7:
-                model.let_go.set()
 
+    model.let_go_after(0.2)
     side_by_side(calls + 7, ask)
     assert (model.calls, meter.spent.calls, meter.spent.tokens) == (calls, calls, 4 * calls)
-    assert refused == [f"the budget of {calls} calls is used up"] * 7
+    assert refused == [f"the budget of {calls} call{'s' * (calls > 1)} is used up"] * 7
+
+
+@pytest.mark.parametrize("limit", [{"tokens": 9_000}, {"money": 9.0}])
+def test_what_calls_under_way_may_cost_is_reserved(limit: dict[str, float]) -> None:
+    """One call may take about 4,000 tokens, and takes 4: two run at a time, and all of them get their turn."""
+    meter, model = Meter(Budget.model_validate(limit), price=a_dollar_for_a_thousand), Slow()
+    journal = Metered(meter)
+
+    def ask(number: int) -> None:
+        scope = Scope(journal, f"task/{number}", Roles(lambda role: model, {}, meter=meter))
+        scope.ask("planner", QUESTION, read=as_text, problem="none")
+
+    model.let_go_after(0.2)
+    side_by_side(6, ask)
+    assert (model.calls, model.most_at_once) == (6, 2)
+
+
+def a_dollar_for_a_thousand(model: str, reply: Reply) -> float:
+    return reply.usage.total / 1_000
+
+
+def test_what_is_left_is_told_when_the_next_call_may_take_more() -> None:
+    told = "the budget of 5,000 tokens has 1,000 left, and the next call may take 4,100"
+    meter = Meter(Budget(tokens=5_000), Spent(prompt=4_000))
+    with pytest.raises(BudgetEnded, match=told), meter.call("m", Usage(prompt=100, completion=4_000)):
+        pass
+
+
+def test_a_call_that_failed_gives_back_what_was_reserved() -> None:
+    meter = Meter(Budget(calls=1))
+    with pytest.raises(ZeroDivisionError), meter.call("m", Usage()):
+        raise ZeroDivisionError
+    with meter.call("m", Usage()):
+        pass
+
+
+def test_a_plan_that_asks_while_it_is_written_does_not_wait_for_itself() -> None:
+    meter = Meter(Budget(calls=1))
+    inner = placed("task/0/inner/0", Given(number=0, data=""))
+    with meter.call("m", Usage()), inner, pytest.raises(BudgetEnded), meter.call("m", Usage(), wait=pytest.fail):
+        pass
 
 
 def test_nothing_is_lost_between_threads() -> None:
@@ -78,8 +127,8 @@ def test_nothing_is_lost_between_threads() -> None:
 
     def spend(number: int) -> None:
         for _ in range(200):
-            meter.before_call()
-            meter.saw("ask", body)
+            with meter.call("m", Usage()):
+                meter.saw("ask", body)
             meter.saw("act", {"counted": True})
             meter.saw("cell", {})
 
@@ -93,7 +142,7 @@ def test_what_a_resumed_run_repeats_is_not_asked_and_not_spent() -> None:
     journal = Metered(meter)
     model = ScriptedModel(["one"])
     for _ in range(3):
-        scope = Scope(journal, "task/0", Roles(lambda role: model, {}, guard=meter.before_call))
+        scope = Scope(journal, "task/0", Roles(lambda role: model, {}, meter=meter))
         assert scope.ask("planner", QUESTION, read=as_text, problem="none").value == "one"
     assert meter.spent.calls == 1
 
@@ -103,13 +152,13 @@ def test_what_a_resumed_run_repeats_is_not_asked_and_not_spent() -> None:
     [
         (Budget(calls=0), Spent(), "0 calls"),
         (Budget(tokens=1_000), Spent(prompt=600, completion=400), "1,000 tokens"),
-        (Budget(money=0.5), Spent(money=0.5), "0.5 money"),
-        (Budget(seconds=9), Spent(seconds=9.5), "9.0 seconds"),
+        (Budget(money=0.5), Spent(money=0.5), r"\$0\.5"),
+        (Budget(seconds=9), Spent(seconds=9.5), "9 seconds"),
     ],
 )
 def test_a_budget_that_is_used_up_names_its_part(budget: Budget, spent: Spent, told: str) -> None:
-    with pytest.raises(BudgetEnded, match=f"the budget of {told} is used up"):
-        Meter(budget, spent).before_call()
+    with pytest.raises(BudgetEnded, match=f"the budget of {told} is used up"), Meter(budget, spent).call("m", Usage()):
+        pass
 
 
 def test_an_action_needs_actions_and_time_but_no_tokens() -> None:
@@ -123,7 +172,8 @@ def test_an_action_needs_actions_and_time_but_no_tokens() -> None:
 
 
 def test_money_of_unknown_price_does_not_end_a_run() -> None:
-    Meter(Budget(money=0.01), Spent(money=None)).before_call()
+    with Meter(Budget(money=0.01), Spent(money=None)).call("m", Usage()):
+        pass
 
 
 def test_seconds_go_on_from_where_the_last_sitting_ended() -> None:

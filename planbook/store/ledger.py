@@ -1,0 +1,65 @@
+"""The account of a run in its store, so that all processes that play it keep to one budget."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from planbook.store.tables import LEDGER
+from planner.ledger import Allows, Amount
+
+SPENT = "spent"
+"""The row that has what is spent; every other row has what is reserved for the call it is named after."""
+
+
+class StoreLedger:
+    """Keeps ``planner.Ledger`` in a table. ``writing`` begins a transaction.
+
+    Each transaction begins with a change of the row of what is spent, which only one process can do at a time.
+    """
+
+    def __init__(self, writing: Callable[[], AbstractContextManager[Connection]]) -> None:
+        self._writing = writing
+
+    def open(self, spent: Amount) -> None:
+        """Begin to play: what was spent before counts, and nothing is reserved."""
+        with self._writing() as connection:
+            connection.execute(delete(LEDGER))
+            _put(connection, SPENT, spent)
+
+    def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
+        """Reserve an amount for a call if ``allows`` returns True. Returns what that returns."""
+        with self._writing() as connection:
+            _spend(connection, Amount())
+            amounts = {row.call: Amount(row.calls, row.tokens, row.money) for row in connection.execute(select(LEDGER))}
+            spent = amounts.pop(SPENT)
+            amounts.pop(call, None)  # by a worker that was lost during this call
+            if allowed := allows(spent, sum(amounts.values(), Amount())):
+                connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
+                _put(connection, call, most)
+            return allowed
+
+    def settle(self, call: str, spent: Amount) -> None:
+        """Count what a call has cost, in the place of what was reserved for it."""
+        with self._writing() as connection:
+            _spend(connection, spent)
+            connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
+
+    def release(self, call: str) -> None:
+        """Give back what is still reserved for a call."""
+        with self._writing() as connection:
+            connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
+
+    def release_below(self, path: str) -> None:
+        """Give back what is still reserved for calls of an episode that nobody plays any more."""
+        with self._writing() as connection:
+            connection.execute(delete(LEDGER).where(LEDGER.c.call.startswith(f"{path}/", autoescape=True)))
+
+
+def _spend(connection: Connection, more: Amount) -> None:
+    spent = {name: LEDGER.c[name] + amount for name, amount in vars(more).items()}
+    connection.execute(update(LEDGER).where(LEDGER.c.call == SPENT).values(spent))
+
+
+def _put(connection: Connection, call: str, amount: Amount) -> None:
+    connection.execute(insert(LEDGER).values(call=call, **vars(amount)))

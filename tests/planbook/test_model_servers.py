@@ -1,0 +1,130 @@
+"""Model servers that are down, busy, silent or no model servers at all, as the user of the command line meets them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planner.models import openai_api
+from tests.command import ROOT
+from tests.flows import asks, events, here, scripted
+from tests.openai_server import Refusal, Server, Silence, serving
+from tests.toy_script import said
+
+SERVED = ("run", "--env", "toy", "--planner", "automanual", "--model", "openai:served", "--task", "fetch/0")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with serving(said) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "the-key")
+        monkeypatch.setattr(openai_api, "LONGEST_BACK_OFF", 0.01)
+        yield server
+
+
+def test_retries_are_shown_as_they_happen(tmp_path: Path, server: Server) -> None:
+    server.troubles += [Refusal(503, "out of order"), Refusal(429, headers={"Retry-After": "0.1"})]
+    finished = here(*SERVED, "--out", tmp_path / "run")
+    assert finished.returncode == 0, finished.told
+    assert f"openai:served at {server.url}" in finished.told
+    assert "out of order" in finished.told
+    assert "trying again in 0.0 s (request 2 of 7)" in finished.told
+    assert "trying again in 0.1 s (request 3 of 19)" in finished.told
+
+
+PAGE = Refusal(200, body="<html>Welcome</html>", headers={"Content-Type": "text/html"})
+BUSY = Refusal(429, "slow down")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "requests", "says", "advice"),
+    [
+        (Refusal(500, "out of order"), 7, "failed after 7 requests: ", "Look at the server's log"),
+        (BUSY, 19, "still limits the rate of requests after 19 requests: ", "a smaller --jobs"),
+        (PAGE, 1, "does not speak OpenAI's API: it answers with text/html", "usually ends in /v1"),
+        (Silence(1.5), 2, "sent nothing for too long after 2 requests: ", "--timeout idle=SECONDS"),
+        (Refusal(404, "no such model"), 1, "refuses the request: ", "check the model's name"),
+    ],
+)
+def test_each_failure_has_its_own_advice(
+    tmp_path: Path, server: Server, trouble: Refusal | Silence, requests: int, says: str, advice: str
+) -> None:
+    server.troubles += [trouble] * 30
+    failed = here(*SERVED, "--timeout", "idle=0.3", "--out", tmp_path / "run")
+    assert failed.returncode == 3
+    assert says in failed.told
+    assert advice in failed.told
+    assert len(server.requests) == requests
+
+
+def test_a_server_that_is_down_is_another_failure(tmp_path: Path, server: Server) -> None:
+    with serving(said) as gone:
+        os.environ["OPENAI_BASE_URL"] = gone.url
+    failed = here(*SERVED, "--out", tmp_path / "run")
+    assert failed.returncode == 3
+    assert f"at {gone.url} cannot be reached after 7 requests: " in failed.told
+    assert "OPENAI_BASE_URL names its host and port" in failed.told
+
+
+def test_timeouts_hold_for_a_resumed_run_until_others_are_given(tmp_path: Path, server: Server) -> None:
+    folder = tmp_path / "run"
+    server.troubles += [Silence(1.5)] * 4
+    assert here(*SERVED, "--timeout", "idle=0.2", "--out", folder).returncode == 3
+    assert here("run", "--resume", folder).returncode == 3
+    assert len(server.requests) == 4
+    server.troubles += [Silence(0.5)]
+    assert here("run", "--resume", folder, "--timeout", "idle=30").returncode == 0
+
+
+@pytest.mark.parametrize("given", ["idle", "idle=0", "wait=3"])
+def test_a_timeout_that_cannot_be_read_is_refused(tmp_path: Path, given: str) -> None:
+    refused = here(*SERVED, "--timeout", given, "--out", tmp_path / "run")
+    assert refused.returncode == 2
+    assert "--timeout" in refused.told
+
+
+def test_the_seconds_of_the_budget_end_a_call_in_flight(tmp_path: Path, server: Server) -> None:
+    server.troubles += [Silence(60)]
+    begun = time.monotonic()
+    stopped = here(*SERVED, "--budget", "seconds=1", "--out", tmp_path / "run")
+    assert (stopped.returncode, len(server.requests)) == (4, 1)
+    assert time.monotonic() - begun < 30, "the server would have answered after 60 s"
+    assert "the budget of 1 second is used up" in stopped.told
+    assert "--budget seconds=2" in stopped.told
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: Server, executor: str) -> None:
+    server.troubles += [Silence(100)] * 4
+    command = [sys.executable, "-m", "planbook", *SERVED, "--executor", executor, "--out", str(tmp_path / "run")]
+    running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not server.requests:
+        assert running.poll() is None
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    output, errors = running.communicate(timeout=60)
+    assert running.returncode == 130, errors
+    assert "Ctrl-C again ends it at once" in errors
+    assert "Go on with: planbook run --resume" in output
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_calls_side_by_side_stay_within_the_budget(tmp_path: Path, executor: str) -> None:
+    """Each call may take some 6,000 tokens, so that four at once would go beyond what is left at the end."""
+    folder, tokens = tmp_path / "run", 30_000
+    played = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9")
+    hosted = ("--jobs", 4, "--executor", executor, "--budget", f"tokens={tokens}")
+    stopped = here(*played, *hosted, "--json", "--out", folder)
+    assert stopped.returncode == 4, stopped.told
+    assert "--budget tokens=60000" in stopped.told
+    used = sum(each["reply"]["usage"]["prompt"] + each["reply"]["usage"]["completion"] for each in asks(folder))
+    assert tokens - 10_000 < used <= tokens
+    assert stopped.result["tokens"] == used
+    assert here("run", "--resume", folder, "--budget", "tokens=1000000").returncode == 0
+    assert len(events(folder, "outcome")) == 20
