@@ -27,6 +27,9 @@ from planner.types import Cell, Ending, Feedback, FeedbackKind, Plan, Step, Thou
 from sandbox import Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
+MOST_REFUSED = 10
+"""Plans in a row that do not pass the check before the episode ends: a model that makes the same fault again and again
+would else be asked until the method's own limits, with a longer prompt each time."""
 
 
 class Episode:
@@ -54,7 +57,7 @@ class Episode:
         self.steps: list[Step] = []
         self.actions = 0
         self.cells: list[Cell] = []
-        self._used_up = False
+        self._used_up, self._refused = False, 0
         self._best: Standing | None = None
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
@@ -243,7 +246,10 @@ class Episode:
 
     def ending(self) -> Ending:
         """How the episode stands, judged by the world."""
-        return ending_of(self._standing(), self.feedbacks, self.actions, used_up=self._used_up)
+        ending = ending_of(self._standing(), self.feedbacks, self.actions, used_up=self._used_up)
+        if ending.cause == FeedbackKind.CHECK and self._refused == MOST_REFUSED:
+            return ending.model_copy(update={"message": f"{MOST_REFUSED} plans in a row did not pass the check"})
+        return ending
 
     def broken(self, message: str) -> Ending:
         """The ending of an episode that failed through no fault of the plan."""
@@ -313,6 +319,9 @@ class Episode:
         self._round.record("cell", **cell.model_dump(mode="json"))
         frame.cells += 1
         self.cells.append(cell)
+        self._refused = self._refused + 1 if feedback.kind is FeedbackKind.CHECK else 0
+        if self._refused == MOST_REFUSED:
+            raise EpisodeOver(f"{MOST_REFUSED} plans in a row did not pass the check.")
         return feedback
 
 

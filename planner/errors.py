@@ -117,7 +117,7 @@ class EpisodeStopped(BaseException):
 class BudgetEnded(BaseException):
     """The run's budget is used up; the message says which part of it, and ``larger`` names twice as much of it."""
 
-    def __init__(self, message: str, larger: str = "") -> None:
+    def __init__(self, message: str = "", larger: str = "") -> None:
         self.larger = larger
         super().__init__(message)
 

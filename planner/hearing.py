@@ -64,8 +64,9 @@ class Silent(Generic[Read_co]):
 class Heard(Generic[Read_co]):
     """Stands between a model and who listens to its reply; what was acted upon once is the reply, whatever follows.
 
-    ``before`` is what an earlier sitting had acted upon when it was killed: the model has to say the same again, or
-    that much of the reply stands and the rest is done without. Likewise where a stream broke and began anew otherwise.
+    ``before`` is what an earlier sitting had acted upon when it was killed: the model has to say the same again, else
+    the reply is ``contradicted``. Where a stream broke and began anew otherwise, what was acted upon stands, and the
+    rest is done without.
     """
 
     def __init__(self, listen: Callable[[], Listener[Read_co]], before: str) -> None:
@@ -73,6 +74,8 @@ class Heard(Generic[Read_co]):
         self.listener = listen()
         self._text, self._half, self._told = "", "", 0
         self._seconds = 0.0
+        self.contradicted = False
+        """Whether the model says otherwise now than what an earlier sitting acted upon."""
 
     def __call__(self, piece: str) -> bool:
         """Pass on what is new, once all that was heard before has been said again; False stops the reply."""
@@ -104,9 +107,9 @@ class Heard(Generic[Read_co]):
             self._pass_on()
             return reply
         if not self._told and self._before:
-            self._text = self._before
-            self._pass_on()
-        elif not self.listener.ran:
+            self.contradicted = True
+            return reply.model_copy(update={"text": self._before, "finish": "cut"})
+        if not self.listener.ran:
             self.listener, self._text, self._told = self._listen(), reply.text, 0
             self._pass_on()
             return reply

@@ -149,6 +149,8 @@ class Scope:
             }
             body = {**request, **asked, **shortened, "reply": reply.model_dump()}
             write(self.journal, self.path, "ask", number, body)
+        if heard.contradicted:
+            raise JournalMismatch(self.path, "heard", number, reply.text, "another reply of the model")
         return reply, heard.listener
 
     def _recorded_reply(

@@ -1,5 +1,6 @@
 """`planbook run --stream`: who can, what is recorded and shown of it, and that every reader of a run takes it."""
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,35 @@ def test_it_can_be_exported_and_imported(streamed: Path, tmp_path: Path) -> None
     kept = [event for event in events(streamed) if event[1] in ("act", "cell", "ask", "outcome")]
     copied = [event for event in events(tmp_path / "imported") if event[1] in ("act", "cell", "ask", "outcome")]
     assert sorted(kept, key=lambda event: event[:3]) == sorted(copied, key=lambda event: event[:3])
+
+
+def test_an_episode_killed_while_a_reply_came_starts_over_if_the_model_says_otherwise(tmp_path: Path) -> None:
+    folder, script = tmp_path / "run", tmp_path / "script.py"
+    script.write_text("def answer(messages, sampling):\n    return " + repr(f"```python\n{OPENING}\n```"))
+    command = ("run", "--planner", "automanual", "--env", "toy", "--task", "fetch/0", "--stream", "--json")
+    model = ("--model", f"scripted:{script}:answer", "--out", folder)
+    assert here(*command, *model).returncode == 0
+    kill_after_first_action(folder)
+    script.write_text("def answer(messages, sampling):\n    return " + repr(f"```python\n{SOLVING}\n```"))
+    resumed = here(*command, *model)
+    assert (resumed.returncode, resumed.result["solved"]) == (0, 1), resumed.told
+    assert resumed.result["model_calls"] == 2, "what the other reply cost counts"
+
+
+OPENING = "agent.open('box_1')\nagent.open('box_2')\nagent.open('box_3')"
+SOLVING = """\
+thing = task.params["things"][0]
+for number in range(1, 9):
+    if thing in agent.open(f"box_{number}"):
+        agent.take(thing, f"box_{number}")
+        break
+agent.put(thing)"""
+
+
+def kill_after_first_action(folder: Path) -> None:
+    """Take from a run all events after its first action, as if it had been killed then."""
+    with closing(sqlite3.connect(folder / "run.db")) as database, database:
+        database.execute("DELETE FROM event WHERE id > (SELECT min(id) FROM event WHERE kind = 'act')")
 
 
 def test_methods_that_ask_for_no_plan_refuse(tmp_path: Path) -> None:

@@ -20,8 +20,11 @@ from planner import (
     Outcome,
     Terms,
     WrongMark,
+    method,
     play,
 )
+from planner.asking import Roles
+from planner.models import ScriptedModel
 from planner.strategies import Options
 from sandbox import Limits, Sandbox
 
@@ -45,6 +48,17 @@ def episode(
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
     given = Terms(**{"actions": 30, **terms})  # type: ignore[arg-type]
     return Episode(task, world or Toy(), sandbox, journal if journal is not None else MemoryJournal(), terms=given)
+
+
+def test_a_model_whose_plans_never_pass_the_check_is_not_asked_for_ever(sandbox: Sandbox) -> None:
+    asked = ScriptedModel(lambda messages, sampling: "```python\nagent.fly_to('moon')\n```")
+    task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
+    roles = Roles(lambda role: asked, {})
+    played = Episode(task, Toy(), sandbox, MemoryJournal(), terms=Terms(actions=30), roles=roles)
+    react = method("react")
+    ending = play(played, react.play, react.options())
+    assert (ending.cause, len(played.cells)) == ("check", 10)
+    assert ending.message == "10 plans in a row did not pass the check"
 
 
 def test_the_action_that_ends_the_episode_does_not_return(sandbox: Sandbox) -> None:
