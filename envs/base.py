@@ -181,6 +181,14 @@ class Environment(ABC):
         return fitting[: selection.limit]
 
     @classmethod
+    def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
+        """Return how many tasks of the selection ``tasks`` leaves out, as nothing here can judge them, by reason.
+
+        A run does not play them, and counts them beside its results.
+        """
+        return {}
+
+    @classmethod
     def _listed(cls, selection: Selection, options: BaseModel | None) -> list[Task]:
         """Return what ``tasks`` lists. Raises WorldBroken where it fails, lists anything else, or an id twice."""
         try:

@@ -71,13 +71,17 @@ class Options(BaseModel):
 
 
 def chosen(options: BaseModel | None, ids: tuple[str, ...] = ()) -> list[WebTask]:
-    """The tasks under these options. Raises BadSelection."""
+    """The tasks under these options that can be judged. Raises BadSelection."""
+    return offered(every_task(options), ids)
+
+
+def every_task(options: BaseModel | None) -> list[WebTask]:
+    """Return the tasks under these options, those too that cannot be judged. Raises BadSelection."""
     given = options if isinstance(options, Options) else Options()
     if given.start is not None:
         goal = given.goal or f"look around at {given.start}"
         return [WebTask(id=OWN, type=OWN, kind="look_up", goal=goal, start=given.start)]
-    listed = load_tasks(given.tasks, given.sites, approximate=given.approximate, logged_in=given.logged_in)
-    return offered(listed, ids)
+    return load_tasks(given.tasks, given.sites, approximate=given.approximate, logged_in=given.logged_in)
 
 
 def gate_of(options: Options, task: WebTask) -> Gate:

@@ -1,5 +1,6 @@
 """The world: tasks, actions and judgement on web pages."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar
@@ -17,7 +18,7 @@ from envs.web.addresses import Names
 from envs.web.context import Context
 from envs.web.facts import End
 from envs.web.judging import judge
-from envs.web.options import Options, chosen, gate_of
+from envs.web.options import Options, chosen, every_task, gate_of
 from envs.web.sites import Site
 from envs.web.tab import Tab
 from envs.web.tasks import SHIPPED, SPLITS, WebTask, placed, to_task, types
@@ -72,6 +73,16 @@ class Web(Acting):
         if selection.ids:
             return [find_task(listed, name, cls.name) for name in selection.ids]
         return [task for task in listed if split in ("all", task.split)]
+
+    @classmethod
+    def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
+        """Count WebArena's tasks whose checks cannot be made here."""
+        if selection.ids:
+            return {}
+        tasks = every_task(options)
+        reasons = {task.id: task.unjudged for task in tasks if task.unjudged}
+        fitting = cls._fitting(map(to_task, tasks), selection, chosen_split(selection, cls.splits, cls.name))
+        return Counter(reasons[task.id] for task in fitting if task.id in reasons)
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:

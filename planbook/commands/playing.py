@@ -88,7 +88,10 @@ def play(
         tell_missing_demonstrations(config)
     made = made_of(config, tasks, hosting.prices)
     folder = out or new_folder(config)
-    with closing(Run.create(folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of)) as run:
+    left_out = config.world.unjudgeable(config.selection, config.world_options)
+    with closing(
+        Run.create(folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of, unjudgeable=left_out)
+    ) as run:
         return play_run(run, hosting, as_json=as_json, watch=watch)
 
 
@@ -124,7 +127,8 @@ def play_run(
     seconds = time.monotonic() - begun
     spent, deeds = run.meter.spent, deeds_in(run.store, run.config.env)
     known = known_milestones(run.config)
-    summary = summarise(run.entries(), recorded_endings(run), seconds, str(run.folder), spent, deeds, known)
+    endings, folder = recorded_endings(run), str(run.folder)
+    summary = summarise(run.entries(), endings, seconds, folder, spent, deeds, known, run.unjudgeable)
     out = console(as_json)
     out.print(summary_table(summary, title))
     print_parts(out, (*method_parts(summary), *failure_lines(summary), *again_lines(run), *spending_lines(summary)))

@@ -21,6 +21,7 @@ from planner import Ending, Outcome, Spent
 from planner.ending import NOT_JUDGED
 
 """The cause of an episode that was left out of building, since its type had been solved often enough."""
+NONE: Mapping[str, int] = {}
 NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)
 
 
@@ -35,6 +36,8 @@ class Summary(BaseModel):
     failures: dict[str, int]
     left_out: int = 0
     """Building tasks that were left out, since their type had been solved often enough."""
+    unjudgeable: dict[str, int] = Field(default_factory=dict)
+    """Tasks that fit the selection and were not played, as nothing here can judge them: how many, by reason."""
     mean_actions: float | None
     mean_actions_by_type: dict[str, float | None]
     repeats: int
@@ -105,10 +108,12 @@ def summarise(
     spent: Spent | None = None,
     deeds: Deeds | None = None,
     known: Sequence[str] = (),
+    unjudgeable: Mapping[str, int] = NONE,
 ) -> Summary:
     """Count the endings of a run; an episode without one counts as NOT_RUN. Those left out on purpose do not count.
 
-    ``known`` are all the milestones that the world can tell, where they are the same for every task.
+    ``known`` are all the milestones that the world can tell, where they are the same for every task; ``unjudgeable``
+    are the tasks that were never played, by reason.
     """
     spent, deeds = spent or Spent(), deeds or Deeds()
     all_entries = [(entry, endings.get(entry.index, NOT_PLAYED)) for entry in entries]
@@ -137,6 +142,7 @@ def summarise(
         completion_tokens=spent.completion,
         money=spent.money,
         left_out=len(all_entries) - len(ended),
+        unjudgeable=dict(unjudgeable),
         repeats=repeats,
         solved_by_repeat=tuple(_solved(e for entry, e in ended if entry.repeat == number) for number in range(repeats)),
         subtasks=decomposition(deeds, ended),

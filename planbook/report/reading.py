@@ -109,7 +109,9 @@ class RunRead:
             entries = [played.entry for played in self.episodes.values()]
             known = known_milestones(self.run.config)
             folder = str(self.run.folder)
-            self._summary = summarise(entries, endings, self.seconds, folder, self.cost, self.deeds, known)
+            self._summary = summarise(
+                entries, endings, self.seconds, folder, self.cost, self.deeds, known, self.run.unjudgeable
+            )
         return self._summary
 
     def events(self, played: Played) -> Iterator[Event]:

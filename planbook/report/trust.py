@@ -45,6 +45,8 @@ class Trust:
     solved: int
     left_out: int
     """Building episodes that were left out on purpose, as their type had been solved often enough: not counted."""
+    unjudgeable: Mapping[str, int]
+    """Tasks of the selection that were not played, as the world cannot judge them, by reason: not counted either."""
     broken: Sequence[Played]
     not_run: Sequence[Played]
     not_judged: Sequence[Played]
@@ -63,6 +65,7 @@ def trust(run: RunRead) -> Trust:
         tasks=len(counted),
         solved=sum(count for outcome, count in counts.items() if outcome.solved),
         left_out=len(every) - len(counted),
+        unjudgeable=run.run.unjudgeable,
         broken=_with_outcome(counted, Outcome.BROKEN),
         not_run=_with_outcome(counted, Outcome.NOT_RUN),
         not_judged=[each for each in counted if each.ending.cause == NOT_JUDGED],

@@ -37,6 +37,8 @@ class RunFile(BaseModel):
     rerun_of: str = ""
     reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)
     """Recorded replies to prompts whose wording has changed since they were recorded."""
+    unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
+    """Tasks that fit the selection and are not played, as the environment cannot judge them: how many, by reason."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
     """Of a run that was not played here."""
 

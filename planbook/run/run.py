@@ -39,6 +39,9 @@ OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{BESIDE}", STORE_FILE, f"{STORE_FILE}
 """What a run may have left in its folder before it had begun; the last one is that of an older planbook."""
 
 
+NONE: Mapping[str, int] = {}
+
+
 class Run:
     """An open run folder."""
 
@@ -48,6 +51,7 @@ class Run:
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
         self.made_of, self.rerun_of, self.imported = file.made_of, file.rerun_of, file.imported
+        self.unjudgeable = file.unjudgeable
         self.store, self._claim, self._file = store, claimed, file
         self.meter = Meter()
         self.is_new = False
@@ -66,12 +70,13 @@ class Run:
         store: str | None = None,
         made_of: MadeOf | None = None,
         rerun_of: str = "",
+        unjudgeable: Mapping[str, int] = NONE,
     ) -> Self:
         """Begin a run in a folder, or take up the one that is there if it was asked for the same. Raises BadRun.
 
         ``store`` is the URL of a PostgreSQL database for the events (BadArgument, MissingRequirement), ``made_of`` what
-        the run is begun with, ``rerun_of`` the folder of the run that it repeats. ``run.json`` is written last: a
-        folder without it holds nothing yet, and is begun anew.
+        the run is begun with, ``rerun_of`` the folder of the run that it repeats, ``unjudgeable`` how many tasks are
+        left out, by reason. ``run.json`` is written last: a folder without it holds nothing yet, and is begun anew.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -93,6 +98,7 @@ class Run:
             store=schema and schema.lasting(),
             made_of=made_of,
             rerun_of=rerun_of,
+            unjudgeable=dict(unjudgeable),
         )
         run = cls(folder, file, Store(schema or folder / STORE_FILE), claim)
         run.is_new = True

@@ -189,6 +189,10 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield f"Broken: {task_id}: {harmless(first_line(message))}"
     if (more := summary.broken - SHOWN_BROKEN) > 0:
         yield f"... and {more} more that were broken."
+    if summary.unjudgeable:
+        tasks = counted(sum(summary.unjudgeable.values()), "more task")
+        yield f"Not played and not counted, as nothing here can judge them: {tasks} of the selection."
+        yield from (f"  {number}: {harmless(reason)}" for reason, number in summary.unjudgeable.items())
     if summary.left_out:
         yield f"Left out, as their type was solved often enough in a row: {summary.left_out}."
     if summary.spread is not None:
