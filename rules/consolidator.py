@@ -8,6 +8,7 @@ from rules.asking import Editor, Terms
 from rules.book import RuleBook
 from rules.cases import CONSOLIDATOR
 from rules.edits import Change
+from rules.evidence import Evidence
 from rules.system import Trajectories
 from rules.telling import PROMPTS
 from sandbox import Sandbox
@@ -21,13 +22,13 @@ def consolidate(
     scope: Scope,
     sandbox: Sandbox,
     book: RuleBook,
-    evidence: Mapping[str, str],
+    evidence: Mapping[str, Evidence],
     trajectories: Trajectories,
     terms: Terms,
 ) -> tuple[RuleBook, tuple[Change, ...]]:
     """Bring the rules down towards ``max_rules``, as far as the Consolidator sees fit.
 
-    ``evidence`` says of a rule's id, in a line, how often it was used. Replies that stay unusable change nothing more.
+    ``evidence`` has how often a rule was used, by its id. Replies that stay unusable change nothing more.
     Raises ModelError, BudgetEnded.
     """
     changes: list[Change] = []

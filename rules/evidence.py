@@ -1,11 +1,11 @@
-"""What speaks for a rule: how often planners cited it, followed it, and then succeeded."""
+"""What speaks for a rule: how often planners cited it, were not blamed for not following it, and succeeded."""
 
 from collections.abc import Iterable, Mapping
 
 from rules.book import RuleBook
 from rules.types import Learnt
 
-_COLUMNS = ("rule", "type", "cited", "obeyed", "solved")
+_COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
 class Citation(Learnt):
@@ -21,17 +21,21 @@ class Citation(Learnt):
 
 
 class Evidence(Learnt):
-    """Episodes, counted for one rule: ``obeyed`` and ``solved`` are among the ``cited`` ones."""
+    """Episodes, counted for one rule: ``unblamed`` and ``solved`` are among the ``cited`` ones.
+
+    ``unblamed`` are those in which the Builder's classification did not find that the rule was not followed. It is not
+    known that it was followed there: after a success nothing is asked.
+    """
 
     cited: int = 0
-    obeyed: int = 0
+    unblamed: int = 0
     solved: int = 0
 
     def __str__(self) -> str:
         if not self.cited:
             return "never cited"
         episodes = "1 episode" if self.cited == 1 else f"{self.cited} episodes"
-        return f"cited in {episodes}, obeyed in {self.obeyed}, solved {self.solved}"
+        return f"cited in {episodes}, without blame in {self.unblamed}, solved {self.solved}"
 
 
 NONE = Evidence()
@@ -45,7 +49,7 @@ def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
             before = counted.get(id, NONE)
             counted[id] = Evidence(
                 cited=before.cited + 1,
-                obeyed=before.obeyed + (id not in citation.blamed_agent),
+                unblamed=before.unblamed + (id not in citation.blamed_agent),
                 solved=before.solved + citation.solved,
             )
     return counted
@@ -64,7 +68,7 @@ def lines(book: RuleBook, evidence: Mapping[str, Evidence]) -> list[str]:
 
 
 def _row(id: str, type: str | None, evidence: Evidence) -> tuple[str, ...]:
-    return id, type or "", str(evidence.cited), str(evidence.obeyed), str(evidence.solved)
+    return id, type or "", str(evidence.cited), str(evidence.unblamed), str(evidence.solved)
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:

@@ -161,7 +161,7 @@ class Learner:
             scope.child("consolidator"),
             lane.sandbox,
             state.history.book,
-            {id: str(evidence) for id, evidence in count(state.citations).items()},
+            count(state.citations),
             lambda ids: told_episodes(self._run, ids),
             terms_of(self._config),
         )

@@ -34,7 +34,7 @@ class Naming:
 
     episode: int
     solved: bool
-    obeyed: bool
+    blamed: bool
 
 
 @dataclass
@@ -119,4 +119,4 @@ def _named(id: str, citations: Sequence[Citation]) -> Iterator[Naming]:
     for citation in last.values():
         found = FROM_EPISODE.fullmatch(citation.episode)
         if found and id in citation.rule_ids:
-            yield Naming(int(found[1]), citation.solved, id not in citation.blamed_agent)
+            yield Naming(int(found[1]), citation.solved, id in citation.blamed_agent)

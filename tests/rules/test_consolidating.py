@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from rules import Change, RuleBook, consolidate
+from rules import Change, Evidence, RuleBook, consolidate
 from rules.consolidator import ROUNDS
 from sandbox import Sandbox
 from tests.rules.given import BOOK
@@ -20,7 +20,7 @@ def trajectories(ids: list[str]) -> str:
 
 
 def consolidated(
-    sandbox: Sandbox, *texts: str, evidence: Mapping[str, str] | None = None
+    sandbox: Sandbox, *texts: str, evidence: Mapping[str, Evidence] | None = None
 ) -> tuple[RuleBook, Sequence[Change], Replies]:
     scope, model = asking(*texts)
     book, changes = consolidate(scope, sandbox, BOOK, evidence or {}, trajectories, TERMS)
@@ -107,10 +107,14 @@ def test_a_block_that_shows_nothing_is_told_so(sandbox: Sandbox) -> None:
 
 
 def test_evidence_stands_with_its_rule(sandbox: Sandbox) -> None:
-    said = {"rule_0": "cited in 2 episodes, obeyed in 1, solved 1", "rule_7": "cited in 9 episodes"}
+    said = {"rule_0": Evidence(cited=2, unblamed=1, solved=1), "rule_7": Evidence(cited=9)}
     _, _, model = consolidated(sandbox, edits(STOP), evidence=said)
     told = last(model, 0)
-    assert told.index("## rule_0") < told.index("cited in 2 episodes, obeyed in 1, solved 1") < told.index("## rule_1")
+    assert (
+        told.index("## rule_0")
+        < told.index("cited in 2 episodes, without blame in 1, solved 1")
+        < told.index("## rule_1")
+    )
     assert "cited in 9 episodes" not in told, "of a rule that is gone"
     assert "Given by the user." in told
     assert "# The rules now: 4, with room for 12" in told

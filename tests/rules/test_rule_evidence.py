@@ -14,31 +14,31 @@ CITATIONS = (
 def test_an_episode_counts_once_for_each_rule_it_names() -> None:
     counted = count(CITATIONS)
     assert counted == {
-        "rule_0": Evidence(cited=1, obeyed=1, solved=1),
-        "rule_2": Evidence(cited=3, obeyed=2, solved=2),
-        "rule_99": Evidence(cited=1, obeyed=0, solved=1),
+        "rule_0": Evidence(cited=1, unblamed=1, solved=1),
+        "rule_2": Evidence(cited=3, unblamed=2, solved=2),
+        "rule_99": Evidence(cited=1, unblamed=0, solved=1),
     }
 
 
 def test_an_episode_told_again_counts_as_told_last() -> None:
     again = CITATIONS[1].model_copy(update={"solved": True, "blamed_agent": frozenset()})
-    assert count((*CITATIONS, again))["rule_2"] == Evidence(cited=3, obeyed=3, solved=3)
+    assert count((*CITATIONS, again))["rule_2"] == Evidence(cited=3, unblamed=3, solved=3)
 
 
 def test_every_rule_in_force_has_its_row() -> None:
     assert table(BOOK, count(CITATIONS)) == (
-        "rule    type                  cited  obeyed  solved\n"
-        "rule_0  Special Mechanism         1       1       1\n"
-        "rule_1  Useful Helper Method      0       0       0\n"
-        "rule_2  Success Process           3       2       2\n"
-        "rule_3  Unresolved Error          0       0       0\n"
+        "rule    type                  cited  without blame  solved\n"
+        "rule_0  Special Mechanism         1              1       1\n"
+        "rule_1  Useful Helper Method      0              0       0\n"
+        "rule_2  Success Process           3              2       2\n"
+        "rule_3  Unresolved Error          0              0       0\n"
     )
 
 
 def test_every_rule_in_force_has_its_line() -> None:
     assert lines(BOOK, count(CITATIONS)) == [
-        "rule_0: cited in 1 episode, obeyed in 1, solved 1",
+        "rule_0: cited in 1 episode, without blame in 1, solved 1",
         "rule_1: never cited",
-        "rule_2: cited in 3 episodes, obeyed in 2, solved 2",
+        "rule_2: cited in 3 episodes, without blame in 2, solved 2",
         "rule_3: never cited",
     ]

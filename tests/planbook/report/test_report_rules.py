@@ -78,14 +78,14 @@ def test_each_change_says_what_who_and_from_which_episode(told: dict[str, Ruling
 
 
 def test_the_plans_that_named_a_rule_are_those_of_its_evidence(state: State, told: dict[str, Ruling]) -> None:
-    assert told["rule_1"].named == [Naming(5, solved=False, obeyed=False)]
+    assert told["rule_1"].named == [Naming(5, solved=False, blamed=True)]
     assert [each.episode for each in told["rule_0"].named] == [2, 5, 9, 9]
     for id, evidence in count(state.citations).items():
         named = told[id].named
         assert told[id].evidence == evidence
         assert len(named) == evidence.cited
         assert sum(each.solved for each in named) == evidence.solved
-        assert sum(each.obeyed for each in named) == evidence.obeyed
+        assert sum(not each.blamed for each in named) == evidence.unblamed
 
 
 def test_markdown_becomes_html_in_which_nothing_runs_or_leads_away() -> None:
