@@ -40,9 +40,9 @@ from planbook.terminal.printing import (
     failure_lines,
     method_parts,
     print_parts,
+    results,
     spending_lines,
     stream_line,
-    summary_table,
 )
 from planbook.terminal.progress import Progress
 from planbook.terminal.time_left import InTurn, Standing
@@ -130,8 +130,16 @@ def play_run(
     endings, folder = recorded_endings(run), str(run.folder)
     summary = summarise(run.entries(), endings, seconds, folder, spent, deeds, known, run.unjudgeable)
     out = console(as_json)
-    out.print(summary_table(summary, title))
-    print_parts(out, (*method_parts(summary), *failure_lines(summary), *again_lines(run), *spending_lines(summary)))
+    print_parts(
+        out,
+        (
+            results(summary, title),
+            *method_parts(summary),
+            *failure_lines(summary),
+            *again_lines(run),
+            *spending_lines(summary),
+        ),
+    )
     if run.config.stream:
         out.print(stream_line(summary), soft_wrap=True)
     if run.config.learning:

@@ -24,7 +24,7 @@ from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
 from planbook.run import Entry
 from planbook.terminal.tables import right_aligned
-from planbook.wording import PRICE_UNKNOWN, counted, fixed, harmless, interval
+from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, fixed, harmless, interval
 from planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 
 SHOWN_BROKEN = 3
@@ -79,11 +79,20 @@ def print_parts(out: Console, parts: Iterable[Table | str]) -> None:
         out.print(harmless(part) if isinstance(part, str) else part, markup=False, soft_wrap=isinstance(part, str))
 
 
-def summary_table(summary: Summary, title: str) -> Table:
-    """Success by task type with the Wilson interval, and the mean number of actions.
+def results(summary: Summary, title: str) -> Table | str:
+    """Success by task type with the Wilson interval, and the mean number of actions; of one task, a line.
 
     What was broken or not run is told apart, where there is any: it is no failure of what played.
     """
+    if summary.tasks == 1 and not summary.unplayed:
+        actions = counted(round(summary.mean_actions or 0), "action")
+        errors = counted(round(summary.mean_error_steps or 0), "error step")
+        return f"{title}: 1 task, {'solved' if summary.solved else 'not solved'}; {actions}, {errors}"
+    return summary_table(summary, title)
+
+
+def summary_table(summary: Summary, title: str) -> Table:
+    """The results by task type."""
     unplayed = ("broken", "not run") if summary.unplayed else ()
     columns = ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps")
     table = right_aligned("task type", columns, title=title, long="whole")
@@ -173,9 +182,10 @@ def failure_lines(summary: Summary) -> Iterable[str]:
     if summary.unplayed:
         played = summary.tasks - summary.unplayed
         share = (
-            f" of the {played} that were played {summary.solved} were solved ({summary.solved / played:.1%})"
+            f" of the {played} that were played {summary.solved} were solved ({summary.solved / played:.1%}, 95 % "
+            f"interval {interval(*wilson(summary.solved, played))})"
             if played
-            else " nothing was played"
+            else " none was played to its end"
         )
         yield (
             f"Broken (our fault or the world's, not the plan's) and not run count as not solved: {summary.unplayed} of "
@@ -205,9 +215,9 @@ def _cells(
 ) -> list[str]:
     if not tasks:
         return ["0", *map(str, unplayed), "0", "-", "-", "-", "-"]
-    low, high = wilson(solved, tasks)
+    within = NO_FIGURE if any(unplayed) else interval(*wilson(solved, tasks))
     counts = [str(solved), *map(str, unplayed), str(tasks)]
-    return [*counts, f"{solved / tasks:.1%}", interval(low, high), fixed(mean_actions, 1), fixed(error_steps, 2)]
+    return [*counts, f"{solved / tasks:.1%}", within, fixed(mean_actions, 1), fixed(error_steps, 2)]
 
 
 class Live:

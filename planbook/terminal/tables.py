@@ -1,9 +1,36 @@
 """Tables of figures: a column of names, and figures that stand below each other."""
 
+import re
 from collections.abc import Iterable
+from copy import deepcopy
 from typing import Literal
 
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
+
+
+class FigureTable(Table):
+    """A table that gives up its lines, and breaks its headings and names, before it cuts a figure off."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the table, in a narrow form where the terminal has no room for the usual one."""
+        needed = Measurement.get(console, options.update(max_width=1_000), self).maximum
+        narrow = self if needed <= options.max_width else self._narrow(options)
+        yield from Table.__rich_console__(narrow, console, options)
+
+    def _narrow(self, options: ConsoleOptions) -> "FigureTable":
+        narrow = deepcopy(self)
+        narrow.box, narrow.collapse_padding, narrow.pad_edge = box.SIMPLE_HEAD, True, False
+        dash = "-" if options.ascii_only else "\N{EN DASH}"
+        for column in narrow.columns:
+            figures = column.justify == "right"
+            column.header = re.sub(r" (?!%)", "\n", str(column.header))
+            column.no_wrap, column.overflow = figures, "fold"
+            if figures:
+                column._cells = [str(cell).replace("% to ", dash) for cell in column._cells]
+        return narrow
 
 
 def right_aligned(
@@ -18,7 +45,7 @@ def right_aligned(
 
     ``long`` names are folded where the terminal is narrow, or left whole; ``unbroken`` figures never go over two lines.
     """
-    table = Table(title=title, title_justify="left")
+    table = FigureTable(title=title, title_justify="left")
     if name is not None:
         table.add_column(name, overflow="fold" if long == "folded" else "ellipsis", no_wrap=long == "whole")
     for column in columns:

@@ -9,12 +9,13 @@ from planbook.figures.comparison.gathering import Pair, Played
 from planbook.figures.comparison.resampling import Columns, Estimate, drawn_totals, estimate, ratio
 from planner import Spent
 
+TIME = "seconds"
 COSTS: Mapping[str, Callable[[Spent], float | None]] = {
     "model calls": lambda spent: spent.calls,
     "tokens": lambda spent: spent.tokens,
     "US dollars": lambda spent: spent.money,
     "actions": lambda spent: spent.actions,
-    "seconds": lambda spent: spent.seconds,
+    TIME: lambda spent: spent.seconds,
 }
 """What is counted, by the name that it is told under."""
 UNKNOWN = Estimate(None, None, None)
@@ -24,6 +25,7 @@ class Cost(BaseModel):
     """A cost for each task solved: of the first run, of the second, and second minus first, over the same tasks.
 
     What was spent on tasks that were not solved is in it, too. None where nothing was solved, or a price is unknown.
+    Seconds have no bounds: drawing tasks again does not show how the clock varies from run to run on a busy machine.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -32,11 +34,19 @@ class Cost(BaseModel):
     second: Estimate
     difference: Estimate
 
+    def without_bounds(self) -> "Cost":
+        """Return the figures alone."""
+        first, second, difference = (
+            Estimate(each.value, None, None) for each in (self.first, self.second, self.difference)
+        )
+        return Cost(first=first, second=second, difference=difference)
+
 
 def costs(pairs: Sequence[Pair]) -> dict[str, Cost]:
     """By what is counted; nothing of what neither run spent."""
     names = [name for name, of in COSTS.items() if any(of(side.spent) != 0 for pair in pairs for side in pair)]
-    return {name: _cost(_by_task(pairs, COSTS[name])) for name in names}
+    found = {name: _cost(_by_task(pairs, COSTS[name])) for name in names}
+    return {name: cost.without_bounds() if name == TIME else cost for name, cost in found.items()}
 
 
 def extra_actions(pairs: Sequence[Pair]) -> Estimate:

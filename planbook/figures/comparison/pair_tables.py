@@ -202,7 +202,9 @@ def _change(changed: Changed) -> str:
 
 def _costs(compared: Compared, name: str) -> Table:
     table = right_aligned(
-        "", ("A", name, f"{name} - A"), title="Spent for each task solved; seconds are those of the episodes alone"
+        "",
+        ("A", name, f"{name} - A"),
+        title="Spent for each task solved; seconds are those of the episodes, on this machine",
     )
     for what, cost in compared.costs.items():
         figures = (cost.first, cost.second, cost.difference)
@@ -222,6 +224,8 @@ def _actions(compared: Compared, name: str) -> Iterator[str]:
 def _estimate(found: Estimate) -> str:
     if found.value is None:
         return NO_FIGURE
+    if found.low is None and found.high is None:
+        return plain(found.value, 3)
     low, high = ("no bound" if each is None else plain(each, 3) for each in found[1:])
     return f"{plain(found.value, 3)} ({low} to {high})"
 

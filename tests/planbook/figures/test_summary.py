@@ -44,8 +44,9 @@ def test_what_broke_or_was_not_run_is_told_apart_in_the_table_and_in_words() -> 
     assert columns["tasks"] == ["2", "2", "4"]
     assert (
         "Broken (our fault or the world's, not the plan's) and not run count as not solved: 2 of 4; of the 2 that were "
-        "played 1 were solved (50.0%)."
+        "played 1 were solved (50.0%, 95 % interval 9.5% to 90.5%)."
     ) in list(failure_lines(summary))
+    assert columns["95 % interval"] == ["9.5% to 90.5%", "-", "-"], "none over tasks that were not played"
 
 
 def test_where_everything_was_played_the_table_has_no_columns_for_what_was_not() -> None:
@@ -56,7 +57,7 @@ def test_where_everything_was_played_the_table_has_no_columns_for_what_was_not()
 
 def test_of_a_run_in_which_nothing_was_played_that_is_told() -> None:
     told = list(failure_lines(summarise([entry(0)], {0: BROKEN}, 1.0, "run")))
-    assert any(line.endswith("1 of 1; nothing was played.") for line in told)
+    assert any(line.endswith("1 of 1; none was played to its end.") for line in told)
 
 
 def test_repeats_have_a_spread() -> None:
