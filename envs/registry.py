@@ -63,7 +63,8 @@ def _from_file(path: Path, class_name: str) -> type[Environment]:
         class_name = worlds[0]
     if class_name not in worlds:
         choices = " or ".join(f"{path.name}:{world}" for world in worlds)
-        raise UnknownWorld(f"{path} has no world {class_name!r}: name {choices}")
+        there = f"has no environment {class_name!r}" if class_name else f"has {len(worlds)} environments"
+        raise UnknownWorld(f"{path} {there}: name {choices}")
     return _checked(getattr(module, class_name), f"{path}:{class_name}")
 
 

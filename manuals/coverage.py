@@ -67,10 +67,11 @@ def coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: M
     named = {id: [kind for kind in goals if _names(scope, kind)] for id, scope in scopes.items()}
     telling = frozenset().union(*words.values())
     unnamed = {id: _words_before_colon(scope, telling) for id, scope in scopes.items() if not named[id]}
+    whole = {_stem(word): word for scope in scopes.values() for word in re.findall(r"[a-z]+", scope.lower())}
     ids = {rule.id for rule in kept}
     dangling = {rule.id: tuple(id for id in cites(rule) if id not in ids) for rule in kept}
     return Coverage(
-        types=tuple(_covered(kind, named, unnamed, words) for kind in goals),
+        types=tuple(_in_whole_words(_covered(kind, named, unnamed, words), whole) for kind in goals),
         never_cited=tuple(rule.id for rule in kept if not cited.get(rule.id)),
         dangling={id: unknown for id, unknown in dangling.items() if unknown},
     )
@@ -107,6 +108,10 @@ def _covered(
         shared = sorted(frozenset().union(*likely.values()))
         return CoveredType(type=kind, grounds="likely", rule_ids=tuple(likely), words=tuple(shared))
     return CoveredType(type=kind, grounds="missing")
+
+
+def _in_whole_words(covered: CoveredType, whole: Mapping[str, str]) -> CoveredType:
+    return covered.model_copy(update={"words": tuple(whole[stem] for stem in covered.words)})
 
 
 def _own(kind: str, words: Mapping[str, frozenset[str]]) -> frozenset[str]:

@@ -40,7 +40,8 @@ def validated(model: type[BaseModel], values: dict[str, JsonValue], flag: str) -
     except ValidationError as error:
         wrong = "; ".join(dict.fromkeys(_said(model, each, flag) for each in error.errors()))
         known = ", ".join(model.model_fields) or "none"
-        raise BadArgument(f"{flag}: {wrong}. The options there are: {known}") from error
+        told = wrong if known in wrong else f"{wrong}. The options there are: {known}"
+        raise BadArgument(f"{flag}: {told}") from error
 
 
 def _said(model: type[BaseModel], error: ErrorDetails, flag: str) -> str:

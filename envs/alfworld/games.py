@@ -17,7 +17,7 @@ DATA_SPLITS = ("valid_seen", "valid_unseen", "train")
 GAME_FILE = "game.tw-pddl"
 REMEDY = (
     "run `alfworld-download` (part of the alfworld package), or point ALFWORLD_DATA at a folder that holds "
-    f"{DATA_FOLDER}/; the split 'generated' needs no data"
+    f"{DATA_FOLDER}/"
 )
 _UNSUPPORTED = ("movable", "Sliced")
 """Parts of folder names whose games alfworld itself leaves out."""
@@ -34,7 +34,10 @@ def split_folder(split: str) -> Path:
     """The folder of a split's games; raises MissingRequirement if there is none."""
     folder = data_root() / DATA_FOLDER / split
     if not folder.is_dir():
-        raise MissingRequirement(f"alfworld: no games of the split {split!r}: {folder} is not a folder; {REMEDY}")
+        raise MissingRequirement(
+            f"alfworld: the games of the split {split!r} are not here ({folder} is no folder). Play games that are "
+            f"made from seeds instead, --split generated; or {REMEDY}"
+        )
     return folder
 
 

@@ -1,7 +1,8 @@
 """Playing the tasks of a run: the parts are put together, progress is shown and the table printed."""
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from planbook.episodes.lanes import Hosting
 from planbook.episodes.retrying import again_lines, broken_paths
 from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
+from planbook.figures.causes import first_line
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import Summary, summarise
@@ -30,7 +32,7 @@ from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learn
 from planbook.provenance.before_rerun import check_config
 from planbook.provenance.before_resume import notice_changes
 from planbook.provenance.fingerprints import made_of
-from planbook.run import AGAIN, Entry, Run, new_folder, recorded_endings
+from planbook.run import AGAIN, Entry, Run, last_path, new_folder, recorded_endings
 from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import (
@@ -49,11 +51,13 @@ from planbook.terminal.time_left import InTurn, Standing
 from planbook.wording import counted
 from planner import (
     BudgetEnded,
+    Cell,
     Ending,
     Memory,
     ModelError,
     Outcome,
 )
+from planner.types import ERROR_KINDS
 
 FROM_OUTSIDE = "Stopped from planbook watch."
 
@@ -136,6 +140,7 @@ def play_run(
             results(summary, title),
             *method_parts(summary),
             *failure_lines(summary),
+            *([] if watch else _first_error(run, endings)),
             *again_lines(run),
             *spending_lines(summary),
         ),
@@ -152,6 +157,18 @@ def play_run(
         out.print(f"{stopped} {_go_on(run)}", soft_wrap=True)
         return errors.INTERRUPTED, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
+
+
+def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
+    """Quote the error of the first episode that ended by one."""
+    for entry in run.entries():
+        if (ending := endings.get(entry.index)) and ending.cause in ERROR_KINDS:
+            cells = [Cell.model_validate(event.body) for event in run.store.events(last_path(run, entry), "cell")]
+            if cells and (faults := cells[-1].feedback.faults):
+                number = f" ({entry.index})" if len(endings) > 1 else ""
+                told = faults[0].message if faults[0].type == "reply" else str(faults[0])
+                yield f"For example {entry.task.id}{number}: {first_line(told)}"
+                return
 
 
 def _go_on(run: Run) -> str:
@@ -172,7 +189,7 @@ def _show_learnt(run: Run, out: Console) -> None:
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:
-            told = note.splitlines()[0].rstrip(":;. ")
+            told = re.sub(r"^task/(\d+)", r"episode \1", note.splitlines()[0].rstrip(":;. "))
             out.print(f"Not learnt: {told}. The report has all of it.", style="yellow", soft_wrap=True)
     if line := cost_line(building_cost(run)):
         out.print(line, soft_wrap=True)
@@ -217,10 +234,9 @@ def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | No
         return play_distributed(run, progress.ended, hosting)
     if not run.config.learning:
         return run_tasks(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
-    total = len(run.entries())
 
     def on_ending(entry: Entry, ending: Ending) -> None:
         progress.ended(entry, ending)
-        ERRORS.print(episode_line(entry, ending, total, run.meter), soft_wrap=True)
+        ERRORS.print(episode_line(entry, ending, run.meter), soft_wrap=True)
 
     return build(run, on_ending, hosting=hosting, watch=watch)

@@ -34,7 +34,7 @@ FAILED = "failed"
 @click.option("--prompts", is_flag=True, help="Show prompts and replies, too.")
 @JSON
 def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
-    """Print one EPISODE of RUN: its number, the id of its task, or `failed` for the first that was not solved."""
+    """Print one EPISODE of RUN: its number from 0, the id of its task, or `failed` for the first not solved."""
     with closing(Run.open(run)) as opened:
         endings = recorded_endings(opened)
         entry = _chosen(opened, episode, endings)
@@ -72,8 +72,8 @@ def _chosen(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
     if not found and which.isdecimal():
         found = [each for each in entries if each.index == int(which)]
     if not found:
-        last = len(entries) - 1
-        raise BadArgument(f"{run.folder} has no episode {which!r}; give a number up to {last}, a task's id or {FAILED}")
+        numbers = f"a number from 0 to {len(entries) - 1}" if len(entries) > 1 else "0"
+        raise BadArgument(f"{run.folder} has no episode {which!r}; give {numbers}, a task's id or {FAILED}")
     return found[0]
 
 

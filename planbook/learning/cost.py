@@ -94,7 +94,7 @@ def cost_line(cost: BuildingCost) -> str:
     at = next(each for each in cost.after if each.procedures == most)
     return (
         f"Procedures for {most} of {counted(cost.task_types, 'task type')} after {counted(at.tasks, 'task')}: "
-        f"{at.calls:,} calls, {at.tokens:,} tokens and {at.actions:,} actions until then."
+        f"{counted(at.calls, 'call')}, {at.tokens:,} tokens and {counted(at.actions, 'action')} until then."
     )
 
 

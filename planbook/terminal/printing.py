@@ -108,12 +108,12 @@ def summary_table(summary: Summary, title: str) -> Table:
     return table
 
 
-def episode_line(entry: Entry, ending: Ending, total: int, meter: Meter) -> str:
-    """How one episode of a long run ended, and what has been spent by then."""
-    how = f"{outcome_of(ending)}, {ending.actions} actions{score_of(ending)}"
+def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
+    """How one episode of a long run ended, and what has been spent by then. Episodes are numbered from 0."""
+    how = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
     if ending.outcome is Outcome.NOT_RUN:
         how = in_words(ending.cause)
-    return f"{entry.index + 1}/{total} {entry.task.id}: {how} ({spending(meter.spent, meter.budget)})"
+    return f"Episode {entry.index}, {entry.task.id}: {how} ({spending(meter.spent, meter.budget)})"
 
 
 def spending(spent: Spent, budget: Budget) -> str:

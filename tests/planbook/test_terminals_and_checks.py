@@ -1,13 +1,18 @@
-"""What a terminal cannot show, what a check in CI needs, and a store that is empty."""
+"""What a terminal shows and cannot show, what a check in CI needs, and messages that say once what there is."""
 
 import os
+import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from planbook.terminal.tables import right_aligned
 from tests.command import ROOT, planbook
+from tests.flows import BUILD, here
 from tests.shelf import write_shelf
 
 
@@ -55,3 +60,62 @@ def test_a_misspelt_name_is_held_against_the_plans_own_names_first(tmp_path: Pat
     refused = executed(tmp_path)
     assert refused.returncode == 2
     assert "did you mean agent?" in refused.stderr + refused.stdout
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_narrow_tables_cut_no_figure_off(width: int) -> None:
+    """Every row but the names' own rest is one line high."""
+    table = right_aligned("task type", ("solved", "tasks", "%", "95 % interval", "mean actions", "mean error steps"))
+    table.add_row("pick_two_obj_and_place", "5", "12", "100.0%", "56.6% to 100.0%", "13.6", "0.00")
+    out = Console(width=width, file=StringIO(), legacy_windows=False)
+    out.print(table)
+    assert isinstance(out.file, StringIO)
+    lines = out.file.getvalue().splitlines()
+    assert all(len(line) <= width for line in lines)
+    (row,) = [line for line in lines if "5" in line and "95" not in line]
+    assert row.split()[1:] == ["5", "12", "100.0%", "56.6\N{EN DASH}100.0%", "13.6", "0.00"]
+
+
+def test_one_task_has_a_line_and_no_table(tmp_path: Path) -> None:
+    played = here("run", "--env", "toy", "--task", "fetch/0", "--out", tmp_path / "run")
+    assert "procedures on toy: 1 task, solved; 3 actions, 0 error steps" in played.told
+    assert "interval" not in played.told
+
+
+def test_the_reason_of_a_failure_is_told_at_the_end_of_a_run(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    plan = "```python\nprint(0)\n1 / 0\n```"
+    script.write_text(f"REPLIES = {[plan] * 99}")
+    model = ("--planner", "automanual", "--model", f"scripted:{script}:REPLIES", "--out", tmp_path / "run")
+    played = here("run", "--env", "toy", "--seeds", "0-1", "--types", "fetch", *model)
+    assert "Not solved, by cause: raised 2." in played.told
+    assert "For example fetch/0 (0): line 2: ZeroDivisionError: division by zero" in played.told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("run", "--env", "toy", "--limit", "wall=3"), "there is no limit `wall`; there are wall_seconds, cpu_seconds"),
+        (("run", "--env", "two.py"), "two.py has 2 environments: name two.py:One or two.py:Two"),
+        (("run", "--env", "alfworld", "--split", "valid_unseen"), "made from seeds instead, --split generated; or run"),
+    ],
+)
+def test_refusals_say_once_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], told: str
+) -> None:
+    monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
+    classes = "".join(f"class {name}(Environment):\n    pass\n" for name in ("One", "Two"))
+    (tmp_path / "two.py").write_text(f"from envs import Environment\n{classes}")
+    refused = planbook(*arguments, cwd=tmp_path)
+    assert refused.returncode in (2, 3)
+    assert told in refused.stderr
+    assert refused.stderr.count("cpu_seconds") <= 1
+
+
+def test_episodes_have_one_number(tmp_path: Path) -> None:
+    built = here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", tmp_path / "run")
+    numbers = re.findall(r"Episode (\d+), (\S+):", built.told)
+    assert [number for number, _ in numbers] == ["0", "1"]
+    for number, task in numbers:
+        assert here("show", tmp_path / "run", number).stdout.startswith(f"{task}  episode {number}")
+    assert "give a number from 0 to 1" in here("show", tmp_path / "run", 2).told
