@@ -12,6 +12,7 @@ from planbook.arguments import Asked, counts_of, learning_of, spending_of
 from planbook.commands import building, executing, inspection, methods, playing, replaying, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.beside import with_table
+from planbook.commands.checking_envs import check_env
 from planbook.commands.comparing import compare, stats
 from planbook.commands.dry_run import dry_runs
 from planbook.commands.exchanging import export, import_command
@@ -53,7 +54,7 @@ def planbook() -> None:
     """Agents that plan in Python and learn a manual."""
 
 
-for command in (compare, export, graph, import_command, report, rerun, show, stats, watch):
+for command in (check_env, compare, export, graph, import_command, report, rerun, show, stats, watch):
     planbook.add_command(command)
 
 

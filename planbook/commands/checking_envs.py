@@ -1,0 +1,35 @@
+"""`planbook check-env`: what is wrong with an environment, a line for each mistake."""
+
+import click
+
+from envs import UnknownWorld
+from envs.checking import Checked, check_environment
+from planbook import errors
+from planbook.arguments import Asked
+from planbook.options import JSON
+from planbook.terminal.printing import answer, console
+from planbook.wording import counted
+
+
+@click.command(name="check-env")
+@click.argument("env", metavar="FILE.py[:Class]")
+@click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the environment.")
+@JSON
+def check_env(env: str, options: tuple[str, ...], as_json: bool) -> int:
+    """Check an environment of yours: play random actions on a few tasks of each split, and list every mistake."""
+    asked = Asked(env=env, options=options)
+    try:
+        found = check_environment(asked.world(), asked.world_options())
+    except UnknownWorld as error:
+        found = Checked((str(error),), {}, 0, 0)
+    return _answer(env, found, as_json=as_json)
+
+
+def _answer(env: str, found: Checked, *, as_json: bool) -> int:
+    out, mistakes = console(as_json), found.mistakes
+    lines = [*mistakes, *(f"not checked: split {split}: {why}" for split, why in found.unchecked.items())]
+    told = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
+    tried = f"{counted(found.actions, 'action')} on {counted(found.tasks, 'task')}"
+    for line in (*lines, f"{env}: {told}; tried: {tried}"):
+        out.print(line, markup=False, soft_wrap=True)
+    return answer(errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **found._asdict()}, as_json=as_json)
