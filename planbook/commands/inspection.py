@@ -61,7 +61,7 @@ def _world_table(world: type[Environment]) -> Table:
     table.add_column()
     procedures = ProcedureLibrary(world).files
     table.add_row("splits", ", ".join(world.splits))
-    table.add_row(f"{len(world.types)} task types", ", ".join(world.types))
+    table.add_row(counted(len(world.types), "task type"), ", ".join(world.types))
     table.add_row("actions", ", ".join(map(_call, world.actions.values())))
     if world.queries:
         table.add_row("queries", ", ".join(map(_call, world.queries.values())))
@@ -71,7 +71,7 @@ def _world_table(world: type[Environment]) -> Table:
         table.add_row("options", ", ".join(options))
     if world.restores:
         table.add_row("turning back", world.restores)
-    table.add_row("procedures", f"for {len(procedures)} of {len(world.types)} task types")
+    table.add_row("procedures", f"for {len(procedures)} of {counted(len(world.types), 'task type')}")
     for each in world.requirements():
         table.add_row(each.name, each.found or f"missing: {each.remedy}", style="" if each.found else "yellow")
     return table

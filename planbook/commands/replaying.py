@@ -55,7 +55,7 @@ def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, 
     ways = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
     changed = sum(bool(each.then) for each in differences.values())
     told = f" The verdict changed in {changed} of them." if changed else ""
-    out.print(f"{counts.total()} episodes replayed in {seconds:.1f} s: {ways or 'none'}.{told}")
+    out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {ways or 'none'}.{told}")
     report = Replayed(
         episodes=counts.total(),
         by_sameness=dict(counts),

@@ -17,7 +17,7 @@ from manuals import types_to_build_on
 from planbook.config import Config, Given
 from planbook.errors import BadArgument, BadRun
 from planbook.figures.causes import UNPLAYED
-from planbook.run import Entry, Run, is_run, recorded_endings
+from planbook.run import Entry, Run, RunFile, is_run, recorded_endings
 from planbook.trajectories.exporting import Choice, Counts, chosen
 from planbook.trajectories.files import read_episodes
 from planbook.trajectories.jsonl import BadEpisode, line_of
@@ -54,6 +54,8 @@ def looked_at(path: Path) -> Source:
         number += 1
     if not facts:
         raise BadArgument(f"--from {path}: no episode of it was played to an end")
+    if is_run(path):  # which names an environment or a method of the user's own by its whole path
+        facts[0] = facts[0].model_copy(update={"config": RunFile.read(path).config.model_dump(mode="json")})
     return Given(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=number), facts[0]
 
 

@@ -10,6 +10,7 @@ from planbook.config import Config
 from planbook.errors import BadRun
 from planbook.provenance.manifest import MadeOf
 from planbook.run.folder import CONFIG_FILE
+from planbook.run.moved import found_again
 from planbook.store import Schema
 from planbook.trajectories.origin import Imported
 from planbook.writing import write_whole
@@ -44,9 +45,10 @@ class RunFile(BaseModel):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """That of a run's folder. Raises BadRun."""
+        """That of a run's folder; files that were moved with it have their present paths. Raises BadRun."""
         try:
-            return cls.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
+            file = cls.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
+            return file.model_copy(update={"config": found_again(file.config, folder)})
         except FileNotFoundError as error:
             raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of one") from error
         except ValidationError as error:

@@ -8,6 +8,7 @@ from typing import Any
 from planbook.errors import BadRun
 from planbook.figures.summary import NOT_PLAYED
 from planbook.run import Entry, Run, last_path, recorded_endings
+from planbook.run.moved import without_folders
 from planbook.store import Event
 from planbook.trajectories.schema import SCHEMA, RunFacts, Trajectory
 from planner import Ending
@@ -30,9 +31,10 @@ def facts_of(run: Run, index: int) -> RunFacts:
     if run.imported is not None:
         return RunFacts.model_validate(run.imported.facts_of(index))
     world = next((event.body for event in run.store.events("run", "versions")), {})
+    config = without_folders(run.config)
     return RunFacts(
-        planner=run.config.planner,
-        config=run.config.model_dump(mode="json"),
+        planner=config.planner,
+        config=config.model_dump(mode="json"),
         begun=run.begun,
         versions=run.versions,
         world={name: str(version) for name, version in world.items()},

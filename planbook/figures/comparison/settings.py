@@ -8,6 +8,7 @@ from envs.nearest import instead
 from planbook.config import Config, by_dotted_name
 from planbook.errors import BadArgument
 from planbook.figures.comparison.gathering import Gathered
+from planbook.run.moved import without_folders
 
 UNSET = "-"
 VERSION = "version of "
@@ -24,8 +25,8 @@ class Setting(BaseModel):
 
 
 def settings(config: Config) -> dict[str, str]:
-    """All settings, by their dotted names, as words."""
-    return dict(by_dotted_name(config.model_dump(mode="json")))
+    """All settings, by their dotted names, as words; of files the names alone."""
+    return dict(by_dotted_name(without_folders(config).model_dump(mode="json")))
 
 
 def unlike(one: Gathered, other: Gathered) -> tuple[Setting, ...]:

@@ -1,0 +1,68 @@
+"""Runs with files of the user's own, after the folder that holds both was moved."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command import ROOT, planbook
+from tests.flows import here
+
+READ = (ROOT / "README.md").read_text()
+LIGHTS = READ[READ.index("# lights.py") :].partition("```")[0]
+METHOD = '''
+from planner import Episode, Options
+
+
+def press(episode: Episode, options: Options) -> None:
+    """Press every lamp."""
+    episode.run("for lamp in (1, 2, 3):\\n    agent.press(lamp)")
+'''
+
+
+@pytest.fixture
+def moved(tmp_path: Path) -> Path:
+    """A folder with a run, which was played when it had another name."""
+    first, now = tmp_path / "first", tmp_path / "now"
+    (first / "mine").mkdir(parents=True)
+    (first / "mine" / "lights.py").write_text(LIGHTS)
+    (first / "press.py").write_text(METHOD)
+    played = here(*command(first), "--task", "only_one/1", "--out", first / "runs" / "r")
+    assert played.returncode == 0, played.told
+    first.rename(now)
+    return now
+
+
+def command(folder: Path) -> tuple[object, ...]:
+    return "run", "--env", folder / "mine" / "lights.py", "--planner", f"{folder}/press.py:press"
+
+
+def test_a_moved_run_is_replayed_and_gone_on_with(moved: Path) -> None:
+    replayed = here("replay", moved / "runs" / "r", "--json")
+    assert (replayed.returncode, replayed.result["by_sameness"]["same"]) == (0, 1), replayed.told
+    again = here(*command(moved), "--task", "only_one/1", "--out", moved / "runs" / "r", "--json")
+    assert (again.returncode, again.result["solved"]) == (0, 1), again.told
+    repeated = here("rerun", moved / "runs" / "r", "--out", moved / "runs" / "again")
+    assert repeated.returncode == 0, repeated.told
+
+
+def test_a_file_that_was_changed_on_the_way_is_noticed(moved: Path) -> None:
+    lights = moved / "mine" / "lights.py"
+    lights.write_text(lights.read_text().replace("Three lamps", "Some lamps"))
+    assert "the world's file lights.py: changed" in here("run", "--resume", moved / "runs" / "r").told
+
+
+def test_a_file_that_is_gone_is_named(moved: Path) -> None:
+    (moved / "mine" / "lights.py").rename(moved.parent / "elsewhere.py")
+    refused = planbook("replay", moved / "runs" / "r")
+    assert refused.returncode == 2
+    assert "lights.py" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_neither_exports_nor_tables_name_folders_of_this_machine(moved: Path) -> None:
+    file = moved / "r.jsonl"
+    assert here("export", moved / "runs" / "r", "--out", file).returncode == 0
+    assert json.loads(file.read_text().splitlines()[0])["run"]["config"]["env"] == "lights.py"
+    assert str(moved.parent) not in file.read_text()
+    assert "env=lights.py " in here("stats", moved / "runs" / "r", "--by", "env").stdout
