@@ -16,6 +16,7 @@ from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
 from planbook.option_help import option_facts, options_table
 from planbook.terminal.printing import answer, console
+from planbook.wording import counted
 from planner import functions_to_check, is_procedure, parse_procedure, plan_attributes
 from planner.surface import AGENT, TASK
 from sandbox import Sandbox

@@ -13,6 +13,7 @@ from planbook.episodes.divergence import Comparison, Sameness, replay_run
 from planbook.episodes.lanes import Hosting
 from planbook.run import Entry, Run
 from planbook.terminal.printing import console
+from planbook.wording import counted
 
 
 class Replayed(BaseModel):
