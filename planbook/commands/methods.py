@@ -11,6 +11,7 @@ from planbook import errors
 from planbook.option_help import option_facts, options_table
 from planbook.terminal.printing import answer, console
 from planner import METHODS, Method, method
+from planner.errors import UnknownStrategy
 from planner.strategies import registered
 
 SOMETIMES = "sometimes"
@@ -18,10 +19,12 @@ SOMETIMES = "sometimes"
 
 def show_planners(name: str | None, *, as_json: bool) -> int:
     """All methods; or one, with its options and demonstrations. Raises UnknownStrategy."""
-    chosen = {name: method(name)} if name else {**METHODS, **{each: method(each) for each in registered()}}
+    chosen, unusable = ({name: method(name)}, {}) if name else _all_methods()
     out = console(as_json)
     if name is None:
         out.print(_methods_table(chosen))
+        for told in unusable.values():
+            out.print(told, style="yellow", soft_wrap=True)
         out.print(f"{SOMETIMES}: where the world and the options are such. `planbook planners NAME` tells more of one.")
     else:
         for table in (
@@ -31,9 +34,22 @@ def show_planners(name: str | None, *, as_json: bool) -> int:
         ):
             if table.row_count:
                 out.print(table)
-    return answer(
-        errors.OK, {"planners": {each: _facts(strategy) for each, strategy in chosen.items()}}, as_json=as_json
-    )
+    facts = {each: _facts(strategy) for each, strategy in chosen.items()}
+    return answer(errors.OK, {"planners": facts, "unusable": unusable}, as_json=as_json)
+
+
+def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
+    """The methods that ship and those that other packages register; and of registered ones why they cannot be used."""
+    methods, unusable = {**METHODS}, dict[str, str]()
+    for name, point in registered().items():
+        if name in METHODS:
+            unusable[name] = f"{point.value} is registered as {name!r}, the name of a method that ships: it is not used"
+            continue
+        try:
+            methods[name] = method(name)
+        except UnknownStrategy as error:
+            unusable[name] = str(error)
+    return methods, unusable
 
 
 def _methods_table(methods: Mapping[str, Method]) -> Table:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from envs import Task
 from envs.checksums import of_file
+from envs.loading import source_files
 from planbook.config import RECORDINGS, Config
 from planbook.provenance.knowledge import knowledge_digests
 from planbook.provenance.manifest import MadeOf
@@ -45,8 +46,11 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
     """What the tasks are played on, and the world's own file where it is one of the user's."""
     each = {task.id: task for task in tasks}
     found = dict(config.world.checksums(list(each.values()), config.world_options))
-    file = Path(config.env.partition(":")[0])
-    return found | ({f"the world's file {file.name}": of_file(file)} if file.suffix == ".py" else {})
+    if config.world.__module__.partition(".")[0] == "envs":
+        return found
+    return found | {
+        f"the world's file {name}": of_file(file) for name, file in source_files(config.world.__module__).items()
+    }
 
 
 def model_digests(config: Config) -> dict[str, str]:

@@ -37,7 +37,7 @@ def in_file(spec: str) -> Method:
         members = vars(module_of(Path(file).resolve()))
     except CannotLoad as error:
         raise UnknownStrategy(str(error)) from error
-    methods = [each for each, member in members.items() if isinstance(member, Method)]
+    methods = [each for each, member in members.items() if isinstance(member, Method)] or _functions(members)
     if not name and len(methods) == 1:
         name = methods[0]
     if not name:
@@ -46,6 +46,15 @@ def in_file(spec: str) -> Method:
     if name not in members:
         raise UnknownStrategy(f"{file} has no {name!r}; it has {', '.join(_callables(members)) or 'no function'}")
     return _checked(members[name], f"{name} in {file}")
+
+
+def _functions(members: Mapping[str, Any]) -> list[str]:
+    """Return the public functions of a file that take what a method takes."""
+    own = {name: member for name, member in members.items() if inspect.isfunction(member) and name[0] != "_"}
+    here = members.get("__name__")
+    return [
+        name for name, each in own.items() if each.__module__ == here and len(inspect.signature(each).parameters) == 2
+    ]
 
 
 def _callables(members: Mapping[str, Any]) -> list[str]:

@@ -66,6 +66,20 @@ def test_the_method_and_the_environment_of_the_readme_are_played(tmp_path: Path)
     assert (played.result["solved"], played.result["tasks"]) == (3, 3)
 
 
+def test_a_file_with_one_function_needs_no_name_and_modules_beside_it_are_digested(tmp_path: Path) -> None:
+    (tmp_path / "pieces.py").write_text("CODE = 'print(1)'\n")
+    (tmp_path / "mine.py").write_text(
+        "from pieces import CODE\ndef once(episode, options):\n    episode.run(CODE)\ndef _help(one, two):\n    pass\n"
+    )
+    run = tmp_path / "run"
+    played = planbook(tmp_path, "run", "--planner", "mine.py", *TASKS, "--out", run, "--json")
+    assert (played.returncode, result(played)["tasks"]) == (0, 4), played.stderr
+    made_of = json.loads((run / "run.json").read_text())["made_of"]["prompts"]
+    assert {"the method's file mine.py", "the method's file pieces.py"} <= set(made_of)
+    (tmp_path / "pieces.py").write_text("CODE = 'print(2)'\n")
+    assert "the method's file pieces.py: changed" in planbook(tmp_path, "run", "--resume", run).stderr
+
+
 def test_a_method_of_a_file_goes_on_after_its_budget_ended(tmp_path: Path) -> None:
     run = tmp_path / "run"
     ended = here("run", "--planner", REFINE, *TASKS, *MODEL, "--budget", "calls=3", "--out", run, "--json")
@@ -126,11 +140,18 @@ def test_a_method_of_another_package_is_known_by_its_name(tmp_path: Path) -> Non
     about = tmp_path / "refining-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: refining\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[planbook.planners]\nself-refine = refine:method\nadapt = refine:method\n")
+    points = "self-refine = refine:method\nadapt = refine:method\nbroken = nowhere:method\n"
+    (about / "entry_points.txt").write_text(f"[planbook.planners]\n{points}")
     assert "self-refine" in planbook(tmp_path, "planners").stdout
     played = planbook(tmp_path, "run", "--planner", "self-refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
     assert result(played)["solved"] == 4, played.stderr
     assert "ADaPT" in planbook(tmp_path, "planners", "adapt").stdout, "a shipped method is not replaced"
+    listed = planbook(tmp_path, "planners")
+    assert "refine:method is registered as 'adapt', the name of a method that ships: it is not used" in listed.stdout
+    assert "the planner 'broken' cannot be imported: ModuleNotFoundError" in listed.stdout.replace("\n", " ")
+    (tmp_path / "refine.py").write_text((tmp_path / "refine.py").read_text() + "\n")
+    changed = planbook(tmp_path, "run", "--resume", tmp_path / "run")
+    assert "the method's file refine: changed" in changed.stderr
 
 
 def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
@@ -150,5 +171,12 @@ def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
     played = planbook(tmp_path, "run", "--planner", "refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
     assert played.returncode == 0, played.stderr
     assert result(played)["solved"] == 4
-    reported = planbook(tmp_path, "report", tmp_path / "run", "--out", tmp_path / "report.html")
-    assert reported.returncode == 0, reported.stderr
+    again = planbook(tmp_path, "run", "--planner", "refine", *TASKS, *MODEL, "--out", tmp_path / "again")
+    assert again.returncode == 0, again.stderr
+    for command in (
+        ("report", tmp_path / "run", "--out", tmp_path / "report.html"),
+        ("show", tmp_path / "run", 0),
+        ("compare", tmp_path / "run", tmp_path / "again"),
+    ):
+        told = planbook(tmp_path, *command)
+        assert told.returncode == 0, told.stderr
