@@ -10,6 +10,7 @@ from envs import Environment
 from planner import Procedure, Scope, Trajectory, UnusableReply, about_the_world
 from planner.models import Message, Reply
 from planner.prompts import fence_around
+from planner.rendered import Rendered, Text
 from rules.telling import PROMPTS, shortened, tell_manual
 from rules.types import Knowledge, Learnt, Skill
 from rules.written import learnt_procedure, params_told, procedure_reader
@@ -28,7 +29,7 @@ class Verification(Learnt):
 
     task_id: str
     solved: bool
-    feedback: str = ""
+    feedback: Text = ""
 
 
 Verify = Callable[[Procedure], Sequence[Verification]]
@@ -144,8 +145,11 @@ def _scene(episode: Trajectory) -> str:
     return episode.rounds[0].observation if episode.rounds else ""
 
 
-def _feedback(episode: Trajectory) -> str:
-    return "\n\n".join(cell.feedback.text for played in episode.rounds for cell in played.cells)
+def _feedback(episode: Trajectory) -> Rendered:
+    """What every cell gave, made from what was done and seen, however that is worded."""
+    feedbacks = [cell.feedback for played in episode.rounds for cell in played.cells]
+    steps = [(step.action, step.observation) for played in episode.rounds for step in played.steps]
+    return Rendered.of("\n\n".join(each.text for each in feedbacks), steps, feedbacks)
 
 
 def _as_json(params: Mapping[str, JsonValue]) -> str:

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from envs import Environment, Task
 from planner import Prompts, surface
 from planner.prompts import fence_around
+from planner.rendered import Rendered
 from rules.naming import rule_number
 from rules.templates import FOLDER
 from rules.types import Knowledge, Reflection, Rule, Skill
@@ -50,4 +51,5 @@ def shortened(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]
-    return f"{head}\n[... {len(text) - limit} characters left out ...]\n{tail}"
+    short = f"{head}\n[... {len(text) - limit} characters left out ...]\n{tail}"
+    return Rendered.known(short, text.data) if isinstance(text, Rendered) else short

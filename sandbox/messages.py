@@ -8,7 +8,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from sandbox.policy.tables import MAX_SOURCE
-from sandbox.protocol import MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS
+from sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS
 from sandbox.types import Fault, FaultKind
 
 JSON_TYPES = (str, int, float, bool, NoneType, list, dict)
@@ -75,5 +75,7 @@ def _is_honest(fault: Fault) -> bool:
     if fault.kind is FaultKind.LIMIT and fault.type != "memory":
         return False
     texts = (fault.type, fault.message, fault.source, fault.hint)
-    places = (fault.line or 0, fault.column or 0)
+    places = (fault.line or 0, fault.column or 0, *fault.callers)
+    if len(fault.callers) > MAX_CALLERS:
+        return False
     return all(len(text) <= MAX_FAULT_TEXT for text in texts) and all(0 <= place <= MAX_SOURCE for place in places)

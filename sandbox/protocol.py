@@ -28,6 +28,8 @@ MAX_DEPTH = 32
 """Lists and dicts inside each other, in arguments and values."""
 MAX_STRING = 100_000
 """Characters of one string in an argument, and of one print frame."""
+MAX_CALLERS = 5
+"""Lines told of the calls that led to an exception: the innermost ones."""
 MAX_FAULTS = 50
 """Faults of one cell."""
 MAX_FAULT_TEXT = 5_000

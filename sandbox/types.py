@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
@@ -52,8 +53,12 @@ class Fault:
     """One thing wrong with a plan, told so that a model or a person can repair it.
 
     ``line`` and ``column`` count from 1 and 0, in the cell's own source; ``source`` is that line's text. ``type`` is
-    the exception's class name, the limit's name, or the name of the check.
+    the exception's class name, the limit's name, or the name of the check. ``callers`` are the lines of the calls that
+    led to it, the outermost first, where it was raised in a function of the cell.
     """
+
+    worded: ClassVar = frozenset({"callers"})
+    """Fields that say in other words what ``line`` and the code say."""
 
     kind: FaultKind
     type: str
@@ -62,12 +67,14 @@ class Fault:
     column: int | None = None
     source: str = ""
     hint: str = ""
+    callers: Annotated[tuple[int, ...], Field(exclude_if=lambda callers: not callers)] = ()
 
     def __str__(self) -> str:
         where = f"line {self.line}: " if self.line else ""
         shown = f"\n    {self.source.strip()}" if self.source.strip() else ""
+        called = f"\n  called from line {', from line '.join(map(str, self.callers[::-1]))}" if self.callers else ""
         hint = f"\n  {self.hint}" if self.hint else ""
-        return f"{where}{self.type}: {self.message}{shown}{hint}"
+        return f"{where}{self.type}: {self.message}{shown}{called}{hint}"
 
 
 @dataclass(frozen=True, slots=True)

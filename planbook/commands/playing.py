@@ -58,6 +58,7 @@ from planner import (
     Outcome,
 )
 from planner.types import ERROR_KINDS
+from sandbox import Fault, FaultKind, Limits
 
 FROM_OUTSIDE = "Stopped from planbook watch."
 
@@ -166,9 +167,18 @@ def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
             cells = [Cell.model_validate(event.body) for event in run.store.events(last_path(run, entry), "cell")]
             if cells and (faults := cells[-1].feedback.faults):
                 number = f" ({entry.index})" if len(endings) > 1 else ""
-                told = faults[0].message if faults[0].type == "reply" else str(faults[0])
-                yield f"For example {entry.task.id}{number}: {first_line(told)}"
+                yield f"For example {entry.task.id}{number}: {_in_short(faults[0])}"
                 return
+
+
+def _in_short(fault: Fault) -> str:
+    """An error in a line: where, what, and for a limit the option that raises it."""
+    if fault.type == "reply":
+        return first_line(fault.message)
+    called = f" (called from line {', '.join(map(str, fault.callers[::-1]))})" if fault.callers else ""
+    option = next((name for name in Limits.model_fields if name.startswith(fault.type)), "")
+    more = f"; --limit {option}=N changes the limit" if option and fault.kind is FaultKind.LIMIT else ""
+    return f"{first_line(str(fault))}{called}{more}"
 
 
 def _go_on(run: Run) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, TracebackType
 
-from sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
+from sandbox.protocol import MAX_CALLERS, MAX_FAULT_TEXT, MAX_FAULTS
 from sandbox.worker import language
 from sandbox.worker.values import printable, text_of
 
@@ -81,10 +81,12 @@ def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping
     """The fault of a cell that raised."""
     if isinstance(error, MemoryError):
         return MEMORY
-    line, deeper = _place(error.__traceback__, cell, earlier)
+    lines, deeper = _place(error.__traceback__, cell, earlier)
+    line = lines.pop() if lines else None
     message = text_of(error, str)[:MAX_MESSAGE] + deeper
     source = cell.line(line) if line else ""
-    return _report("raised", type(error).__name__, message, line, None, source, _hint(error, names))
+    report = _report("raised", type(error).__name__, message, line, None, source, _hint(error, names))
+    return {**report, "callers": lines[-MAX_CALLERS:]} if lines else report
 
 
 def _refusal(name: str, message: str, line: int | None, column: int | None, lines: list[str], hint: str = "") -> Report:
@@ -100,20 +102,21 @@ def _report(
     return {"kind": kind, **told, **place}
 
 
-def _place(trace: TracebackType | None, cell: Cell, earlier: list[Cell]) -> tuple[int | None, str]:
-    """The innermost line of the cell itself, and where in an earlier cell's function it went wrong below that."""
-    line, deeper = None, ""
+def _place(trace: TracebackType | None, cell: Cell, earlier: list[Cell]) -> tuple[list[int], str]:
+    """The lines of the cell itself, outermost first, and where in an earlier cell's function it went wrong below."""
+    lines, deeper = list[int](), ""
     while trace is not None:
         code = trace.tb_frame.f_code
         if id(code) in cell.codes:
-            line, deeper = trace.tb_lineno, ""
+            lines.append(trace.tb_lineno)
+            deeper = ""
         else:
             for other in earlier:
                 if id(code) in other.codes:
                     text = other.line(trace.tb_lineno).strip()
                     deeper = f" (in {code.co_name}(), line {trace.tb_lineno} of {other.name}: {text})"
         trace = trace.tb_next
-    return line, deeper
+    return lines, deeper
 
 
 def _hint(error: BaseException, names: Mapping[str, object]) -> str:

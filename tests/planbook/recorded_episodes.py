@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-REWORDED = frozenset({"miniwob-feedback"})
+REWORDED = frozenset({"alfworld-generated", "miniwob-feedback"})
 """Recordings that answer prompts worded otherwise today; a change of wording adds those it touches.
 
 All others are played with ``--strict-recordings``.

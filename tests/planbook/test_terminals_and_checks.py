@@ -92,6 +92,27 @@ def test_the_reason_of_a_failure_is_told_at_the_end_of_a_run(tmp_path: Path) -> 
     assert "For example fetch/0 (0): line 2: ZeroDivisionError: division by zero" in played.told
 
 
+def test_an_error_in_a_function_names_the_lines_that_led_to_it(tmp_path: Path) -> None:
+    write_shelf(tmp_path)
+    plan = "def half(x):\n    return 1 / x\n\ndef outer():\n    return half(0)\n\nouter()\n"
+    (tmp_path / "plan.py").write_text(plan)
+    done = executed(tmp_path, "--out", "run")
+    assert "line 2: ZeroDivisionError: division by zero" in done.stdout
+    assert "called from line 5, from line 7" in done.stdout
+    assert "called from line 5, from line 7" in planbook("show", "run", "0", cwd=tmp_path).stdout
+
+
+def test_a_limit_names_the_option_that_changes_it(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("def answer(messages, sampling):\n    return '```python\\nwhile True:\\n    pass\\n```'\n")
+    model = ("--planner", "automanual", "--model", f"scripted:{script}:answer", "--out", tmp_path / "run")
+    played = here("run", "--env", "toy", "--task", "fetch/0", "--limit", "wall_seconds=0.5", *model)
+    assert (
+        "For example fetch/0: wall: the cell ran for more than 0.5 s of wall clock; --limit wall_seconds=N"
+        in played.told
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
