@@ -11,6 +11,7 @@ from planbook import errors
 from planbook.episodes.distributed import replay_distributed
 from planbook.episodes.divergence import Comparison, Sameness, replay_run
 from planbook.episodes.lanes import Hosting
+from planbook.provenance.before_rerun import check_config
 from planbook.run import Entry, Run
 from planbook.terminal.printing import console
 from planbook.wording import counted
@@ -50,6 +51,7 @@ def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, 
             raise errors.BadArgument(
                 f"{folder} holds episodes that were played elsewhere; replay the run they come from"
             )
+        check_config(run.config, folder)
         replay = replay_run if hosting.executor == "threads" else replay_distributed
         finished = replay(run, on_comparison, hosting)
     seconds = round(time.monotonic() - begun, 3)

@@ -18,6 +18,8 @@ from planbook.run import Run
 from planbook.wording import listed
 from planner import Budget, method
 
+PUT_BACK = "put back what it was played with"
+
 
 class Repeat(NamedTuple):
     """What is to be played: the configuration, the tasks as they are now, the budget, and what differs already.
@@ -70,11 +72,12 @@ def check_config(config: Config, folder: Path) -> Config:
     try:
         world.Options.model_validate(config.env_options)
     except ValidationError as error:
-        raise BadRun(f"{folder}: {world.name} no longer takes these options: {_faults(error)}") from error
+        raise BadRun(f"{folder}: {world.name} no longer takes these options ({_faults(error)}); {PUT_BACK}") from error
     try:
         options.model_validate(config.planner_options)
     except ValidationError as error:
-        raise BadRun(f"{folder}: {config.planner} no longer takes these options: {_faults(error)}") from error
+        told = f"{folder}: {config.title} no longer takes these options ({_faults(error)}); {PUT_BACK}"
+        raise BadRun(told) from error
     if not config.library_folder.is_dir():
         raise BadRun(f"{folder} was played with the library {config.library}, which is not there any more; put it back")
     return config

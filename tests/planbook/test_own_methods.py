@@ -66,6 +66,27 @@ def test_the_method_and_the_environment_of_the_readme_are_played(tmp_path: Path)
     assert (played.result["solved"], played.result["tasks"]) == (3, 3)
 
 
+def test_a_method_whose_options_have_changed_is_told_before_anything_is_played(tmp_path: Path) -> None:
+    method = """
+from planner import Options
+
+class Often(Options):
+    times: int = 1
+
+def look(episode, options: Often):
+    episode.run("print(1)")
+"""
+    (tmp_path / "mine.py").write_text(method)
+    run = tmp_path / "run"
+    assert planbook(tmp_path, "run", "--planner", "mine.py", *TASKS, "--out", run).returncode == 0
+    (tmp_path / "mine.py").write_text(method.replace("times", "often"))
+    for command in (("replay", run), ("run", "--resume", run), ("rerun", run)):
+        refused = planbook(tmp_path, *command)
+        assert refused.returncode == errors.BAD_INPUT
+        assert "mine.py no longer takes these options (times: Extra inputs" in refused.stderr
+        assert "Traceback" not in refused.stderr
+
+
 def test_a_file_with_one_function_needs_no_name_and_modules_beside_it_are_digested(tmp_path: Path) -> None:
     (tmp_path / "pieces.py").write_text("CODE = 'print(1)'\n")
     (tmp_path / "mine.py").write_text(

@@ -15,7 +15,7 @@ from planbook.run import Run
 from planbook.watching.following import Following
 from planner import Body
 from tests.command import ROOT
-from tests.flows import here
+from tests.flows import here, scripted
 from tests.postgres import Server
 
 PLAY = ("run", "--planner", "procedures", "--env", "toy")
@@ -38,6 +38,16 @@ def events(folder: Path) -> list[tuple[str, str, int, Body]]:
     with closing(Run.open(folder)) as run:
         rows = [(row.scope, row.kind, row.n, row.body) for row in run.store.events() if row.kind != "sitting"]
     return sorted(rows, key=lambda row: row[:3])
+
+
+def test_processes_that_share_a_database_keep_to_one_budget(tmp_path: Path, postgres: Server) -> None:
+    folder, tokens = tmp_path / "run", 30_000
+    asked = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9", "--jobs", 4)
+    hosted = ("--executor", "processes", "--store", postgres.url, "--budget", f"tokens={tokens}")
+    stopped = here(*asked, *hosted, "--json", "--out", folder)
+    assert stopped.returncode == 4, stopped.told
+    assert tokens - 10_000 < stopped.result["tokens"] <= tokens
+    assert here("run", "--resume", folder, "--budget", "tokens=1000000", "--json").result["tasks"] == 20
 
 
 def test_a_run_that_is_killed_again_and_again_ends_as_one_in_a_file(tmp_path: Path, postgres: Server) -> None:
