@@ -1,13 +1,13 @@
 """What every part of a walk shares: the state, the frames, the ends of paths, and how branches come together."""
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 
 from sandbox.dry import bodies
 from sandbox.dry.knowledge import Impossible
 from sandbox.dry.state import Content, State, either, joined
-from sandbox.dry.values import UNKNOWN, Box, Builtin, Defined, Given, Record, Unknown, Value
+from sandbox.dry.values import UNKNOWN, Box, Builtin, Defined, Given, Record, Unknown, Value, is_small
 
 MODULE = 0
 """The number of the frame of the plan itself."""
@@ -213,6 +213,14 @@ class Walk:
         content: dict[Value, Value] = {}
         content.update(named.items())
         return self.box(content)
+
+    def tuple_of(self, parts: Iterable[Value]) -> Value:
+        """A tuple of these parts; UNKNOWN for one that is too large to be looked through."""
+        made = tuple(parts)
+        if is_small(made):
+            return made
+        self.escape(*made)
+        return UNKNOWN
 
     def content(self, value: Value) -> Content:
         """What a box holds, where that is known."""

@@ -241,7 +241,7 @@ def _bound(walk: Calls, function: Defined, given: Arguments) -> dict[str, Value]
         return None
     values.update({name: value for name, value in given.named.items() if name not in others})
     if a.vararg:
-        values[a.vararg.arg] = tuple(extra)
+        values[a.vararg.arg] = walk.tuple_of(extra)
     if a.kwarg:
         values[a.kwarg.arg] = walk.dict_of(others)
     return values if set(bodies.parameters(function.node)) <= values.keys() else None

@@ -1,7 +1,10 @@
 """Between the values of a dry run and Python's own."""
 
+from collections.abc import Iterator
+from itertools import count
+
 from sandbox.dry.base import Walk
-from sandbox.dry.operators import NotKnown, Plain
+from sandbox.dry.operators import MOST_ITEMS, NotKnown, Plain
 from sandbox.dry.values import Box, Value
 
 
@@ -9,17 +12,22 @@ class Conversions(Walk):
     """A walk that computes with Python's own values."""
 
     def plain(self, value: Value) -> Plain:
-        """The value as Python has it. Raises NotKnown if any part of it is not known."""
+        """The value as Python has it. Raises NotKnown if any part of it is not known, or if it is too large."""
+        return self._plain(value, count(1))
+
+    def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
+        if next(parts) > MOST_ITEMS:
+            raise NotKnown
         if isinstance(value, tuple):
-            return tuple(map(self.plain, value))
+            return tuple(self._plain(each, parts) for each in value)
         if value is None or isinstance(value, str | bytes | int | float):
             return value
         content = self.content(value)
         if content is None:
             raise NotKnown
         if isinstance(content, dict):
-            return {self.plain(name): self.plain(each) for name, each in content.items()}
-        return type(content)(map(self.plain, content))
+            return {self._plain(name, parts): self._plain(each, parts) for name, each in content.items()}
+        return type(content)(self._plain(each, parts) for each in content)
 
     def flat(self, value: Value) -> Plain:
         """As plain, for what makes new containers: those inside would lose their identity. Raises NotKnown."""

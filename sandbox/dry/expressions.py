@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 
 from sandbox.dry.conversions import Conversions
-from sandbox.dry.operators import COMPARISONS, UNARY, NotKnown, binary, computed
+from sandbox.dry.operators import COMPARISONS, MOST_CHARS, UNARY, NotKnown, binary, computed
 from sandbox.dry.values import UNKNOWN, Given, Record, Unknown, Value
 
 
@@ -57,7 +57,9 @@ class Expressions(Conversions):
 
     def _joined_text(self, node: ast.JoinedStr) -> Value:
         parts = [self._part(part) for part in node.values]
-        return UNKNOWN if any(isinstance(part, Unknown) for part in parts) else "".join(map(str, parts))
+        if any(isinstance(part, Unknown) for part in parts) or sum(len(str(part)) for part in parts) > MOST_CHARS:
+            return UNKNOWN
+        return "".join(map(str, parts))
 
     def _part(self, node: ast.expr) -> Value:
         if not isinstance(node, ast.FormattedValue):
@@ -69,7 +71,7 @@ class Expressions(Conversions):
 
     def _tuple(self, node: ast.Tuple) -> Value:
         parts = self.unpacked(node.elts)
-        return UNKNOWN if parts is None else tuple(parts)
+        return UNKNOWN if parts is None else self.tuple_of(parts)
 
     def _list(self, node: ast.List) -> Value:
         return self.box(self.unpacked(node.elts))

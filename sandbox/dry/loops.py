@@ -136,8 +136,8 @@ class Loops(Calls):
             self.escape(*(given or ()))
             return UNKNOWN
         if name == "enumerate":
-            return tuple(enumerate(known[0]))
-        return tuple(zip(*known, strict=False)) if name == "zip" else known[0][::-1]
+            return self.tuple_of(enumerate(known[0]))
+        return self.tuple_of(zip(*known, strict=False)) if name == "zip" else known[0][::-1]
 
     def _all_turns(self, over: Value, turn: Callable[[Value], None], nodes: list[ast.AST]) -> None:
         """Every turn of a loop over a value. A list is looked at anew before each turn: the body may change it.

@@ -8,7 +8,9 @@ from typing import Any
 from sandbox.dry.values import Value
 
 MOST_CHARS, MOST_ITEMS, MOST_NUMBER = 20_000, 2_000, 10**12
-"""Larger values are not computed with: they are UNKNOWN."""
+"""Larger values are not computed with: they are UNKNOWN. Of nested ones all items and characters count."""
+MOST_REPLACED = 100 * MOST_CHARS
+"""Characters that `replace` could give at most, if it is computed at all."""
 
 Plain = object
 
@@ -99,7 +101,7 @@ def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
 
 def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
     """What a method of a text gives. Raises NotKnown."""
-    if name not in TEXT_METHODS or (name == "replace" and len(text) * _length(args[-1:]) > MOST_CHARS):
+    if name not in TEXT_METHODS or (name == "replace" and (1 + len(text)) * (1 + _length(args[1:2])) > MOST_REPLACED):
         raise NotKnown
     return computed(getattr(text, name), *args, **named)
 
@@ -116,10 +118,19 @@ def _length(values: Sequence[Plain]) -> int:
 
 
 def _bounded(value: Value) -> Value:
+    """The value. Raises NotKnown for one that is too large to compute with."""
     if isinstance(value, int | float) and abs(value) > MOST_NUMBER:
         raise NotKnown
-    if isinstance(value, str | bytes) and len(value) > MOST_CHARS:
-        raise NotKnown
-    if isinstance(value, list | tuple | dict | set) and len(value) > MOST_ITEMS:
-        raise NotKnown
+    items = chars = 0
+    inside = [value]
+    while inside:
+        each = inside.pop()
+        if isinstance(each, str | bytes):
+            chars += len(each)
+        elif isinstance(each, list | tuple | dict | set | frozenset):
+            items += len(each)
+            if items <= MOST_ITEMS:  # what is in it twice counts twice: so it does for who walks through it
+                inside += [*each, *each.values()] if isinstance(each, dict) else each
+        if items > MOST_ITEMS or chars > MOST_CHARS:
+            raise NotKnown
     return value

@@ -61,6 +61,20 @@ class Defined:
     defaults: tuple[tuple[str, Value], ...] = ()
 
 
+MOST_PARTS = 20_000
+"""Parts of a tuple that is looked through: those of tuples in it count, as often as they are in it."""
+
+
+def is_small(value: tuple[Value, ...]) -> bool:
+    """Whether a tuple can be looked through in a moment."""
+    parts, inside = 0, [value]
+    while inside and parts <= MOST_PARTS:
+        each = inside.pop()
+        parts += len(each)
+        inside += [part for part in each if isinstance(part, tuple)]
+    return parts <= MOST_PARTS
+
+
 def same(first: Value, second: Value) -> bool:
     """Whether two values are certainly one: 1 is neither True nor 1.0."""
     if isinstance(first, tuple) and isinstance(second, tuple):

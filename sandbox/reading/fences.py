@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from sandbox.reading.syntax import parse
+from sandbox.reading.unfenced import ends_in_string
 from sandbox.types import Fault
 
 OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
@@ -33,11 +34,13 @@ class Fenced:
 def fenced_blocks(lines: list[str]) -> list[Fenced]:
     """The blocks in order, 200 at most. The last one may be unclosed: it then ends with the text."""
     blocks: list[Fenced] = []
-    number = 0
+    number = begun = 0
     while number < len(lines) and len(blocks) < MAX_BLOCKS:
-        if opening := OPENING.match(lines[number]):
+        opening = OPENING.match(lines[number])
+        if opening and not ends_in_string(lines[begun:number]):  # an example in a docstring is no plan
             blocks.append(_block(lines, number, *opening.groups()))
             number = blocks[-1].closing
+            begun = number + 1
         number += 1
     return blocks
 

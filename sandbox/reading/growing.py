@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sandbox.reading.fences import MAX_BLOCKS, OPENING, PYTHON, closing_of, language_of, margin_of
 from sandbox.reading.statements import Statement, StatementFinder
 from sandbox.reading.syntax import parse
+from sandbox.reading.unfenced import ends_in_string
 from sandbox.types import Fault
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -38,6 +39,8 @@ class GrowingReply:
         self._begin = 0
         self._ends: list[int] = []
         self._blocks = 0
+        self._outside: list[str] = []
+        """Lines since the last block."""
         self._closing: re.Pattern[str] | None = None
         self._indent = ""
         self._margin: str | None = None
@@ -85,11 +88,12 @@ class GrowingReply:
         if self._closing is None:
             self._look_for_block(line)
         elif self._closing.match(line):
-            self._closing = None
+            self._closing, self._outside = None, []
         return []
 
     def _look_for_block(self, line: str) -> None:
-        if not (opening := OPENING.match(line)):
+        if not (opening := OPENING.match(line)) or ends_in_string(self._outside):
+            self._outside.append(line)
             return
         self._indent, fence, info = opening.groups()
         self._closing = closing_of(fence)

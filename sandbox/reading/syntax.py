@@ -46,6 +46,16 @@ def parse(code: str) -> ast.Module | Fault:
         return too_deep(code)
 
 
+def parse_only(code: str) -> ast.Module | str:
+    """The syntax tree, or CPython's words for what is wrong, without a further explanation. Never raises."""
+    if len(code) > MAX_SOURCE:
+        return "the code is too long"
+    try:
+        return parse_source(code, FILENAME)
+    except (SyntaxError, ValueError, UnicodeError, RecursionError, MemoryError) as error:
+        return str(getattr(error, "msg", error))
+
+
 def locate_error(code: str) -> Fault | None:
     """What CPython would refuse, with line, column and remedy; None where the code compiles."""
     tree = parse(code)

@@ -2,13 +2,20 @@
 
 import ast
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox.reading.syntax import parse
-from sandbox.types import Fault
+from sandbox.reading.syntax import parse_only
 
-_PARSES = 3_000
-"""How often one text is parsed at most: what lies behind counts as prose."""
+_PARSED = 600_000
+"""Characters of one text that are parsed at most, those that are parsed again included: what lies behind is prose."""
+_LEAST = 100
+"""Characters that a parse counts for at least."""
+_LOOKED_AT = 300
+"""Characters of a line that are looked at to see whether it is like code: half at its beginning, half at its end."""
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+"""Characters that nobody sees; in a name they keep Python from reading it."""
+_TRIPLE = re.compile(r"\"\"\"|'''")
 _LINES_OF_ONE_STATEMENT = 60
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
 _OPEN_ENDED = ("was never closed", "unterminated triple-quoted", "expected an indented block", "expected 'except'")
@@ -16,6 +23,7 @@ _LOOKS_LIKE_CODE = re.compile(
     r"""\s*(?:
         (?:def|class)\s+\w+.*:\s*$ | (?:if|elif|for|while|with|try|else|except|finally)\b.*:\s*$
       | (?:from\s+[\w.]+\s+)?import\s+\w+ | (?:return|assert|raise)\s+[\w.]+[\[(=!<>.\s]+\S*$ | @\w+
+      | (?:return|raise|yield)\s+(?:["'\[({].*|[\d.]+)\s*$ | (?:return|raise|pass|break|continue)\s*$
       | [\w.]+(?:\[.*\])?\s*[-+*/|&]?=\s*\S | [\w.]+\(.*
     )""",
     re.VERBOSE,
@@ -45,12 +53,40 @@ def find_code(lines: list[str]) -> Span | None:
     suspects = [
         number
         for number, line in enumerate(lines)
-        if _LOOKS_LIKE_CODE.match(line) and not (best and best.start <= number < best.end)
+        if _looks_like_code(line) and not (best and best.start <= number < best.end)
     ]
     if not suspects:
         return best
     ends = [best.start, best.end - 1] if best else []
     return Span(min([*suspects, *ends]), max([*suspects, *ends]) + 1)
+
+
+def ends_in_string(lines: Sequence[str]) -> bool:
+    """Whether code among these lines has begun a triple-quoted string that they do not end."""
+    if not any(map(_TRIPLE.search, lines)):
+        return False
+    number, left = 0, _PARSED
+    while number < len(lines) and left > 0:
+        if not lines[number].strip():
+            number += 1
+            continue
+        end, cost, problem = _statement_from(lines, number)[1:]
+        if "unterminated triple-quoted" in problem and "unterminated triple-quoted" in _problem(lines[number:]):
+            return True
+        number, left = end, left - cost
+    return False
+
+
+def _problem(lines: Sequence[str]) -> str:
+    tree = parse_only("\n".join(lines))
+    return "" if isinstance(tree, ast.Module) else tree
+
+
+def _looks_like_code(line: str) -> bool:
+    line = _UNSEEN.sub("", line)
+    if len(line) > _LOOKED_AT:
+        line = line[: _LOOKED_AT // 2] + line[-_LOOKED_AT // 2 :]
+    return _LOOKS_LIKE_CODE.match(line) is not None
 
 
 def _without_blank_end(span: Span, lines: list[str]) -> Span:
@@ -78,36 +114,34 @@ def _runs(lines: list[str]) -> list[Span]:
 def _statements(lines: list[str]) -> list[tuple[Span | None, bool]]:
     """Each statement's lines and whether it does something; None for a line that is no Python."""
     found: list[tuple[Span | None, bool]] = []
-    number = parses = 0
-    while number < len(lines) and parses < _PARSES:
+    number, left = 0, _PARSED
+    while number < len(lines) and left > 0:
         if not lines[number].strip():
             number += 1
             continue
-        tree, end, tried = _longest_from(lines, number)
-        parses += tried
+        tree, end, cost, _ = _statement_from(lines, number)
+        left -= cost
         found.append((Span(number, end), any(map(_does_something, tree.body))) if tree else (None, False))
         number = end
     return found
 
 
-def _longest_from(lines: list[str], start: int) -> tuple[ast.Module | None, int, int]:
-    """The statement that starts here: its tree, where it ends, and how many parses that took."""
-    end, tried = _next_start(lines, start), 0
+def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None, int, int, str]:
+    """The statement that starts here: its tree, where it ends, how many characters were parsed, what was wrong."""
+    end, cost = _next_start(lines, start), 0
     while True:
-        tree = parse("\n".join(lines[start:end]))
-        tried += 1
-        if not isinstance(tree, Fault):
-            return tree, end, tried
-        if (
-            end >= len(lines)
-            or end - start > _LINES_OF_ONE_STATEMENT
-            or not any(m in tree.message for m in _OPEN_ENDED)
-        ):
-            return None, _next_start(lines, start), tried
+        code = "\n".join(lines[start:end])
+        tree = parse_only(code)
+        cost += max(len(code), _LEAST)
+        if isinstance(tree, ast.Module):
+            return tree, end, cost, ""
+        open_ended = any(message in tree for message in _OPEN_ENDED)
+        if end >= len(lines) or end - start > _LINES_OF_ONE_STATEMENT or not open_ended or cost > _PARSED:
+            return None, _next_start(lines, start), cost, tree
         end = _next_start(lines, end)
 
 
-def _next_start(lines: list[str], start: int) -> int:
+def _next_start(lines: Sequence[str], start: int) -> int:
     """The next line that may begin a statement: not indented, not blank, no else and no closing bracket."""
     for number in range(start + 1, len(lines)):
         line = lines[number]

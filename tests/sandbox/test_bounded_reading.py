@@ -1,0 +1,102 @@
+"""What the host does with a text of a plan or a model takes a moment and little memory, and means nothing else."""
+
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+
+from envs import Selection
+from envs.toy import Toy
+from sandbox.reading import GrowingReply, read_reply
+from tests.dry_plans import followed
+
+SECONDS, MEGABYTES = 1.0, 100
+REPLIES = {
+    "open brackets": "".join("f(" + "a," * 480 + "\n" for _ in range(104)),
+    "open tuples": "".join("x = (" + "1," * 7_000 + "\n" for _ in range(7)),
+    "classes and blanks": "\n".join("class " + "a" * 30_000 + " " * 3_000 for _ in range(3)),
+    "open strings": "".join("x='''" + "a" * 300 + "\n" for _ in range(330)),
+    "strings and fences": "".join("x = '''\n```python\ny\n```\n" for _ in range(4_000)),
+}
+TWICE = "x = (x, x)\n" * 40
+BOTH = "x, y = (1, 2), (1, 2)\n" + "x = (x, x)\ny = (y, y)\n" * 40
+PLANS = {
+    "text of a tuple": f"x = (1, 2)\n{TWICE}agent.open(str(x))",
+    "text of a list": "x = [1, 2]\n" + "x = [x, x]\n" * 40 + "agent.open(str(x))",
+    "equal tuples": f"{BOTH}if x == y:\n    agent.open('box_99')",
+    "a tuple in a list": f"{BOTH}if x in [y]:\n    agent.open('box_99')",
+    "the greater tuple": f"{BOTH}agent.open(max(x, y))",
+    "arguments": "def pair(*both):\n    return both\nx = 1\n" + "x = pair(x, x)\n" * 40 + "agent.open(str(x))",
+    "pairs": "x = {1: 2}\n" + "x = {1: x, 2: x}\n" * 40 + "agent.open(str(x.items()))",
+    "a text that is put together": "x = 'ab'\n" + "x = f'{x}{x}'\n" * 40 + "agent.open(x)",
+    "a text that is replaced": "x = 'a' * 18_000\ny = 'b' * 18_000\nagent.open(x.replace('a', y, 99_999))",
+}
+
+
+def bounded(do: Callable[[], object]) -> None:
+    begun = time.process_time()
+    do()
+    assert time.process_time() - begun < SECONDS
+    tracemalloc.start()
+    do()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < MEGABYTES << 20
+
+
+@pytest.mark.parametrize("kind", REPLIES)
+def test_a_reply_is_read_in_a_moment(kind: str) -> None:
+    bounded(lambda: read_reply(REPLIES[kind][:100_000]))
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_a_plan_is_followed_in_a_moment(kind: str) -> None:
+    world = Toy()
+    task = Toy.tasks(Selection())[0]
+    world.reset(task)
+    known = Toy.preconditions(task)
+    assert known is not None
+    bounded(lambda: followed(Toy, known, PLANS[kind]))
+
+
+DOCSTRING = '''\
+def look(box):
+    """Open a box.
+
+    ```python
+    agent.open("decoy")
+    ```
+    """
+    return agent.open(box)
+
+look("box_1")
+'''
+STRING = 'text = """\n```python\nagent.open("decoy")\n```\n"""\nagent.open("box_1")\n'
+
+
+@pytest.mark.parametrize("reply", [DOCSTRING, STRING, f"First I look.\n\n{DOCSTRING}"])
+def test_an_example_in_a_string_is_no_plan(reply: str) -> None:
+    read = read_reply(reply)
+    assert read.problem is None
+    assert read.code.endswith('("box_1")')
+    assert [each for each in GrowingReply().add(reply) if each.statements] == []
+
+
+def test_a_block_after_code_that_holds_a_string_is_the_plan() -> None:
+    read = read_reply(f'{STRING}\nThat was a draft. The plan:\n\n```python\nagent.open("box_2")\n```\n')
+    assert read.code == 'agent.open("box_2")'
+
+
+def test_a_name_with_a_character_that_nobody_sees_is_not_passed_over() -> None:
+    read = read_reply('va\N{ZERO WIDTH NO-BREAK SPACE}lue = 1\nagent.open("box_1")\n')
+    assert read.problem is not None
+    assert "value" in read.code.replace("\N{ZERO WIDTH NO-BREAK SPACE}", "")
+
+
+@pytest.mark.parametrize("ending", ['return "value"', "return [1]", "return 5", "return", "raise"])
+def test_a_return_outside_of_a_function_is_not_passed_over(ending: str) -> None:
+    read = read_reply(f'agent.open("box_1")\n{ending}\n')
+    assert ending in read.code
+    if ending != "raise":
+        assert read.problem is not None
