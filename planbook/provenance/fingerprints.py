@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from envs import Task
+from envs import Task, known_worlds
 from envs.checksums import of_file
-from envs.loading import source_files
 from planbook.config import RECORDINGS, Config
 from planbook.provenance.knowledge import knowledge_digests
 from planbook.provenance.manifest import MadeOf
+from planbook.provenance.own_code import of_modules_beside, of_registered
 from planbook.provenance.prompts import graph_templates, prompt_digests
 from planbook.run import CONFIG_FILE
 from planner.asking import DEFAULT
@@ -46,11 +46,10 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
     """What the tasks are played on, and the world's own file where it is one of the user's."""
     each = {task.id: task for task in tasks}
     found = dict(config.world.checksums(list(each.values()), config.world_options))
-    if config.world.__module__.partition(".")[0] == "envs":
-        return found
-    return found | {
-        f"the world's file {name}": of_file(file) for name, file in source_files(config.world.__module__).items()
-    }
+    file = Path(config.env.partition(":")[0])
+    if file.suffix == ".py":
+        return found | {f"the world's file {file.name}": of_file(file)} | of_modules_beside(file, "world")
+    return found | of_registered(known_worlds().get(config.env, ""), "world")
 
 
 def model_digests(config: Config) -> dict[str, str]:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from envs.checksums import of_file, of_texts
-from envs.loading import source_files
 from manuals.formulator import PROMPTS as MANUALS
 from planbook.config import Config
+from planbook.provenance.own_code import of_modules_beside, of_registered
 from planner import METHODS, method
 from planner.graph.asking import PROMPTS as GRAPHS
+from planner.strategies import is_file, registered
 from planner.templates import PROMPTS as PLANNER
 from rules.telling import PROMPTS as RULES
 
@@ -25,9 +26,11 @@ def prompt_digests(config: Config) -> dict[str, str]:
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     found: dict[str, str] = {}
-    if config.planner not in METHODS:
-        files = source_files(strategy.play.__module__)
-        found |= {f"the method's file {name}": of_file(file)[:SHOWN] for name, file in files.items()}
+    if is_file(config.planner):
+        file = Path(config.planner.partition(":")[0])
+        found |= {f"the method's file {file.name}": of_file(file)[:SHOWN], **of_modules_beside(file, "method")}
+    elif config.planner not in METHODS:
+        found |= of_registered(registered()[config.planner].value, "method")
     if strategy.roles:
         found |= _of_files({**PLANNER.files(*EVERYWHERE), **strategy.templates})
     if config.learning is not None:

@@ -24,11 +24,12 @@ class Row:
     mean_actions: float | None
     mean_error_steps: float | None
     cost: Spent
+    not_run: int = 0
 
     @property
     def share(self) -> Share:
         """Solved, of all that were asked for."""
-        return Share(self.solved, self.tasks)
+        return Share(self.solved, self.tasks, self.not_run)
 
 
 def rows(run: RunRead) -> list[Row]:
@@ -55,6 +56,7 @@ def _row(name: str, solved: int, tasks: int, mean_actions: float | None, played:
         mean_actions,
         mean(errors) if errors else None,
         sum((each.cost for each in played), Spent()),
+        sum(each.ending.outcome is Outcome.NOT_RUN and not each.is_skipped for each in played),
     )
 
 

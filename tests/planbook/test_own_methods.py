@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -96,9 +97,9 @@ def test_a_file_with_one_function_needs_no_name_and_modules_beside_it_are_digest
     played = planbook(tmp_path, "run", "--planner", "mine.py", *TASKS, "--out", run, "--json")
     assert (played.returncode, result(played)["tasks"]) == (0, 4), played.stderr
     made_of = json.loads((run / "run.json").read_text())["made_of"]["prompts"]
-    assert {"the method's file mine.py", "the method's file pieces.py"} <= set(made_of)
+    assert {"the method's file mine.py", "the method's module pieces"} <= set(made_of)
     (tmp_path / "pieces.py").write_text("CODE = 'print(2)'\n")
-    assert "the method's file pieces.py: changed" in planbook(tmp_path, "run", "--resume", run).stderr
+    assert "the method's module pieces: changed" in planbook(tmp_path, "run", "--resume", run).stderr
 
 
 def test_a_method_of_a_file_goes_on_after_its_budget_ended(tmp_path: Path) -> None:
@@ -108,6 +109,27 @@ def test_a_method_of_a_file_goes_on_after_its_budget_ended(tmp_path: Path) -> No
     resumed = here("run", "--resume", run, "--budget", "calls=100", "--json")
     assert resumed.returncode == 0, resumed.told
     assert (resumed.result["solved"], resumed.result["model_calls"]) == (4, 8)
+
+
+def test_a_killed_run_of_a_method_goes_on(tmp_path: Path) -> None:
+    folder, run = Path(shutil.copytree(OWN, tmp_path / "own")), tmp_path / "run"
+    kill = """
+    mark = pathlib.Path(__file__).with_name("asked")
+    mark.write_text(mark.read_text() + "x" if mark.exists() else "x")
+    if mark.read_text() == "xxxx":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return PLAN"""
+    code = (folder / "model.py").read_text().replace("    return PLAN", kill)
+    (folder / "model.py").write_text(
+        code.replace("from collections", "import os, pathlib, signal\nfrom collections", 1)
+    )
+    model = ("--model", f"scripted:{folder}/model.py:answer")
+    killed = planbook(tmp_path, "run", "--planner", f"{folder}/refine.py", *TASKS, *model, "--out", run)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    resumed = here("run", "--resume", run, "--json")
+    assert resumed.returncode == 0, resumed.told
+    assert (resumed.result["solved"], resumed.result["tasks"]) == (4, 4)
+    assert (folder / "asked").read_text() == "x" * 9, "only the request that was cut off is made again"
 
 
 def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
@@ -172,7 +194,7 @@ def test_a_method_of_another_package_is_known_by_its_name(tmp_path: Path) -> Non
     assert "the planner 'broken' cannot be imported: ModuleNotFoundError" in listed.stdout.replace("\n", " ")
     (tmp_path / "refine.py").write_text((tmp_path / "refine.py").read_text() + "\n")
     changed = planbook(tmp_path, "run", "--resume", tmp_path / "run")
-    assert "the method's file refine: changed" in changed.stderr
+    assert "the method's package refine: changed" in changed.stderr
 
 
 def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:

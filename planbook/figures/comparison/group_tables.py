@@ -41,8 +41,9 @@ def _solved(what: str, names: Sequence[str], rows: Sequence[Row]) -> Table:
     columns = ("tasks", "solved", "%", "95 % interval", "broken", "not run")
     table = right_aligned(what, columns, title="Solved, of all tasks")
     for name, row in zip(names, rows, strict=True):
-        share = [f"{row.share:.1%}".rstrip("%"), interval(row.low, row.high)] if row.tasks else [NO_FIGURE, NO_FIGURE]
-        table.add_row(name, f"{row.tasks:,}", f"{row.solved:,}", *share, str(row.broken), str(row.not_run))
+        share = f"{row.share:.1%}".rstrip("%") if row.tasks else NO_FIGURE
+        within = interval(row.low, row.high) if row.tasks and not row.not_run else NO_FIGURE
+        table.add_row(name, f"{row.tasks:,}", f"{row.solved:,}", share, within, str(row.broken), str(row.not_run))
     return table
 
 

@@ -15,6 +15,7 @@ class Share:
 
     solved: int
     tasks: int
+    not_run: int = 0
 
     @property
     def value(self) -> float | None:
@@ -33,7 +34,9 @@ class Share:
 
     @property
     def within(self) -> str:
-        """The interval in percent."""
+        """The interval in percent; there is none over tasks that are yet to be played."""
+        if self.not_run:
+            return NOTHING
         low, high = self.interval
         return f"{100 * low:.1f} to {100 * high:.1f}%"
 
