@@ -2,19 +2,25 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
 
 MAX_KNOWN = 500
 """Names among which it is worth guessing: each takes up to a third of a millisecond."""
+MAX_LENGTH = 80
+"""Characters of a name that are compared."""
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
     """The known name that the plan most likely meant; case and underscores count little."""
     by_shape = {_shape(candidate): candidate for candidate in sorted(known)}
-    if len(by_shape) > MAX_KNOWN:
-        return None
-    found = get_close_matches(_shape(name), by_shape, n=1, cutoff=0.65)
-    return by_shape[found[0]] if found else None
+    found = _nearest(_shape(name), tuple(by_shape)) if len(by_shape) <= MAX_KNOWN else None
+    return by_shape[found] if found else None
+
+
+@lru_cache(256)
+def _nearest(shape: str, shapes: tuple[str, ...]) -> str | None:
+    return next(iter(get_close_matches(shape, shapes, n=1, cutoff=0.65)), None)
 
 
 def _shape(name: str) -> str:
-    return name.replace("_", "").casefold()[:80]
+    return name[: 2 * MAX_LENGTH].replace("_", "").casefold()[:MAX_LENGTH]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from sandbox import check as static
+from sandbox import precompile
 from sandbox.policy import PolicyRefused, check, compile_cell
 from sandbox.policy.rules import SYNTAX
-from sandbox.precompile import precompile
 from tests.sandbox.attacked import HostAgent, found_loot, host_act
 from tests.sandbox.fuzz.bounded import bounded, may_run
 from tests.sandbox.fuzz.programs import program
@@ -56,7 +56,7 @@ def judged(source: str) -> bool:
     compiled = _compiles(source)
     assert compiled >= passed
     assert compiled == passed or {problem.name for problem in problems} == {SYNTAX}
-    assert (precompile.__wrapped__(source, "<plan>") is not None) == compiled
+    assert (precompile.compiled(source, "<plan>") is not None) == compiled
     faults = static.check(source, FUNCTIONS, attributes=ATTRIBUTES)
     assert passed or faults
     assert time.monotonic() - started < SLOW

@@ -8,7 +8,9 @@ import pytest
 
 from envs import Selection
 from envs.toy import Toy
+from sandbox.precompile import precompile
 from sandbox.reading import GrowingReply, read_reply
+from sandbox.suggest import closest
 from tests.dry_plans import followed
 
 SECONDS, MEGABYTES = 1.0, 100
@@ -58,6 +60,21 @@ def test_a_plan_is_followed_in_a_moment(kind: str) -> None:
     known = Toy.preconditions(task)
     assert known is not None
     bounded(lambda: followed(Toy, known, PLANS[kind]))
+
+
+def test_a_guess_at_a_misspelt_name_is_made_once() -> None:
+    known = [f"take the {number:03d} things" for number in range(400)]
+    bounded(lambda: [closest("take teh 123 thigns", known) for _ in range(300)])
+
+
+def test_compiled_code_is_kept_up_to_a_size() -> None:
+    """120 cells of half a megabyte each: all of them would be 60 MB."""
+    tracemalloc.start()
+    for number in range(120):
+        precompile(f"x = {number}\n" + "".join(f"x = '{part:05d}' * 480\n" for part in range(200)), "plan")
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 30 << 20
 
 
 DOCSTRING = '''\
