@@ -1,5 +1,7 @@
 """The host's side of a session that a plan can see: functions, attributes and the logical clock."""
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,6 +19,9 @@ EPOCH = 946_684_800_000_000
 """2000-01-01T00:00:00Z in microseconds."""
 SECOND = 1_000_000
 MAX_MESSAGE = 20_000
+MAX_DIGITS = 4_300
+"""Digits of an integer that Python reads."""
+_LONG_NUMBER = re.compile(rb"\d{%d}" % (MAX_DIGITS + 1))
 Kind = Literal["run", "part"]
 Attributes = Callable[[], Mapping[str, JsonValue]]
 
@@ -96,17 +101,37 @@ class Answers:
         return _message("answer", value, self.changed(), self._clock, of=spec.name)
 
     def _error(self, error: Exception) -> bytes:
-        one_text = len(error.args) == 1 and isinstance(error.args[0], str)
-        text = (error.args[0] if one_text else str(error))[:MAX_MESSAGE]
-        plain = text.encode("utf-8", "backslashreplace").decode()
+        plain = _text_of(error)[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode()
         return _message("error", type(error).__name__, plain, self.changed(), self._clock)
+
+
+def _text_of(error: Exception) -> str:
+    if len(error.args) == 1 and isinstance(error.args[0], str):
+        return error.args[0]
+    try:
+        return str(error)
+    except Exception as broken:
+        raise BadAnswer(f"a function raised {type(error).__name__}, whose text cannot be had: {broken!r}") from error
 
 
 def _message(*parts: object, of: str = "the session") -> bytes:
     payload = _encoded(of, parts)
+    if _LONG_NUMBER.search(payload) and _holds_long_number(payload):
+        raise BadAnswer(
+            f"{of}: the answer holds an integer of more than {MAX_DIGITS} digits, which Python does not read"
+        )
     if len(payload) > MAX_FROM_HOST:
         raise BadAnswer(f"{of}: an answer of {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
     return payload
+
+
+def _holds_long_number(payload: bytes) -> bool:
+    """Whether Python reads the payload no more: the digits may also stand in a text."""
+    try:
+        json.loads(payload)
+    except ValueError:
+        return True
+    return False
 
 
 def _encoded(of: str, value: object) -> bytes:

@@ -39,6 +39,8 @@ class FunctionSpec:
     def of(cls, name: str, function: Function) -> "FunctionSpec":
         """Read name, signature (``__signature__`` first) and docstring. Raises BadFunction."""
         check_name(name)
+        if inspect.iscoroutinefunction(function):
+            raise BadFunction(f"{name} is a coroutine function, and plans wait for no coroutine; give a plain function")
         signature = _signature(name, function)
         try:
             arguments = _arguments(signature)

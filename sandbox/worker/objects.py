@@ -33,7 +33,7 @@ class HostFunction:
     def __deepcopy__(self, _memo: object) -> Self:
         return self
 
-    def __call__(self, *args: object, **kwargs: object) -> object:
+    def __call__(self, /, *args: object, **kwargs: object) -> object:
         """Ask the host."""
         return self._call_(args, kwargs)
 

@@ -149,3 +149,45 @@ def test_names_that_clash_and_values_that_are_not_json_are_refused(
 ) -> None:
     with pytest.raises(BadFunction):
         sandbox.session(functions, values=values, attributes=lambda: attributes)
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def unspeakable() -> None:
+    raise Unspeakable(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (lambda: 10**5000, "f: the answer holds an integer of more than 4300 digits"),
+        (lambda: ["1", {"a": -(10**4300)}], "more than 4300 digits"),
+        (unspeakable, "raised Unspeakable, whose text cannot be had: RuntimeError"),
+    ],
+)
+def test_what_the_host_does_wrong_is_not_the_plans_fault(
+    sandbox: Sandbox, function: Callable[[], JsonValue], says: str
+) -> None:
+    with sandbox.session({"f": function}) as session, pytest.raises(BadAnswer, match=says):
+        session.run("f()")
+
+
+def test_digits_in_a_text_are_an_answer(sandbox: Sandbox) -> None:
+    with sandbox.session({"f": lambda: "1" * 5000}) as session:
+        assert session.run("len(f())").value == 5000
+
+
+def test_an_argument_may_be_called_self(sandbox: Sandbox) -> None:
+    with sandbox.session({"agent.echo": echo}) as session:
+        assert session.run("agent.echo(1, self=2)").value == [1, {"self": 2}]
+
+
+def test_a_coroutine_function_is_refused_when_a_session_is_opened(sandbox: Sandbox) -> None:
+    async def look() -> str:
+        return "a desk"
+
+    with pytest.raises(BadFunction, match="look is a coroutine function"):
+        sandbox.session({"look": look})
