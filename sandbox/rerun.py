@@ -18,7 +18,9 @@ from sandbox.protocol import ChannelClosed, FrameTooLong
 from sandbox.types import Limits
 
 PATIENCE = 2
-"""How many times the wall clock and cpu of a cell it may take when it is run again."""
+"""How many times the processor time of a cell it may take when it is run again."""
+WALL_PATIENCE = 20
+"""The same of the wall clock: how long it takes says more of the machine than of the cell."""
 BEFORE, AFTER = 60, 240
 """Characters that are told of a text around its first difference."""
 
@@ -80,8 +82,8 @@ def run_again(cell: FinishedCell, title: str, worker: Worker, limits: Limits) ->
     """Run a finished cell in a worker: no function is called. Raises RebuildDiverged, ChannelClosed."""
     patient = limits.model_copy(
         update={
-            "wall_seconds": limits.wall_seconds * PATIENCE,
-            "cpu_seconds": limits.cpu_seconds * PATIENCE,
+            "wall_seconds": limits.wall_seconds * WALL_PATIENCE,
+            "cpu_seconds": min(limits.cpu_seconds, limits.wall_seconds) * PATIENCE,
         }
     )
     talk = Retold(worker, patient, Said(cell.exchanges, title, None))

@@ -288,3 +288,20 @@ def ready_workers() -> list[int]:
 def _children(pid: int) -> list[int]:
     text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
     return [int(child) for child in text.split()]
+
+
+def test_a_cell_may_wait_longer_when_it_is_run_again(unguarded: Sandbox) -> None:
+    """As on a machine that is slower by then: only processor time says that it does not end."""
+    holder: list[Session] = []
+
+    def first() -> str:
+        worker = holder[0]._worker
+        assert worker is not None
+        return str(worker._pid)
+
+    wait = "import _thread, os\nlock = _thread.allocate_lock()\nlock.acquire()\n"
+    with unguarded.session({"first": first}, limits=SHORT) as session:
+        holder.append(session)
+        assert session.run(f"{wait}if str(os.getpid()) != first():\n    lock.acquire(True, 3)").fault is None
+        session.run(KILL)
+        assert session.run("lock.locked()").value is True
