@@ -5,6 +5,7 @@ import signal
 import socket
 import struct
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -17,7 +18,7 @@ _TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
 
 
 class Worker:
-    """A worker that belongs to one session. Owns ``sock`` and ``pidfd``.
+    """A worker that belongs to one session. Owns ``sock`` and ``pidfd``; who drops it ends it.
 
     ``orphaned`` tells whether its zygote has ended, with which the kernel kills it.
     """
@@ -26,6 +27,8 @@ class Worker:
         self._sock, self._pidfd, self._pid, self._orphaned = sock, pidfd, pid, orphaned
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
+        self._end = weakref.finalize(self, _end, sock, pidfd, os.getpid())
+        self._end.atexit = False  # at the end of the host the kernel does it
         self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
 
     def send(self, payload: bytes, waiting: Callable[[], None]) -> None:
@@ -52,14 +55,17 @@ class Worker:
 
         How an orphan ended the kernel tells only once its new parent has asked, which may be never.
         """
-        return self._pidfd >= 0 and (was_killed(self._pidfd) or self._orphaned())
+        return self._end.alive and (was_killed(self._pidfd) or self._orphaned())
 
     def kill(self) -> None:
         """End the process, whatever it does, and give its descriptors back. Killing twice is harmless."""
-        if self._pidfd < 0:
-            return
+        self._end()
+
+
+def _end(sock: socket.socket, pidfd: int, host: int) -> None:
+    """Kill a worker, unless this is a process that the host has forked, and close its descriptors."""
+    if os.getpid() == host:
         with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-        os.close(self._pidfd)
-        self._pidfd = -1
-        self._sock.close()
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    os.close(pidfd)
+    sock.close()

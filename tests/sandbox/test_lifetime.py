@@ -1,5 +1,6 @@
 """Plans inside plans, ends from below, threads, and nothing left open."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -170,6 +171,17 @@ def test_every_session_has_the_memory_of_its_own_limits(sandbox: Sandbox) -> Non
         with sandbox.session({}, limits=Limits(memory_mb=megabytes)) as session:
             fault = session.run("len('a' * 200_000_000)").fault
             assert (fault.type if fault else None) == ends_as
+
+
+def test_sessions_that_are_dropped_leave_no_descriptor_and_no_worker() -> None:
+    with Sandbox() as own:
+        with own.session({}) as first:
+            first.run("1")
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(20):
+            own.session({}).run("1")
+        gc.collect()
+        assert len(os.listdir("/proc/self/fd")) <= before + 1, "one worker may stand ready"
 
 
 def test_a_zygote_that_was_killed_is_replaced() -> None:
