@@ -12,33 +12,40 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 #              name: number on x86_64, on aarch64
 ALLOWED = {
-    "recvfrom": (45, 207),
-    "sendto": (44, 206),
     "brk": (12, 214),
     "munmap": (11, 215),
     "mremap": (25, 216),
-    "madvise": (28, 233),
     "futex": (202, 98),
     "rt_sigreturn": (15, 139),
     "rt_sigprocmask": (14, 135),
     "restart_syscall": (219, 128),
     "sched_yield": (24, 124),
-    "clock_gettime": (228, 113),
     "getrandom": (318, 278),
     "getpid": (39, 172),
     "exit": (60, 93),
     "exit_group": (231, 94),
 }
-NOT_EXECUTABLE = {"mmap": (9, 222), "mprotect": (10, 226)}
-"""Allowed unless the third argument asks for executable memory."""
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """Machine: column in the tables above, AUDIT_ARCH number."""
 
 PROT_EXEC = 4
+MSG_DONTWAIT, MSG_WAITALL, MSG_NOSIGNAL = 0x40, 0x100, 0x4000
+OTHER_FLAGS = 0xFFFFFFFF & ~(MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL)
+LAST_CLOCK, LAST_ADVICE = 11, 8
+"""CLOCK_TAI: larger numbers, as unsigned ones, are clocks of other processes. MADV_FREE: the next are about sharing."""
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
-LOAD, JUMP_EQUAL, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x45, 0x06
-NUMBER, ARCHITECTURE, THIRD_ARGUMENT = 0, 4, 32
+LOAD, JUMP_EQUAL, JUMP_GREATER, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
+NUMBER, ARCHITECTURE, FIRST_ARGUMENT, THIRD_ARGUMENT, FOURTH_ARGUMENT = 0, 4, 16, 32, 40
 """Offsets in struct seccomp_data; of an argument, the lower half."""
+#              name: number on x86_64, on aarch64; denied where this argument compares so with this constant
+UNLESS = {
+    "mmap": (9, 222, THIRD_ARGUMENT, JUMP_ANY_BIT, PROT_EXEC),
+    "mprotect": (10, 226, THIRD_ARGUMENT, JUMP_ANY_BIT, PROT_EXEC),
+    "recvfrom": (45, 207, FOURTH_ARGUMENT, JUMP_ANY_BIT, OTHER_FLAGS),
+    "sendto": (44, 206, FOURTH_ARGUMENT, JUMP_ANY_BIT, OTHER_FLAGS),
+    "clock_gettime": (228, 113, FIRST_ARGUMENT, JUMP_GREATER, LAST_CLOCK),
+    "madvise": (28, 233, THIRD_ARGUMENT, JUMP_GREATER, LAST_ADVICE),
+}
 ALLOW, KILL, DENY = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM
 
 
@@ -69,11 +76,12 @@ def instructions(machine: str) -> list[tuple[int, int, int, int]]:
     ]
     for numbers in ALLOWED.values():
         program += [(JUMP_EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
-    for numbers in NOT_EXECUTABLE.values():
+    for row in UNLESS.values():
+        argument, comparison, constant = row[2:]
         program += [
-            (JUMP_EQUAL, 0, 4, numbers[column]),
-            (LOAD, 0, 0, THIRD_ARGUMENT),
-            (JUMP_ANY_BIT, 0, 1, PROT_EXEC),
+            (JUMP_EQUAL, 0, 4, row[column]),
+            (LOAD, 0, 0, argument),
+            (comparison, 0, 1, constant),
             (RETURN, 0, 0, DENY),
             (RETURN, 0, 0, ALLOW),
         ]

@@ -55,7 +55,7 @@ def test_games_that_alfworld_leaves_out_are_left_out(data: Path) -> None:
 
 @pytest.mark.parametrize("split", ["valid_seen", "valid_unseen", "train"])
 def test_missing_data_is_named_with_its_remedy(data: Path, split: str) -> None:
-    with pytest.raises(MissingRequirement, match=r"alfworld-download.*ALFWORLD_DATA.*generated"):
+    with pytest.raises(MissingRequirement, match=r"--split generated.*alfworld-download.*ALFWORLD_DATA"):
         Alfworld.tasks(Selection(split=split))
 
 

@@ -62,6 +62,11 @@ REFUSED_IN_C = [
     "syscall(317, 0, 0, 0)",
     "syscall(425, 8, ctypes.create_string_buffer(120))",
     "syscall(0x40000000 + 2, b'/etc/passwd', 0)",
+    "clock_gettime((~1 << 3) | 2, ctypes.create_string_buffer(16))",
+    "clock_gettime((~os.getpid() << 3) | 2, ctypes.create_string_buffer(16))",
+    "send(3, b'x', 1, 1)",
+    "recv(3, ctypes.create_string_buffer(1), 1, 1)",
+    "madvise(ctypes.c_void_p(id(0) & ~4095), 4096, 12)",
 ]
 
 
@@ -188,11 +193,11 @@ def test_a_zygote_that_cannot_start_says_why(open_tree: Path) -> None:
 # --- the filter itself, run by hand
 
 
-def verdict(machine: str, number: int, third: int = 0, architecture: int | None = None) -> int:
-    """What the kernel would make of a call: the filter's return value."""
+def verdict(machine: str, number: int, argument: int = 0, architecture: int | None = None) -> int:
+    """What the kernel would make of a call, of which every argument is the same: the filter's return value."""
     _, known = seccomp.ARCHITECTURES[machine]
     data = {seccomp.NUMBER: number, seccomp.ARCHITECTURE: known if architecture is None else architecture}
-    data[seccomp.THIRD_ARGUMENT] = third
+    data |= dict.fromkeys((seccomp.FIRST_ARGUMENT, seccomp.THIRD_ARGUMENT, seccomp.FOURTH_ARGUMENT), argument)
     program, at, held = seccomp.instructions(machine), 0, 0
     while True:
         code, yes, no, constant = program[at]
@@ -203,6 +208,8 @@ def verdict(machine: str, number: int, third: int = 0, architecture: int | None 
             at += yes if held == constant else no
         elif code == seccomp.JUMP_ANY_BIT:
             at += yes if held & constant else no
+        elif code == seccomp.JUMP_GREATER:
+            at += yes if held > constant else no
         else:
             assert code == seccomp.RETURN
             return constant
@@ -212,19 +219,29 @@ def verdict(machine: str, number: int, third: int = 0, architecture: int | None 
 def test_the_filter_allows_the_table_and_nothing_else(machine: str) -> None:
     column, _ = seccomp.ARCHITECTURES[machine]
     allowed = {numbers[column] for numbers in seccomp.ALLOWED.values()}
-    guarded = {numbers[column] for numbers in seccomp.NOT_EXECUTABLE.values()}
+    guarded = {row[column]: name for name, row in seccomp.UNLESS.items()}
     for number in range(600):
-        expected = seccomp.ALLOW if number in allowed | guarded else seccomp.DENY
+        expected = seccomp.ALLOW if number in {*allowed, *guarded} else seccomp.DENY
         assert verdict(machine, number) == expected, number
-        if number in allowed | guarded:
+        if number in {*allowed, *guarded}:
             assert verdict(machine, number | 0x40000000) == seccomp.DENY
             assert verdict(machine, number, architecture=0x40000003) == seccomp.KILL
         if number in guarded:
-            assert [verdict(machine, number, third) for third in (3, 4, 7)] == [
-                seccomp.ALLOW,
-                seccomp.DENY,
-                seccomp.DENY,
-            ]
+            granted, refused = ARGUMENTS[guarded[number]]
+            assert {verdict(machine, number, argument) for argument in granted} == {seccomp.ALLOW}
+            assert {verdict(machine, number, argument) for argument in refused} == {seccomp.DENY}
+
+
+CLOCKS_OF_OTHERS = [(~pid << 3 | kind) & 0xFFFFFFFF for pid in (1, 77, 4_000_000) for kind in (0, 1, 2, 6)]
+ARGUMENTS = {
+    "mmap": ([0, 1, 3], [4, 5, 7]),
+    "mprotect": ([0, 1, 3], [4, 5, 7]),
+    "recvfrom": ([0, 0x40, 0x100], [1, 2, 0x41]),
+    "sendto": ([0, 0x40, 0x4000], [1, 4, 0x8001]),
+    "clock_gettime": ([0, 1, 2, 3, 7], [12, *CLOCKS_OF_OTHERS]),
+    "madvise": ([0, 4, 8], [9, 12, 14, 100]),
+}
+"""By call, arguments that are granted and that are refused: of flags MSG_OOB is 1, of advice MADV_MERGEABLE is 12."""
 
 
 def test_an_unknown_machine_is_refused() -> None:
