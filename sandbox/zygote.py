@@ -17,13 +17,16 @@ from sandbox.protocol import MEMORY_BYTES, ChannelClosed
 from sandbox.types import Limits
 
 BOOT = """
-import json, os, sys, types
+import json, os, socket, sys, types
 os.register_at_fork = lambda **hooks: None
+control = socket.socket(fileno=int(sys.argv[1]))
+config = json.loads(control.recv(1 << 20))
 package = types.ModuleType("sandbox")
-package.__path__ = [sys.argv[1]]
+package.__path__ = [config.pop("folder")]
 sys.modules["sandbox"] = package
+sys.path.extend(config.pop("path"))
 from sandbox.worker.zygote import main
-main(json.loads(sys.argv[2]))
+main(control.detach(), **config)
 """
 """Imports the worker's modules alone: ``sandbox/__init__`` and what it imports stay out of the zygote. What the library
 wants done after a fork (new random numbers, locks) takes longer than the fork itself, and no worker uses it."""
@@ -46,9 +49,10 @@ class Zygote:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stderr = os.memfd_create("stderr")
         with theirs:
-            self._process = _start(theirs, stderr, confined=confined, guarded=guarded)
+            self._process = _start(theirs, stderr)
         self._end = weakref.finalize(self, _end, self._process, self._control, self._owner)
         try:
+            self._configure(confined=confined, guarded=guarded)
             self.granted: dict[str, str] = self._hello(stderr)
             for _ in range(READY):
                 self.ask(Limits().memory_mb)
@@ -57,6 +61,14 @@ class Zygote:
             raise
         finally:
             os.close(stderr)
+
+    def _configure(self, *, confined: bool, guarded: bool) -> None:
+        """Send what the zygote has to know: in its arguments it would stand for as long as it lives."""
+        folder = str(Path(__file__).resolve().parent)
+        more = [entry for entry in sys.path if entry and Path(entry).is_absolute()]
+        config = {"folder": folder, "path": more, "host": os.getpid(), "confined": confined, "guarded": guarded}
+        with suppress(OSError):  # one that has ended says why
+            self._control.send(json.dumps(config).encode())
 
     def hatch(self, memory_mb: int) -> Worker:
         """A worker that stands ready, locked already; whoever takes it asks for another, when there is time for that.
@@ -124,12 +136,9 @@ def _read(answer: bytes) -> dict[str, Any]:
     return dict(json.loads(answer)) if answer else {}
 
 
-def _start(control: socket.socket, stderr: int, *, confined: bool, guarded: bool) -> "subprocess.Popen[bytes]":
+def _start(control: socket.socket, stderr: int) -> "subprocess.Popen[bytes]":
     """Start the process in a session of its own, so that Ctrl-C in the terminal is the host's alone."""
-    folder = str(Path(__file__).resolve().parent)
-    more = [entry for entry in sys.path if entry and Path(entry).is_absolute()]
-    config = {"host": os.getpid(), "confined": confined, "guarded": guarded, "path": more, "control": control.fileno()}
-    command = [sys.executable, *FLAGS, "-c", BOOT, folder, json.dumps(config)]
+    command = [sys.executable, *FLAGS, "-c", BOOT, str(control.fileno())]
     try:
         return subprocess.Popen(
             command,

@@ -17,7 +17,7 @@ import struct
 import sys
 import traceback
 import warnings
-from typing import NoReturn, TypedDict
+from typing import NoReturn
 
 from sandbox.protocol import MEMORY_BYTES
 from sandbox.worker import lockdown, seccomp, serve
@@ -28,34 +28,20 @@ DESCRIPTORS = struct.Struct("ii")
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
-class Config(TypedDict):
-    """What the host passes on the command line."""
-
-    host: int
-    """Its process number."""
-    control: int
-    """The control socket's descriptor."""
-    confined: bool
-    guarded: bool
-    path: list[str]
-    """Where else to import from: what the host has beyond the interpreter's own."""
-
-
-def main(config: Config) -> None:
-    """Serve until the host is gone."""
-    os.dup2(config["control"], CONTROL)
+def main(control_number: int, *, host: int, confined: bool, guarded: bool) -> None:
+    """Serve until the host, whose process number is given, is gone; the control socket has that descriptor."""
+    os.dup2(control_number, CONTROL)
     os.closerange(CONTROL + 1, OPEN_MAX)
     control, channel = socket.socket(fileno=CONTROL), _channel()
     try:
-        host = os.pidfd_open(_parent(config["host"]))
+        watched = os.pidfd_open(_parent(host))
         _quiet()
-        sys.path.extend(config["path"])
-        nature, granted = _settle(channel, confined=config["confined"], guarded=config["guarded"])
+        nature, granted = _settle(channel, confined=confined, guarded=guarded)
     except Exception:
         control.send(json.dumps({"failed": traceback.format_exc()}).encode())
         return
     control.send(json.dumps({"granted": granted}).encode())
-    _fork_on_request(control, host, nature)
+    _fork_on_request(control, watched, nature)
 
 
 def _parent(expected: int) -> int:
@@ -72,6 +58,7 @@ def _quiet() -> None:
         os.dup2(null, descriptor)
     os.close(null)
     sys.stdin = sys.stdout = sys.stderr = None
+    sys.argv = sys.orig_argv = []
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 

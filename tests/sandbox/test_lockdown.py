@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,6 +106,27 @@ def test_the_worker_has_one_socket_and_nothing_else_open(unguarded: Sandbox) -> 
             "        if error.errno not in (errno.EBADF, errno.ENOTSOCK):\n            raise\nopen_ones"
         )
         assert session.run(code).value == [3]
+
+
+def test_the_arguments_of_a_worker_tell_nothing_of_the_host(unguarded: Sandbox) -> None:
+    with unguarded.session({}) as session:
+        assert session.run("import os, sys\n[sys.argv, sys.orig_argv, sorted(os.environ)]").value == [
+            [],
+            [],
+            ["LC_CTYPE", "LD_BIND_NOW", "PYTHONHASHSEED"],
+        ]
+    arguments = Path(f"/proc/{unguarded._zygote._process.pid}/cmdline").read_bytes().decode().split("\0")
+    assert not [each for each in arguments[1:] if str(ROOT) in each or str(os.getpid()) in each]
+
+
+def test_libraries_may_lie_on_the_path_of_the_environment_alone() -> None:
+    libraries = sysconfig.get_path("purelib")
+    code = "from sandbox import Sandbox\nwith Sandbox() as own, own.session({}) as session:\n"
+    code += "    print(session.run('6 * 7').value)"
+    bare = [sys._base_executable, "-c", code]  # type: ignore[attr-defined]
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{libraries}"}
+    done = subprocess.run(bare, env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, "42"), done.stderr
 
 
 @pytest.mark.parametrize("language", [True, False])
