@@ -130,6 +130,7 @@ class Conversation:
                 case "print":
                     self._print(without_addresses(message[1]) if MARK in payload else message[1])
                 case "end":
+                    self._worker.rest()
                     self._ended = monotonic()
                     value, faults = shown_without(message[1:]) if MARK in payload else message[1:]
                     return End(self._newly_printed(), value, faults)

@@ -27,13 +27,30 @@ class Worker:
         self._sock, self._pidfd, self._pid, self._orphaned = sock, pidfd, pid, orphaned
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
+        self._rests = False
         self._end = weakref.finalize(self, _end, sock, pidfd, os.getpid())
         self._end.atexit = False  # at the end of the host the kernel does it
         self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
 
     def send(self, payload: bytes, waiting: Callable[[], None]) -> None:
-        """Send one message; ``waiting`` is called after each slice of waiting. Raises as Channel.send."""
+        """Send one message; ``waiting`` is called after each slice of waiting. Raises as Channel.send.
+
+        A worker that rests goes on.
+        """
+        if self._rests:
+            self._rests = False
+            self._signal(signal.SIGCONT)
         self._channel.send(payload, waiting)
+
+    def rest(self) -> None:
+        """Stop the process until the next message is sent to it: whatever it would do, it has no processor time."""
+        self._rests = True
+        self._signal(signal.SIGSTOP)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._end.alive:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, number)
 
     def receive(self, waiting: Callable[[], None]) -> bytes:
         """The next message; ``waiting`` is called after each slice of waiting. Raises as Channel.receive."""

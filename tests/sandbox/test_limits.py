@@ -144,6 +144,25 @@ def test_a_plan_that_takes_over_the_channel_gains_nothing(unguarded: Sandbox, co
     ends_with(unguarded, f"{take}{code}\nwhile True:\n    pass", SMALL, "protocol", detail)
 
 
+def test_a_plan_that_says_it_has_ended_has_no_time_until_the_next_cell(unguarded: Sandbox) -> None:
+    """It goes on computing: while the host thinks, it is stopped."""
+    code = (
+        "import socket\nfrom sandbox.protocol import pack\n"
+        'socket.socket(fileno=3, family=1, type=1, proto=0).send(pack(b\'["end","done",[]]\', 99))\n'
+        "while True:\n    pass"
+    )
+    with unguarded.session({}, limits=Limits(wall_seconds=1, cpu_seconds=1)) as session:
+        assert session.run(code).value == "done"
+        worker = session._worker
+        assert worker is not None
+        before = worker.cpu_seconds()
+        time.sleep(0.5)
+        assert worker.cpu_seconds() - before < 0.1
+        fault = session.run("1").fault
+        assert fault is not None
+        assert fault.type in ("wall", "cpu")
+
+
 # --- a worker of the test's own, which says whatever the test wants
 
 
