@@ -84,7 +84,7 @@ def test_an_episode_is_named_by_its_task_or_by_how_it_ended(asking: Path, tmp_pa
 def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda each: many_endings(each, [Outcome.DIRECT_SUCCESS, Outcome.NOT_RUN]))
     for which, told in [
-        ("9", "has no episode '9'; give a number up to 1"),
+        ("9", "has no episode '9'; give a number from 0 to 1"),
         ("failed", "no episode of .* has failed"),
         ("1", "has not begun"),
     ]:
