@@ -2,7 +2,8 @@
 
 ``store`` writes and reads events, a long string of a body (``packing``) only once; ``journal`` is one episode's view of
 it; ``restarts`` says where in it stands what was started over. The two ``tables`` are in a file (``sqlite``) or in a
-schema of a PostgreSQL database (``postgres``), as the ``place`` says; to the store every ``database`` is the same.
+schema of a PostgreSQL database (``postgres``), as the ``place`` says; to the store every ``database`` is the same. The
+``ledger`` has what all processes of a run have spent and reserved.
 """
 
 from planbook.store.journal import EpisodeJournal, Watch
