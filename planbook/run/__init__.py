@@ -1,7 +1,8 @@
 """What is a run, on the disk?
 
 ``run`` is an open one; ``file`` is what its run.json holds, with the entries that its store lists; ``endings`` are what
-these came to. ``folder`` makes the folder, and makes it one process's own. ``moved`` finds the user's files again after a move.
+these came to. ``folder`` makes the folder, and makes it one process's own. ``moved`` finds the user's files again after
+a move.
 """
 
 from planbook.run.endings import AGAIN, DIVERGED, last_path, recorded_endings, set_aside
