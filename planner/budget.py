@@ -171,7 +171,7 @@ class Meter:
                 raise BudgetEnded(
                     f"the budget of {_told(name, limit)} has {_number(name, limit - before)} left, and the next call "
                     f"may take {_number(name, cost)}",
-                    _larger(name, limit),
+                    _larger(name, max(2 * limit, before + cost)),
                 )
 
     def _amount(self, model: str, usage: Usage) -> Amount:
@@ -219,12 +219,12 @@ class Meter:
     def _unless_spent(self, name: str, amount: float) -> None:
         limit = getattr(self.budget, name)
         if limit is not None and amount >= limit:
-            raise BudgetEnded(f"the budget of {_told(name, limit)} is used up", _larger(name, limit))
+            raise BudgetEnded(f"the budget of {_told(name, limit)} is used up", _larger(name, 2 * limit or 1))
 
 
 def _larger(name: str, limit: float) -> str:
-    """Return twice a limit, as an option gives it."""
-    return f"{name}={2 * limit or 1:g}" if name in ("money", "seconds") else f"{name}={2 * limit or 1}"
+    """Return a limit as an option gives it."""
+    return f"{name}={limit:g}" if name in ("money", "seconds") else f"{name}={limit}"
 
 
 def _told(name: str, amount: float) -> str:

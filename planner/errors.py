@@ -115,7 +115,7 @@ class EpisodeStopped(BaseException):
 
 
 class BudgetEnded(BaseException):
-    """The run's budget is used up; the message says which part of it, and ``larger`` names twice as much of it."""
+    """The run's budget is used up; the message says which part of it, and ``larger`` names a budget to go on with."""
 
     def __init__(self, message: str = "", larger: str = "") -> None:
         self.larger = larger
