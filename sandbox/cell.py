@@ -93,6 +93,7 @@ class Conversation:
         self._ended: float | None = None
         """When the last part ended, while none runs: the plan's clock stands still."""
         self._cpu_before = worker.cpu_seconds()
+        worker.allow(limits.cpu_seconds)
 
     @property
     def output(self) -> str:

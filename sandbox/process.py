@@ -1,6 +1,7 @@
 """The host's handle of one worker process: its channel, its clock, its end."""
 
 import os
+import resource
 import signal
 import socket
 import struct
@@ -8,6 +9,7 @@ import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from math import ceil, inf
 
 from sandbox.losses import was_killed
 from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, Channel
@@ -65,7 +67,17 @@ class Worker:
         try:
             return time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
         except OSError:
-            return float("inf")
+            return inf
+
+    def allow(self, seconds: float) -> None:
+        """Let the process use so much more processor time, and up to two seconds beyond; then the kernel ends it.
+
+        The host looks at the time itself while it waits for the worker; this holds while the host does something else.
+        """
+        used = self.cpu_seconds()
+        if used < inf:
+            with suppress(OSError):
+                resource.prlimit(self._pid, resource.RLIMIT_CPU, (ceil(used + seconds) + 1, resource.RLIM_INFINITY))
 
     def was_killed(self) -> bool:
         """Whether somebody has killed it, of a worker that has hung up and was not ended here; see sandbox.losses.

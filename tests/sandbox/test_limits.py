@@ -163,6 +163,30 @@ def test_a_plan_that_says_it_has_ended_has_no_time_until_the_next_cell(unguarded
         assert fault.type in ("wall", "cpu")
 
 
+def test_a_plan_that_computes_while_the_host_answers_is_ended_by_the_kernel(unguarded: Sandbox) -> None:
+    """The host looks at the time only while it waits for the worker, and an answer may take minutes."""
+    used: list[float] = []
+
+    def slow() -> None:
+        worker = session._worker
+        assert worker is not None
+        until = time.monotonic() + 20
+        while worker.cpu_seconds() < 60 and time.monotonic() < until:
+            used.append(worker.cpu_seconds())
+            time.sleep(0.05)
+
+    code = (
+        "import socket\nfrom sandbox.protocol import pack\n"
+        "socket.socket(fileno=3, family=1, type=1, proto=0).send(pack(b'[\"call\",1,\"slow\",[],{}]', 99))\n"
+        "while True:\n    pass"
+    )
+    with unguarded.session({"slow": slow}, limits=Limits(wall_seconds=5, cpu_seconds=1)) as session:
+        fault = session.run(code).fault
+        assert fault is not None
+        assert fault.kind is FaultKind.LIMIT
+    assert 1 < max(used) < 4
+
+
 # --- a worker of the test's own, which says whatever the test wants
 
 
