@@ -177,7 +177,7 @@ def test_a_plan_that_computes_while_the_host_answers_is_ended_by_the_kernel(ungu
 
     code = (
         "import socket\nfrom sandbox.protocol import pack\n"
-        "socket.socket(fileno=3, family=1, type=1, proto=0).send(pack(b'[\"call\",1,\"slow\",[],{}]', 99))\n"
+        'socket.socket(fileno=3, family=1, type=1, proto=0).send(pack(b\'["call",1,"slow",[],{}]\', 99))\n'
         "while True:\n    pass"
     )
     with unguarded.session({"slow": slow}, limits=Limits(wall_seconds=5, cpu_seconds=1)) as session:

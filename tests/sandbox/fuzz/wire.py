@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -79,23 +80,22 @@ def parses(payload: bytes) -> None:
 
 
 def converse(chunks: list[bytes]) -> None:
-    """Hold the conversation over a real socket, with a thread at its other end."""
+    """Hold the conversation over a real socket, with a thread at its other end; the process is one that sleeps."""
     world = World()
     answers = Answers(opening.specs({"agent.go_to": world.go_to, "count": world.count}), None)
     ours, theirs = socket.socketpair()
     started = time.monotonic()
-    with ours, theirs:
+    with theirs, subprocess.Popen(["sleep", "600"]) as process:
         speaker = threading.Thread(target=_speak, args=(theirs, chunks))
-        pidfd = os.pidfd_open(os.getpid())
-        talk = Conversation(Worker(ours, pidfd, os.getpid()), LIMITS, lambda request: answers.answer(request.message))
+        worker = Worker(ours, os.pidfd_open(process.pid), process.pid)
+        talk = Conversation(worker, LIMITS, lambda request: answers.answer(request.message))
         speaker.start()
         try:
             assert type(talk.hold(answers.run("1", "cell")).faults) is list
         except (LimitReached, HostileFrame, FrameTooLong, ChannelClosed):
             pass
         finally:
-            ours.close()
-            os.close(pidfd)
+            worker.kill()
             speaker.join()
     assert time.monotonic() - started < LIMITS.wall_seconds + SLOW
     assert len(talk.output) <= LIMITS.output_chars
