@@ -4,6 +4,7 @@ import logging
 import os
 import random
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from ipaddress import ip_address
@@ -90,17 +91,17 @@ class OpenAIModel:
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Answer. Raises ModelRefused, ContextExceeded, ModelUnavailable, and EpisodeStopped while it waits."""
-        start, hearing, requests = time.monotonic(), Hearing(on_text), 0
+        start, hearing, failed = time.monotonic(), Hearing(on_text), Counter[str]()
         while True:
-            requests += 1
             try:
                 with self._gate:
                     received = self._ask(messages, sampling, hearing)
             except (openai.APIError, BrokenStream) as error:
-                most = most_requests(error, self._retries)
-                if requests >= most or too_long(error) or not worth_asking_again(error):
-                    raise final(error, self._who, requests, self._key) from None  # its cause may quote the key
-                self._wait(error, requests, most)
+                kind, most = most_requests(error, self._retries)
+                failed[kind] += 1
+                if failed[kind] >= most or too_long(error) or not worth_asking_again(error):
+                    raise final(error, self._who, failed.total(), self._key) from None  # its cause may quote the key
+                self._wait(error, failed[kind], most)
             else:
                 return self._reply(received, messages, time.monotonic() - start)
 
@@ -110,7 +111,7 @@ class OpenAIModel:
         back_off = min(self._backoff * 2.0 ** (requests - 1), LONGEST_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
         seconds = back_off if asked is None else asked
         LOG.warning(
-            "%s: %s; trying again in %.1f s (request %d of %d)",
+            "%s: %s; trying again in %.1f s (try %d of %d)",
             self._who,
             said(error, self._key),
             seconds,

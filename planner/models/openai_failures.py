@@ -88,14 +88,14 @@ def retry_after(error: Failure) -> float | None:
     return min(seconds, LONGEST_WAIT) if seconds > 0 else None
 
 
-def most_requests(error: Failure, retries: int) -> int:
-    """Return how many requests may end in such a failure before it is final.
+def most_requests(error: Failure, retries: int) -> tuple[str, int]:
+    """Return the kind of a failure, and how many requests may end in one of that kind before it is final.
 
     A busy server is waited for longer. One that said nothing for the whole of ``idle`` is asked only once more.
     """
     if rate_limited(error):
-        return 1 + BUSY * retries
-    return 1 + (min(retries, 1) if _is_silence(error) else retries)
+        return "busy", 1 + BUSY * retries
+    return ("silent", 1 + min(retries, 1)) if _is_silence(error) else ("failed", 1 + retries)
 
 
 def final(error: Failure, who: str, requests: int, key: str) -> ContextExceeded | ModelRefused | ModelUnavailable:

@@ -34,8 +34,8 @@ def test_retries_are_shown_as_they_happen(tmp_path: Path, server: Server) -> Non
     assert finished.returncode == 0, finished.told
     assert f"openai:served at {server.url}" in finished.told
     assert "out of order" in finished.told
-    assert "trying again in 0.0 s (request 2 of 7)" in finished.told
-    assert "trying again in 0.1 s (request 3 of 19)" in finished.told
+    assert "trying again in 0.0 s (try 2 of 7)" in finished.told
+    assert "trying again in 0.1 s (try 2 of 19)" in finished.told
 
 
 PAGE = Refusal(200, body="<html>Welcome</html>", headers={"Content-Type": "text/html"})

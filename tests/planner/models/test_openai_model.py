@@ -352,6 +352,12 @@ def test_silence_ends_at_the_timeout(server: Server) -> None:
     assert time.monotonic() - start < 2.5
 
 
+def test_silence_after_other_failures_is_asked_once_more(server: Server) -> None:
+    server.troubles += [Refusal(503), Refusal(503), Silence(3.0)]
+    assert model(server, timeouts=Timeouts(idle=0.3)).complete(ASK, Sampling()).text == TEXT
+    assert len(server.requests) == 4
+
+
 def test_a_server_that_is_not_there_is_named() -> None:
     with serving(lambda messages: "") as gone:
         url = gone.url
