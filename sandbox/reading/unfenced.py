@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sandbox.reading.syntax import parse_only
 
-_PARSED = 400_000
+_PARSED = 200_000
 """Characters of one text that are parsed at most, those that are parsed again included: what lies behind is prose."""
 _LEAST = 100
 """Characters that a parse counts for at least."""
