@@ -17,6 +17,7 @@ SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
     "print": frozenset({(str, str)}),
     "call": frozenset((str, line, str, list, dict) for line in (int, NoneType)),
     "sleep": frozenset({(str, int), (str, float)}),
+    "import": frozenset({(str, str)}),
     "end": frozenset((str, value, list) for value in JSON_TYPES),
 }
 """Kind of message: the exact types that its parts, the kind among them, may have."""
@@ -71,8 +72,8 @@ def _is_plain(value: JsonValue, depth: int = 0) -> bool:
 
 
 def _is_honest(fault: Fault) -> bool:
-    """Whether a worker may find this: of the limits it knows its memory alone, and it cuts what it tells."""
-    if fault.kind is FaultKind.LIMIT and fault.type != "memory":
+    """Return whether a worker may find this: of limits it knows its memory alone, it checks nothing, it cuts texts."""
+    if fault.kind is FaultKind.CHECK or (fault.kind is FaultKind.LIMIT and fault.type != "memory"):
         return False
     texts = (fault.type, fault.message, fault.source, fault.hint)
     places = (fault.line or 0, fault.column or 0, *fault.callers)

@@ -1,66 +1,104 @@
 """Compiling a cell on the host, once: the same procedure runs in thousands of sessions.
 
-The host has parsed and measured plan code by then, under the same caps; a worker takes compiled code from nobody else.
+A worker takes compiled code from nobody else, and compiles nothing.
 """
 
 import marshal
+from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import Lock
+from typing import NamedTuple
 
-from sandbox.policy import PolicyRefused, compile_cell
+from sandbox.policy.compiler import NOTHING, Before, PolicyRefused, compile_cell, compile_plain
+from sandbox.policy.rules import TOO_LARGE, Problem
+from sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
+from sandbox.reading.syntax import code_lines
+from sandbox.types import Fault, FaultKind
 
 MOST_KEPT = 16 << 20
 """Characters of sources and bytes of compiled code that are kept: those of the cells that were run last."""
 MAX_CODE = 1 << 20
 """Bytes of compiled code. Python works out constants when it compiles: ``"ab" * 2000`` a thousand times is 4 MB."""
+MAX_TEXT = 300
+"""Characters of a source line, or of the message of one fault among many."""
 
 
-_Key = tuple[str, str, bool]
+class Request(NamedTuple):
+    """What is to be compiled: a cell, or a part of one, under the policy where ``guarded``."""
+
+    source: str
+    file: str
+    guarded: bool
+    is_part: bool = False
+    before: Before = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The code and the final expression, marshalled, a character a byte; or why there is none."""
+
+    code: str = ""
+    leaves: Before = NOTHING
+    faults: tuple[Fault, ...] = ()
 
 
 class _Kept:
     """Compiled cells, of which those that were used last are kept, up to a size."""
 
     def __init__(self) -> None:
-        self._found: dict[_Key, str | None] = {}
+        self._found: dict[Request, Compiled] = {}
         self._size, self._lock = 0, Lock()
 
-    def get(self, key: _Key) -> str | None:
+    def get(self, request: Request) -> Compiled:
         """Return the compiled cell, from what is kept or made anew."""
         with self._lock:
-            found = self._found.pop(key, "")
-            if found != "":
-                self._found[key] = found
+            if found := self._found.pop(request, None):
+                self._found[request] = found
                 return found
-        made = compiled(*key)
+        made = compiled(request)
         with self._lock:
-            self._size += _size(key, made) if key not in self._found else 0
-            self._found[key] = made
+            self._size += _size(request, made) if request not in self._found else 0
+            self._found[request] = made
             while self._size > MOST_KEPT:
                 oldest = next(iter(self._found))
                 self._size -= _size(oldest, self._found.pop(oldest))
         return made
 
 
-def _size(key: _Key, made: str | None) -> int:
-    return len(key[0]) + len(made or "") + 1000
+def _size(request: Request, made: Compiled) -> int:
+    return len(request.source) + len(made.code) + 1000
 
 
 _KEPT = _Kept()
 
 
-def precompile(source: str, file: str, *, is_part: bool = False) -> str | None:
-    """As ``compiled``; a cell that was compiled lately is not compiled again."""
-    return _KEPT.get((source, file, is_part))
+def precompile(request: Request) -> Compiled:
+    """Do as ``compiled``; a cell that was compiled lately is not compiled again."""
+    return _KEPT.get(request)
 
 
-def compiled(source: str, file: str, is_part: bool = False) -> str | None:
-    """The cell's code and final expression, marshalled, a character a byte; None for what the policy refuses.
-
-    Such a cell goes to the worker as it is, which says what is wrong with it; so does one that compiles to too much.
-    """
+def compiled(request: Request) -> Compiled:
+    """Compile a cell. Never raises."""
+    source, file, guarded, is_part, before = request
     try:
-        cell = compile_cell(source, file, is_part=is_part)
-    except PolicyRefused:
-        return None
+        cell = (compile_cell if guarded else compile_plain)(source, file, before, is_part=is_part)
+    except PolicyRefused as refused:
+        return Compiled(faults=faults_of(source, refused.problems))
     code = marshal.dumps((cell.code, cell.tail))
-    return code.decode("latin-1") if len(code) <= MAX_CODE else None
+    if len(code) > MAX_CODE:
+        message = f"the code takes {len(code):,} bytes when it is compiled; the limit is {MAX_CODE:,}"
+        problem = Problem(1, 0, TOO_LARGE, message, "make long constants when the plan runs")
+        return Compiled(faults=faults_of(source, [problem]))
+    return Compiled(code.decode("latin-1"), cell.leaves)
+
+
+def faults_of(source: str, problems: Sequence[Problem]) -> tuple[Fault, ...]:
+    """Return what the policy found as faults."""
+    lines = code_lines(source)
+
+    def fault(problem: Problem) -> Fault:
+        line = lines[problem.line - 1][:MAX_TEXT] if problem.line <= len(lines) else ""
+        message, hint = problem.message[:MAX_TEXT], problem.hint[:MAX_FAULT_TEXT]
+        return Fault(FaultKind.CHECK, problem.name, message, problem.line, problem.column, line, hint)
+
+    return tuple(map(fault, problems[:MAX_FAULTS]))

@@ -5,17 +5,16 @@ what it checks is in ``sandbox/messages.py``.
 
 From the host                                       From the worker
 ["open", settings]                                  ["opened", {mechanism: "" or why not}]
-["run", source, name, file, compiled, attributes,   ["print", text]
- clock]
-["part", ... as "run"]
-["answer", value, attributes, clock]                ["call", line, function, arguments, keyword arguments]
-["error", type, message, attributes, clock]         ["sleep", seconds]
+["run", source, name, compiled, attributes, clock]  ["print", text]
+["part", ... as "run"]                              ["call", line, function, arguments, keyword arguments]
+["answer", value, attributes, clock]                ["sleep", seconds]
+["error", type, message, attributes, clock]         ["import", module]
                                                     ["end", value, faults]
 
-``attributes`` holds what changed since the last frame, or null; ``clock`` is the logical time in microseconds. "call"
-and "sleep" are answered by exactly one "answer" or "error"; "run" and "part" by any number of "print", "call" and
-"sleep", then one "end". A cell that comes in parts is any number of "part" and one "run", all with the same file; only
-the end of the "run" has a value, which without source is that of the part before.
+``attributes`` holds what changed since the last frame, or null; ``clock`` is the logical time in microseconds. "call",
+"sleep" and "import" are answered by exactly one "answer" or "error"; "run" and "part" by any number of "print", "call",
+"sleep" and "import", then one "end". A cell that comes in parts is any number of "part" and one "run", whose code has
+the same file; only the end of the "run" has a value, which without source is that of the part before.
 """
 
 from collections.abc import Callable

@@ -24,16 +24,17 @@ config = json.loads(control.recv(1 << 20))
 package = types.ModuleType("sandbox")
 package.__path__ = [config.pop("folder")]
 sys.modules["sandbox"] = package
-sys.path.extend(config.pop("path"))
 from sandbox.worker.zygote import main
 main(control.detach(), **config)
 """
 """Imports the worker's modules alone: ``sandbox/__init__`` and what it imports stay out of the zygote. What the library
 wants done after a fork (new random numbers, locks) takes longer than the fork itself, and no worker uses it."""
-FLAGS = ("-s", "-P")
-"""Never -I or -E: they ignore PYTHONHASHSEED."""
-ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1"}
-"""Sets of text in the same order everywhere; functions of libraries looked up once, and not again in each worker."""
+FLAGS = ("-S", "-s", "-P")
+"""The standard library alone, and nothing that an installation imports at its start. Never -I or -E: they ignore
+PYTHONHASHSEED."""
+ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
+"""Sets of text in the same order everywhere; functions of libraries looked up once, and not again in each worker; one
+time zone."""
 START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
 MAX_ANSWER = 1 << 16
@@ -65,8 +66,7 @@ class Zygote:
     def _configure(self, *, confined: bool, guarded: bool) -> None:
         """Send what the zygote has to know: in its arguments it would stand for as long as it lives."""
         folder = str(Path(__file__).resolve().parent)
-        more = [entry for entry in sys.path if entry and Path(entry).is_absolute()]
-        config = {"folder": folder, "path": more, "host": os.getpid(), "confined": confined, "guarded": guarded}
+        config = {"folder": folder, "host": os.getpid(), "confined": confined, "guarded": guarded}
         with suppress(OSError):  # one that has ended says why
             self._control.send(json.dumps(config).encode())
 

@@ -15,12 +15,13 @@ from sandbox.check.names import check_names
 from sandbox.check.procedure import check_solve
 from sandbox.check.report import Report
 from sandbox.check.usage import Usage
-from sandbox.policy import check as check_policy
+from sandbox.policy.compiler import check as check_policy
 from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import SYNTAX
-from sandbox.reading.syntax import code_lines, compile_error, parse, too_deep
+from sandbox.precompile import faults_of
+from sandbox.reading.syntax import compile_error, parse, too_deep
 from sandbox.reading.walker import scopes_of
-from sandbox.types import Fault, FaultKind
+from sandbox.types import Fault
 
 __all__ = ["check", "check_part", "check_procedure"]
 
@@ -111,18 +112,5 @@ def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
 
 
 def _policy_faults(source: str, bound: Iterable[str]) -> list[Fault]:
-    """What the sandbox's language policy refuses, but what is no Python: the parser has told that, and better."""
-    lines = code_lines(source)
-    return [
-        Fault(
-            FaultKind.CHECK,
-            problem.name,
-            problem.message,
-            problem.line,
-            problem.column,
-            lines[problem.line - 1],
-            problem.hint,
-        )
-        for problem in check_policy(source, bound)
-        if problem.name != SYNTAX
-    ]
+    """Return what the language policy refuses, but what is no Python: the parser has told that, and better."""
+    return [*faults_of(source, [each for each in check_policy(source, bound) if each.name != SYNTAX])]

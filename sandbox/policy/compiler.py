@@ -1,10 +1,13 @@
 """From source to faults, or to compiled code. Sizes come first: nothing recurses into a tree that was not measured."""
 
+import __future__
+
 import ast
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from types import CodeType
+from typing import NamedTuple
 
 from sandbox.policy.base import Enough
 from sandbox.policy.hints import NAME_HINTS
@@ -14,12 +17,23 @@ from sandbox.policy.transformer import PlanPolicy
 from sandbox.policy.trees import compile_tree, parse_source
 
 
+class Before(NamedTuple):
+    """What earlier code of a session leaves to later: names, and within a cell what ``from __future__`` changes."""
+
+    names: frozenset[str] = frozenset()
+    flags: int = 0
+
+
+NOTHING = Before()
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledCell:
     """``code`` runs all but a final expression, ``tail`` evaluates that, where there is one."""
 
     code: CodeType
     tail: CodeType | None
+    leaves: Before
 
 
 class PolicyRefused(Exception):
@@ -31,7 +45,7 @@ class PolicyRefused(Exception):
 
 
 def check(source: str, bound: Iterable[str] = ()) -> list[Problem]:
-    """Every fault of the source, in the order of its lines. Never raises.
+    """Return every fault of the source, in the order of its lines. Never raises.
 
     ``bound`` are names that are bound elsewhere, where the source is a part of a cell.
     """
@@ -42,24 +56,29 @@ def check(source: str, bound: Iterable[str] = ()) -> list[Problem]:
     return []
 
 
-def compile_cell(source: str, name: str, *, is_part: bool = False) -> CompiledCell:
+def compile_cell(source: str, name: str, before: Before = NOTHING, *, is_part: bool = False) -> CompiledCell:
     """Compile under the policy. ``name`` is what tracebacks call the file. Raises PolicyRefused.
 
     Of a part of a cell it cannot be told whether another defines what plans do not have: there it is no name at all.
     """
-    return _compile(source, name, NAME_HINTS if is_part else (), all_faults=False)
+    return _compile(source, name, NAME_HINTS if is_part else (), before)
 
 
-def compile_plain(source: str, name: str) -> CompiledCell:
-    """Compile without any policy. Raises what Python's own compiler raises."""
-    return _split(parse_source(source, name), name)
+def compile_plain(source: str, name: str, before: Before = NOTHING, *, is_part: bool = False) -> CompiledCell:
+    """Compile as ``compile_cell`` does, without any policy. Raises PolicyRefused for what is no Python."""
+    return _compile(source, name, None, before)
 
 
-def _compile(source: str, name: str, bound: Iterable[str], *, all_faults: bool) -> CompiledCell:
+def _compile(
+    source: str, name: str, bound: Iterable[str] | None, before: Before = NOTHING, *, all_faults: bool = False
+) -> CompiledCell:
     if len(source) > MAX_SOURCE:
         raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
     try:
-        return _transformed(source, name, bound, all_faults)
+        tree = parse_source(source, name)
+        _measure(tree)
+        names = frozenset[str]() if bound is None else _apply_policy(tree, name, bound, before.names, all_faults)
+        return _split(tree, name, Before(names, before.flags))
     except SyntaxError as error:
         raise PolicyRefused([_no_python(error)]) from None
     except UnicodeError:
@@ -84,16 +103,20 @@ def _unreadable(message: str) -> Problem:
     return Problem(1, 0, SYNTAX, message, "use ordinary characters, or escapes such as \\u00e9 in strings")
 
 
-def _transformed(source: str, name: str, bound: Iterable[str], all_faults: bool) -> CompiledCell:
-    tree = parse_source(source, name)
-    _measure(tree)
-    misplaced = list(_misplaced(tree, name)) if all_faults or "__future__" in source else []
-    policy = PlanPolicy(bound)
+def _apply_policy(
+    tree: ast.Module, name: str, bound: Iterable[str], known: frozenset[str], all_faults: bool
+) -> frozenset[str]:
+    """Rewrite the tree; return the names that it binds, with those known before. Raises PolicyRefused.
+
+    With ``all_faults`` the faults of the compiler are among those found.
+    """
+    misplaced = list(_misplaced(tree, name)) if all_faults else []
+    policy = PlanPolicy(bound, known)
     with suppress(Enough):
         policy.visit(tree)
-    if problems := policy.problems + misplaced if all_faults else policy.problems or misplaced:
+    if problems := policy.problems + misplaced:
         raise PolicyRefused(problems)
-    return _split(tree, name)
+    return known.union(policy.bound, policy.modules)
 
 
 def _measure(tree: ast.Module) -> None:
@@ -131,19 +154,17 @@ def _compiled_size(node: ast.AST) -> tuple[int, int]:
 
 
 def _misplaced(tree: ast.Module, name: str) -> Iterator[Problem]:
-    """What only the compiler finds, told beside the policy's own faults: a return outside a function, say.
-
-    Of what the policy takes out, no later compilation finds it: a ``from __future__ import`` below other code.
-    """
+    """Yield what only the compiler finds, beside the policy's own faults: a return outside a function, say."""
     try:
         compile_tree(tree, name)
     except SyntaxError as error:
         yield _no_python(error)
 
 
-def _split(tree: ast.Module, name: str) -> CompiledCell:
-    tail = None
+def _split(tree: ast.Module, name: str, before: Before) -> CompiledCell:
+    tail, flags = None, before.flags
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         tree.body.pop()
-        tail = compile_tree(ast.Expression(last.value), name, "eval")
-    return CompiledCell(compile_tree(tree, name), tail)
+        tail = compile_tree(ast.Expression(last.value), name, "eval", flags)
+    code = compile_tree(tree, name, flags=flags)
+    return CompiledCell(code, tail, before._replace(flags=code.co_flags & __future__.annotations.compiler_flag))

@@ -24,13 +24,15 @@ def _alone() -> Iterator[None]:
 
 
 def parse_source(source: str, name: str = "<plan>") -> ast.Module:
-    """The tree of a source. Raises what ``ast.parse`` raises."""
+    """Return the tree of a source. Raises what ``ast.parse`` raises."""
     with _alone():
         return ast.parse(source, name)
 
 
-def compile_tree(tree: ast.Module | ast.Expression, name: str, mode: Literal["exec", "eval"] = "exec") -> CodeType:
-    """The code of a tree. Raises what ``compile`` raises."""
+def compile_tree(
+    tree: ast.Module | ast.Expression, name: str, mode: Literal["exec", "eval"] = "exec", flags: int = 0
+) -> CodeType:
+    """Return the code of a tree. Raises what ``compile`` raises."""
     with _alone():
-        code: CodeType = compile(tree, name, mode, dont_inherit=True)
+        code: CodeType = compile(tree, name, mode, flags, dont_inherit=True)
         return code

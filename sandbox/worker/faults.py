@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, TracebackType
 
-from sandbox.protocol import MAX_CALLERS, MAX_FAULT_TEXT, MAX_FAULTS
-from sandbox.worker import language
+from sandbox.protocol import MAX_CALLERS, MAX_FAULT_TEXT
 from sandbox.worker.values import printable, text_of
 
 Report = dict[str, object]
@@ -64,19 +63,6 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
             yield from _nested(constant)
 
 
-def refused(error: Exception, source: str) -> list[Report]:
-    """The faults of a cell that was not compiled."""
-    lines = source.splitlines()
-    if isinstance(error, language.PolicyRefused):
-        return [_refusal(p.name, p.message, p.line, p.column, lines, p.hint) for p in error.problems[:MAX_FAULTS]]
-    if isinstance(error, SyntaxError):
-        column = None if error.offset is None else max(error.offset - 1, 0)
-        return [_refusal(type(error).__name__, error.msg or "invalid syntax", error.lineno, column, lines)]
-    if isinstance(error, (RecursionError, MemoryError)):
-        return [_refusal("SyntaxError", "the code is nested too deeply to be compiled", None, None, lines)]
-    return [_refusal("SyntaxError", text_of(error, str), None, None, lines)]
-
-
 def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping[str, object]) -> Report:
     """The fault of a cell that raised."""
     if isinstance(error, MemoryError):
@@ -87,11 +73,6 @@ def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping
     source = cell.line(line) if line else ""
     report = _report("raised", type(error).__name__, message, line, None, source, _hint(error, names))
     return {**report, "callers": lines[-MAX_CALLERS:]} if lines else report
-
-
-def _refusal(name: str, message: str, line: int | None, column: int | None, lines: list[str], hint: str = "") -> Report:
-    source = lines[line - 1] if line and line <= len(lines) else ""
-    return _report("check", name, message[:MAX_TEXT], line, column, source, hint)
 
 
 def _report(

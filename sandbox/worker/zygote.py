@@ -20,7 +20,7 @@ import warnings
 from typing import NoReturn
 
 from sandbox.protocol import MEMORY_BYTES
-from sandbox.worker import lockdown, seccomp, serve
+from sandbox.worker import imports, lockdown, seccomp, serve
 
 CHANNEL, CONTROL = 3, 4
 """The channel's descriptor, in a worker the only one beside 0, 1 and 2; the control socket's."""
@@ -57,7 +57,7 @@ def _quiet() -> None:
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
     os.close(null)
-    sys.stdin = sys.stdout = sys.stderr = None
+    sys.stdin = None
     sys.argv = sys.orig_argv = []
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -68,6 +68,7 @@ def _settle(channel: socket.socket, *, confined: bool, guarded: bool) -> tuple[s
     cells = serve.prepare(channel, guarded=guarded)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    imports.close_imports(confined=confined)
     if not confined:
         return serve.Nature(cells, False, None, idle_bytes), {}
     granted = lockdown.lock_zygote()

@@ -8,7 +8,7 @@ import pytest
 
 from envs import Selection
 from envs.toy import Toy
-from sandbox.precompile import precompile
+from sandbox.precompile import Request, precompile
 from sandbox.reading import GrowingReply, read_reply
 from sandbox.suggest import closest
 from tests.dry_plans import followed
@@ -76,7 +76,8 @@ def test_compiled_code_is_kept_up_to_a_size() -> None:
     """120 cells of half a megabyte each: all of them would be 60 MB."""
     tracemalloc.start()
     for number in range(120):
-        precompile(f"x = {number}\n" + "".join(f"x = '{part:05d}' * 480\n" for part in range(200)), "plan")
+        source = f"x = {number}\n" + "".join(f"x = '{part:05d}' * 480\n" for part in range(200))
+        assert precompile(Request(source, "plan", True)).code
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 30 << 20

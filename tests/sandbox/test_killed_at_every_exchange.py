@@ -284,7 +284,7 @@ def test_a_plan_that_ends_its_workers_is_told_so_whatever_else_kills_them(unguar
     world = World()
     deaths: dict[int, How] = {0: "asked"}
     with Reaper(deaths.get).open(unguarded.session, {"add": world.add}) as session:
-        fault = session.run("import os\nprint('so far')\nadd(1)\nos._exit(0)").fault
+        fault = session.run("import posix as os\nprint('so far')\nadd(1)\nos._exit(0)").fault
         assert fault is not None
         assert (fault.type, session.output, world.number) == ("crashed", "so far\n", 1)
 
@@ -321,10 +321,13 @@ def test_zygotes_killed_while_plan_code_runs_are_no_fault_of_the_plan() -> None:
 
 
 OTHERWISE = [
-    ("import os\nprint('process', os.getpid())", r"cell 1 \(odd\): printed process \d+\n, run again process \d+\n"),
-    ("import os\nos.getpid()", r"cell 1 \(odd\): came to \(\d+, \[\]\), run again \(\d+, \[\]\)"),
-    ("import os\nraise ValueError(os.getpid())", r"cell 1 \(odd\): came to .*ValueError"),
-    ("import os\nprint(os.getpid())\nadd(1)", r"cell 1 \(odd\): printed \d+"),
+    (
+        "import posix as os\nprint('process', os.getpid())",
+        r"cell 1 \(odd\): printed process \d+\n, run again process \d+\n",
+    ),
+    ("import posix as os\nos.getpid()", r"cell 1 \(odd\): came to \(\d+, \[\]\), run again \(\d+, \[\]\)"),
+    ("import posix as os\nraise ValueError(os.getpid())", r"cell 1 \(odd\): came to .*ValueError"),
+    ("import posix as os\nprint(os.getpid())\nadd(1)", r"cell 1 \(odd\): printed \d+"),
 ]
 
 
@@ -347,7 +350,7 @@ def test_a_cell_under_way_that_does_otherwise_does_nothing_more(unguarded: Sandb
     world = World()
     deaths: dict[int, How] = {1: "answered"}
     with Reaper(deaths.get).open(unguarded.session, {"add": world.add}) as session:
-        code = f"import os\nif add(0) == 0:\n    process = {worker_of(session)}\n{shown}\nadd(100)"
+        code = f"import posix as os\nif add(0) == 0:\n    process = {worker_of(session)}\n{shown}\nadd(100)"
         with pytest.raises(RebuildDiverged, match=r"cell 1 \(cell\): "):
             session.run(code)
         assert world.number != 101

@@ -113,7 +113,7 @@ def test_the_arguments_of_a_worker_tell_nothing_of_the_host(unguarded: Sandbox) 
         assert session.run("import os, sys\n[sys.argv, sys.orig_argv, sorted(os.environ)]").value == [
             [],
             [],
-            ["LC_CTYPE", "LD_BIND_NOW", "PYTHONHASHSEED"],
+            ["LC_CTYPE", "LD_BIND_NOW", "PYTHONHASHSEED", "TZ"],
         ]
     arguments = Path(f"/proc/{unguarded._zygote._process.pid}/cmdline").read_bytes().decode().split("\0")
     assert not [each for each in arguments[1:] if str(ROOT) in each or str(os.getpid()) in each]

@@ -1,0 +1,68 @@
+"""Modules as plans use them: preloaded ones, those whose source the host hands out, and what no plan may do to them."""
+
+import subprocess
+import sys
+
+import pytest
+
+from sandbox import Sandbox
+from sandbox.library import library_source
+from sandbox.policy.tables import MODULES, ON_DEMAND, PRELOADED
+from tests.sandbox.plans import run_in_sandbox
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_every_module_can_be_imported(module: str, sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        result = session.run(f"import {module} as m\nfrom {module} import *\nm.__name__")
+    assert (result.fault, result.value) == (None, module)
+
+
+def test_what_no_other_thread_will_ever_do_is_not_waited_for() -> None:
+    wait = "import queue\ntry:\n    queue.Queue().get(timeout=5)\nexcept queue.Empty:\n    print('empty')"
+    assert run_in_sandbox(wait).output == "empty\n"
+    for source in ("queue.Queue().get()", "queue.SimpleQueue().get()"):
+        assert "another thread" in run_in_sandbox(f"import queue\n{source}").message
+
+
+def test_a_module_shows_its_names_and_not_its_variables(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        assert session.run("import math\n'pi' in dir(math), repr(math)[:14], type(math).__name__").value == [
+            True,
+            "<module 'math'",
+            "module",
+        ]
+        for source in ("math.__dict__", "vars(math)", "getattr(math, '__di' + 'ct__')"):
+            fault = session.run(source).fault
+            assert fault is not None
+            assert fault.type in ("AttributeError", "TypeError")
+
+
+def test_a_module_that_one_session_spoils_is_whole_in_the_next(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        assert session.run("import json\njson.JSONDecoder.decode = lambda *a: 1\njson.loads('[2]')").value == 1
+    with sandbox.session({}) as session:
+        assert session.run("import json\njson.loads('[2]')").value == [2]
+
+
+def test_the_host_hands_out_sources_of_the_standard_library_alone(sandbox: Sandbox) -> None:
+    for name in ("json", "email.mime.text", "zoneinfo:Europe/Berlin"):
+        assert library_source(name) is not None
+    for name in (
+        "pytest",
+        "sandbox",
+        "numpy",
+        "json/../../x",
+        "..json",
+        "_json",
+        "zoneinfo:../../../etc/passwd",
+        "",
+        "x",
+    ):
+        assert library_source(name) is None
+
+
+def test_no_module_that_comes_as_source_is_preloaded_and_the_host_imports_none() -> None:
+    assert not PRELOADED & ON_DEMAND
+    code = "from sandbox.library import *\nlibrary_source('turtle')\nprint('turtle' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
