@@ -1,5 +1,6 @@
 """The host's handle of the zygote: starts it, takes workers from it, ends it."""
 
+import ctypes
 import json
 import os
 import socket
@@ -7,7 +8,8 @@ import subprocess
 import sys
 import threading
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ PYTHONHASHSEED."""
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
 """Sets of text in the same order everywhere; functions of libraries looked up once, and not again in each worker; one
 time zone."""
+READ_PERSONALITY, ADDR_NO_RANDOMIZE = 0xFFFFFFFF, 0x0040000
 START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
 MAX_ANSWER = 1 << 16
@@ -140,18 +143,34 @@ def _start(control: socket.socket, stderr: int) -> "subprocess.Popen[bytes]":
     """Start the process in a session of its own, so that Ctrl-C in the terminal is the host's alone."""
     command = [sys.executable, *FLAGS, "-c", BOOT, str(control.fileno())]
     try:
-        return subprocess.Popen(
-            command,
-            env=ENVIRONMENT,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            pass_fds=(control.fileno(),),
-            start_new_session=True,
-        )
+        with _fixed_addresses():
+            return subprocess.Popen(
+                command,
+                env=ENVIRONMENT,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                pass_fds=(control.fileno(),),
+                start_new_session=True,
+            )
     except OSError as error:
         raise WorkerFailed(f"the zygote did not start ({sys.executable}): {error}") from error
+
+
+@contextmanager
+def _fixed_addresses() -> Iterator[None]:
+    """Have what this thread starts lie at the same addresses every time, where the kernel grants that.
+
+    Then ``id``, and the order of a set of objects, are the same in every zygote of a machine.
+    """
+    personality = ctypes.CDLL(None).personality
+    before = personality(READ_PERSONALITY)
+    personality(before | ADDR_NO_RANDOMIZE)
+    try:
+        yield
+    finally:
+        personality(before)
 
 
 def _end(process: "subprocess.Popen[bytes]", control: socket.socket, owner: int) -> None:

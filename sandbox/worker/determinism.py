@@ -32,7 +32,6 @@ def make_deterministic() -> None:
     import threading
     import uuid
 
-    _set_in_class(datetime.date, "today", _today)
     _set_in_class(datetime.datetime, "now", _now)
     _set_in_class(datetime.datetime, "utcnow", _utcnow)
     uuid._generate_time_safe = uuid._UuidCreate = None  # type: ignore[attr-defined]
@@ -47,11 +46,6 @@ def _set_in_class(cls: type, name: str, function: Callable[..., Any]) -> None:
     (variables,) = gc.get_referents(vars(cls))
     variables[name] = classmethod(as_builtin(function, name))
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
-
-
-def _today(cls: Any) -> Any:
-    """Return the current date."""
-    return cls.fromtimestamp(CLOCK.now())
 
 
 def _now(cls: Any, tz: Any = None) -> Any:
