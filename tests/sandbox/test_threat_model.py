@@ -25,7 +25,7 @@ def test_every_named_test_exists() -> None:
 
 
 def test_every_promise_names_a_test() -> None:
-    promises = PAGE.split("## Promises")[1].split("## The layers")[0].strip().splitlines()[2:]
+    promises = PAGE.split("## Promises")[1].split("## The boundary")[0].strip().splitlines()[2:]
     assert len(promises) >= 10
     assert [row for row in promises if "::test_" not in row] == []
 
