@@ -4,8 +4,8 @@ From a model's reply to a result: ``reading`` finds the code; ``check`` tells wh
 what plans may say), ``dry`` what cannot succeed. On the host, ``host`` opens a ``session`` with ``functions`` and
 ``opening``; ``precompile`` compiles each cell. A ``cell`` is a conversation, whose requests ``answers`` carries out
 within ``limits``, with sources from the ``library``; ``messages`` trusts none of them. ``protocol`` is the wire; at its
-other end are the ``zygote`` and the processes of ``worker``, which are the boundary. ``rerun`` and ``losses`` bring back
-a session whose worker was lost.
+other end are the ``zygote`` and the processes of ``worker``, which are the boundary. ``rerun`` and ``losses`` bring
+back a session whose worker was lost.
 """
 
 from sandbox.errors import (

@@ -19,6 +19,7 @@ the same file; only the end of the "run" has a value, which without source is th
 
 from collections.abc import Callable
 from socket import MSG_DONTWAIT, MSG_PEEK, socket
+from struct import Struct
 
 MAX_FROM_WORKER = 1 << 20
 """Bytes of JSON in a frame of the worker: parsed, it stays below some 30 MB."""
@@ -37,7 +38,9 @@ FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 """Bytes to ask for at a time: nearly every frame is short, and memory for a long one would be taken in vain."""
 PREFIX = 4
 MEMORY_BYTES = 4
-"""Of the one thing that the host tells the zygote: how many MB the worker may have that it asks for."""
+"""Of what the host tells the zygote to have a worker forked: how many MB it may have."""
+LIMIT = Struct("=ii")
+"""The other thing that it tells: the number of a worker, and how many seconds of processor time it may have in all."""
 
 
 class FrameTooLong(Exception):

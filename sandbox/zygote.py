@@ -8,14 +8,14 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from sandbox.errors import WorkerFailed
 from sandbox.process import Worker
-from sandbox.protocol import MEMORY_BYTES, ChannelClosed
+from sandbox.protocol import LIMIT, MEMORY_BYTES, ChannelClosed
 from sandbox.types import Limits
 
 BOOT = """
@@ -48,7 +48,7 @@ READY = 2
 class Zygote:
     """One zygote process with some workers always forked ahead. Raises WorkerFailed if it cannot be started."""
 
-    def __init__(self, *, confined: bool, guarded: bool) -> None:
+    def __init__(self, *, guarded: bool, without: Collection[str] = ()) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stderr = os.memfd_create("stderr")
@@ -56,7 +56,7 @@ class Zygote:
             self._process = _start(theirs, stderr)
         self._end = weakref.finalize(self, _end, self._process, self._control, self._owner)
         try:
-            self._configure(confined=confined, guarded=guarded)
+            self._configure(without, guarded=guarded)
             self.granted: dict[str, str] = self._hello(stderr)
             for _ in range(READY):
                 self.ask(Limits().memory_mb)
@@ -66,10 +66,10 @@ class Zygote:
         finally:
             os.close(stderr)
 
-    def _configure(self, *, confined: bool, guarded: bool) -> None:
+    def _configure(self, without: Collection[str], *, guarded: bool) -> None:
         """Send what the zygote has to know: in its arguments it would stand for as long as it lives."""
         folder = str(Path(__file__).resolve().parent)
-        config = {"folder": folder, "host": os.getpid(), "confined": confined, "guarded": guarded}
+        config = {"folder": folder, "host": os.getpid(), "without": [*without], "guarded": guarded}
         with suppress(OSError):  # one that has ended says why
             self._control.send(json.dumps(config).encode())
 
@@ -95,6 +95,14 @@ class Zygote:
         with suppress(OSError):
             self._control.send(memory_mb.to_bytes(MEMORY_BYTES))
 
+    def limit(self, pid: int, seconds: int) -> None:
+        """Have the kernel end a worker that has used so much processor time since its start.
+
+        The zygote does it: it has the worker's user id, which the host need not have.
+        """
+        with suppress(OSError):
+            self._control.send(LIMIT.pack(pid, seconds))
+
     def _next(self) -> tuple[Worker, int]:
         """The worker that was asked for longest ago, and its memory."""
         try:
@@ -112,7 +120,7 @@ class Zygote:
             raise WorkerFailed(f"the zygote could not fork a worker: {told['failed']}")
         sock, pidfd = descriptors
         channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock)
-        return Worker(channel, pidfd, told["pid"], self.gone), told["memory_mb"]
+        return Worker(channel, pidfd, told["pid"], self.gone, self.limit), told["memory_mb"]
 
     def gone(self) -> bool:
         """Whether it has ended, and with it every worker."""

@@ -22,7 +22,6 @@ from planner.surface import AGENT, TASK
 from sandbox import Sandbox
 from sandbox.check import check, check_procedure
 from sandbox.dry import DryRun
-from sandbox.mechanisms import REQUIRED
 from sandbox.reading import bound_names
 from sandbox.types import Fault
 
@@ -30,7 +29,7 @@ from sandbox.types import Fault
 def show_worlds(env: str | None, *, as_json: bool) -> int:
     """Worlds with their splits, task types and requirements, and the mechanisms that hold the sandbox."""
     worlds = [load_world(name) for name in ([env] if env else sorted(known_worlds()))]
-    with Sandbox(allow_missing=REQUIRED) as sandbox:  # it runs no plan: what is missing is to be shown
+    with Sandbox(unsafe_no_sandbox=True) as sandbox:  # it runs no plan: what is missing is to be shown
         mechanisms = list(sandbox.mechanisms().values())
     out = console(as_json)
     for world in worlds:

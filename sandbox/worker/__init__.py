@@ -1,4 +1,4 @@
-"""What runs inside the worker's processes. It imports nothing of the host's side but the protocol and the tables of names.
+"""What runs inside the worker's processes. Of the host's side it imports the protocol and the tables of names alone.
 
 - The process: ``zygote`` forks it, ``lockdown`` and ``seccomp`` take rights away, ``serve`` runs cells over a ``link``;
   ``values``, ``objects`` and ``faults`` are what passes there.

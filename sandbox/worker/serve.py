@@ -31,10 +31,10 @@ MAX_VALUE = MAX_FROM_WORKER // 4
 
 @dataclass(frozen=True)
 class Nature:
-    """What a worker is born with: its namespace, whether it is locked, the filter, the address space in use."""
+    """What a worker is born with: its namespace, the mechanisms left out, the filter, the address space in use."""
 
     cells: "Cells"
-    confined: bool
+    without: frozenset[str]
     program: seccomp.Program | None
     idle_bytes: int
 
@@ -61,7 +61,9 @@ def serve(nature: Nature, memory_mb: int) -> NoReturn:
 
 def _lock(nature: Nature, memory_mb: int) -> dict[str, str]:
     """Take the last steps of the lockdown. Mechanism to empty, or why it was not granted."""
-    granted = {"rlimits": lockdown.attempt(lockdown.bound, nature.idle_bytes, memory_mb, nature.confined)}
+    alone = "rlimits" not in nature.without
+    reason = lockdown.attempt(partial(lockdown.bound, nature.idle_bytes, memory_mb, alone=alone))
+    granted = {"rlimits": reason if alone else lockdown.LEFT_OUT}
     if nature.program is not None:
         granted["seccomp"] = lockdown.attempt(lockdown.confine, nature.program)
     return granted

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic_core import to_json
 
 from sandbox import Sandbox, messages, opening
+from sandbox.mechanisms import ALL
 from sandbox.precompile import Request, compiled
 from sandbox.process import Worker
 from sandbox.protocol import ChannelClosed, pack
@@ -63,7 +64,7 @@ def code_of(plan: str) -> str:
 
 @pytest.fixture(scope="module")
 def zygote() -> Iterator[Zygote]:
-    opened = Zygote(confined=True, guarded=True)
+    opened = Zygote(guarded=True)
     yield opened
     opened.close()
 
@@ -198,7 +199,7 @@ def test_the_control_socket_takes_any_packet_for_one_request(zygote: Zygote) -> 
 
 
 def test_an_empty_packet_on_the_control_socket_ends_the_zygote_and_its_workers() -> None:
-    own = Zygote(confined=True, guarded=True)
+    own = Zygote(guarded=True)
     host = Host(own)
     host.stage("cell")
     own._control.send(b"")
@@ -210,7 +211,7 @@ def test_an_empty_packet_on_the_control_socket_ends_the_zygote_and_its_workers()
 
 def test_a_worker_has_its_channel_and_nothing_else_open() -> None:
     with (
-        Sandbox(language_layer=False, process_layer=False, accept_risk=True) as sandbox,
+        Sandbox(language_layer=False, without=ALL, unsafe_no_sandbox=True) as sandbox,
         sandbox.session({}) as session,
     ):
         assert session.run("import os\nos.listdir('/proc/self/fd')").value == [

@@ -333,9 +333,9 @@ OTHERWISE = [
 
 @pytest.mark.parametrize(("code", "message"), OTHERWISE)
 def test_a_cell_that_shows_something_else_when_it_is_run_again_is_reported(
-    unguarded: Sandbox, code: str, message: str
+    numbered: Sandbox, code: str, message: str
 ) -> None:
-    with unguarded.session({"add": World().add}) as session:
+    with numbered.session({"add": World().add}) as session:
         session.run(code, "odd")
         kill_worker(session)
         with pytest.raises(RebuildDiverged, match=message):
@@ -345,11 +345,11 @@ def test_a_cell_that_shows_something_else_when_it_is_run_again_is_reported(
 @pytest.mark.parametrize(
     "shown", ["print(os.getpid())\nadd(1)", "add(os.getpid())", "if os.getpid() == process:\n    add(1)"]
 )
-def test_a_cell_under_way_that_does_otherwise_does_nothing_more(unguarded: Sandbox, shown: str) -> None:
+def test_a_cell_under_way_that_does_otherwise_does_nothing_more(numbered: Sandbox, shown: str) -> None:
     """Its worker is killed at the second call; the third is not carried out any more."""
     world = World()
     deaths: dict[int, How] = {1: "answered"}
-    with Reaper(deaths.get).open(unguarded.session, {"add": world.add}) as session:
+    with Reaper(deaths.get).open(numbered.session, {"add": world.add}) as session:
         code = f"import posix as os\nif add(0) == 0:\n    process = {worker_of(session)}\n{shown}\nadd(100)"
         with pytest.raises(RebuildDiverged, match=r"cell 1 \(cell\): "):
             session.run(code)

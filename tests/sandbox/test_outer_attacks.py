@@ -12,14 +12,15 @@ import pytest
 from pydantic import JsonValue
 
 from sandbox import FaultKind, Limits, Sandbox
+from sandbox.mechanisms import ALL
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
 from tests.sandbox.attacked import CANARY
 
-LAYERS = {
-    "both": (True, True),
-    "language alone": (True, False),
-    "process alone": (False, True),
-    "none": (False, False),
+LAYERS: dict[str, tuple[bool, tuple[str, ...]]] = {
+    "both": (True, ()),
+    "language alone": (True, ALL),
+    "process alone": (False, ()),
+    "none": (False, ALL),
 }
 ROOMY = Limits(wall_seconds=20, memory_mb=256)
 SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20)
@@ -28,7 +29,10 @@ SHORT = SMALL.model_copy(update={"wall_seconds": 0.35})
 
 @pytest.fixture(scope="module")
 def sandboxes() -> Iterator[dict[str, Sandbox]]:
-    opened = {name: Sandbox(language_layer=a, process_layer=b, accept_risk=True) for name, (a, b) in LAYERS.items()}
+    opened = {
+        name: Sandbox(language_layer=language, without=without, unsafe_no_sandbox=True)
+        for name, (language, without) in LAYERS.items()
+    }
     yield opened
     for each in opened.values():
         each.close()

@@ -166,7 +166,7 @@ DIVERGING = [
 
 
 @pytest.mark.parametrize(("code", "message"), DIVERGING)
-def test_a_cell_that_does_otherwise_when_run_again_is_reported(unguarded: Sandbox, code: str, message: str) -> None:
+def test_a_cell_that_does_otherwise_when_run_again_is_reported(numbered: Sandbox, code: str, message: str) -> None:
     holder: list[Session] = []
 
     def first(_: bool = False) -> str:
@@ -175,7 +175,7 @@ def test_a_cell_that_does_otherwise_when_run_again_is_reported(unguarded: Sandbo
         return str(worker._pid)
 
     functions: dict[str, Callable[..., object]] = {"echo": lambda x: x, "first": first}
-    with unguarded.session(functions, limits=SHORT) as session:
+    with numbered.session(functions, limits=SHORT) as session:
         holder.append(session)
         session.run("x = 1")
         assert session.run(code, "odd").fault is None
@@ -293,7 +293,7 @@ def _children(pid: int) -> list[int]:
     return [int(child) for child in text.split()]
 
 
-def test_a_cell_may_wait_longer_when_it_is_run_again(unguarded: Sandbox) -> None:
+def test_a_cell_may_wait_longer_when_it_is_run_again(numbered: Sandbox) -> None:
     """As on a machine that is slower by then: only processor time says that it does not end."""
     holder: list[Session] = []
 
@@ -303,7 +303,7 @@ def test_a_cell_may_wait_longer_when_it_is_run_again(unguarded: Sandbox) -> None
         return str(worker._pid)
 
     wait = "import _thread\nimport posix as os\nlock = _thread.allocate_lock()\nlock.acquire()\n"
-    with unguarded.session({"first": first}, limits=SHORT) as session:
+    with numbered.session({"first": first}, limits=SHORT) as session:
         holder.append(session)
         assert session.run(f"{wait}if str(os.getpid()) != first():\n    lock.acquire(True, 3)").fault is None
         session.run(KILL)

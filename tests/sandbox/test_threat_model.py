@@ -35,7 +35,8 @@ def test_the_page_knows_every_mechanism_and_how_many_calls_are_left() -> None:
         "user namespace": "user,",
         "net namespace": "net,",
         "ipc namespace": "ipc,",
-        "mount namespace": "mount nam",
+        "mount namespace": "mount,",
+        "pid namespace": "pid nam",
     }
     missing = [name for name in (*REQUIRED, *OPTIONAL) if words.get(name, name).lower() not in PAGE.lower()]
     assert missing == []
