@@ -14,6 +14,7 @@ from sandbox.functions import FunctionSpec
 from sandbox.messages import HostileFrame
 from sandbox.precompile import precompile
 from sandbox.protocol import MAX_FROM_HOST
+from sandbox.suggest import Guesses
 
 EPOCH = 946_684_800_000_000
 """2000-01-01T00:00:00Z in microseconds."""
@@ -41,7 +42,7 @@ class Answers:
         self, specs: Mapping[str, FunctionSpec], attributes: Attributes | None, *, guarded: bool = False
     ) -> None:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
-        self._runs = 0
+        self._runs, self._guesses = 0, Guesses()
         self._clock, self._shown, self._last = EPOCH, dict[str, JsonValue](), b""
 
     @property
@@ -51,7 +52,7 @@ class Answers:
 
     def new_file(self, name: str) -> str:
         """A file name for a cell that no other cell of the session has."""
-        self._runs += 1
+        self._runs, self._guesses = self._runs + 1, Guesses()
         return f"{name}#{self._runs - 1}"
 
     def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
@@ -88,7 +89,7 @@ class Answers:
 
     def _call(self, spec: FunctionSpec, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> bytes:
         try:
-            checked, named = spec.check(args, kwargs)
+            checked, named = spec.check(args, kwargs, self._guesses.closest)
         except (TypeError, ValueError) as error:
             return self._error(error)
         self._clock += SECOND

@@ -3,11 +3,14 @@
 import time
 import tracemalloc
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
 from envs import Selection
 from envs.toy import Toy
+from sandbox.answers import Answers
+from sandbox.opening import specs
 from sandbox.precompile import precompile
 from sandbox.reading import GrowingReply, read_reply
 from sandbox.suggest import closest
@@ -70,6 +73,28 @@ def test_a_plan_is_followed_in_a_moment(kind: str) -> None:
 def test_a_guess_at_a_misspelt_name_is_made_once() -> None:
     known = [f"take the {number:03d} things" for number in range(400)]
     bounded(lambda: [closest("take teh 123 thigns", known) for _ in range(300)])
+
+
+def test_misspelt_arguments_of_a_cell_are_guessed_at_for_a_moment() -> None:
+    answers = _answers_about(400)
+    bounded(lambda: [_misspelt(answers, number) for number in range(300)])
+    assert b"did you mean" not in _misspelt(answers, 1)
+    answers.run("", "the next cell")
+    assert b"did you mean" in _misspelt(answers, 1)
+
+
+def _answers_about(number: int) -> Answers:
+    """Return the answers of a session whose one function takes one of so many texts."""
+    choices = tuple(f"the thing {each:03d} on the shelf of the other room" for each in range(number))
+
+    def take(thing: str) -> None: ...
+
+    take.__annotations__["thing"] = Literal[choices]
+    return Answers(specs({"take": take}), None)
+
+
+def _misspelt(answers: Answers, number: int) -> bytes:
+    return answers.answer(["call", 1, "take", [f"the thign {number:03d} on the shelf of the other rom"], {}])
 
 
 def test_compiled_code_is_kept_up_to_a_size() -> None:
