@@ -10,6 +10,7 @@ import pytest
 from envs import Selection
 from envs.toy import Toy
 from sandbox.answers import Answers
+from sandbox.check import check
 from sandbox.opening import specs
 from sandbox.precompile import precompile
 from sandbox.reading import GrowingReply, read_reply
@@ -95,6 +96,16 @@ def _answers_about(number: int) -> Answers:
 
 def _misspelt(answers: Answers, number: int) -> bytes:
     return answers.answer(["call", 1, "take", [f"the thign {number:03d} on the shelf of the other rom"], {}])
+
+
+@pytest.mark.parametrize("part", ["lambda: 0", "[0for a in b]", "[0 for a in b]", "{0: 1for a in b}"])
+def test_names_and_scopes_are_looked_up_in_a_moment(part: str) -> None:
+    """CPython copies the names of a function for each scope inside."""
+    names = "=".join(f"n{number:x}" for number in range(8_000))
+    source = f"def f():\n    {names}=0\n    " + ",".join([part] * (45_000 // len(part)))
+    bounded(lambda: check(source, {}))
+    assert {fault.message for fault in check(source, {})} == {"too many names and functions in one piece of code"}
+    assert precompile(source, "plan") is None
 
 
 def test_compiled_code_is_kept_up_to_a_size() -> None:
