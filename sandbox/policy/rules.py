@@ -4,8 +4,8 @@ import _string  # type: ignore[import-not-found]
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
+from sandbox.caching import cached_if_short
 from sandbox.policy.hints import ATTRIBUTE_HINT, ATTRIBUTE_HINTS, INSIDE_HINTS, SYNTAX_HINTS
 from sandbox.policy.tables import (
     HIDDEN_ATTRIBUTES,
@@ -51,19 +51,19 @@ def is_hidden(name: str) -> bool:
     return name in HIDDEN_ATTRIBUTES or (name.endswith("_") and name not in SUNDERS)
 
 
-@lru_cache(4096)
+@cached_if_short(4096)
 def may_read(name: str) -> bool:
     """Whether a plan may read the attribute, directly or through the run-time guard."""
     return name in READABLE_ATTRIBUTES or not is_hidden(name)
 
 
-@lru_cache(4096)
+@cached_if_short(4096)
 def may_write(name: str) -> bool:
     """Whether a plan may set or delete the attribute, if its object may be written."""
     return not is_hidden(name)
 
 
-@lru_cache(4096)
+@cached_if_short(4096)
 def is_plain(name: str) -> bool:
     """Whether reading the attribute is harmless on every object."""
     return name in TEXT_ATTRIBUTES or (not is_hidden(name) and name not in RUNTIME_ATTRIBUTES)
@@ -105,7 +105,7 @@ def template_attributes(template: str) -> Iterator[str]:
             yield from template_attributes(spec)
 
 
-@lru_cache(256)
+@cached_if_short(256)
 def harmless_template(template: str) -> bool:
     """Whether formatting the template can't reach anything a plan may not read. Raises ValueError as above."""
     return "." not in template or all(map(is_plain, template_attributes(template)))

@@ -9,11 +9,12 @@ import pytest
 
 from envs import Selection
 from envs.toy import Toy
+from planner.models.tokens import estimate_tokens
 from sandbox.answers import Answers
 from sandbox.check import check
 from sandbox.opening import specs
 from sandbox.precompile import precompile
-from sandbox.reading import GrowingReply, read_reply
+from sandbox.reading import GrowingReply, bound_names, read_reply
 from sandbox.suggest import closest
 from tests.dry_plans import followed
 
@@ -116,6 +117,27 @@ def test_compiled_code_is_kept_up_to_a_size() -> None:
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 30 << 20
+
+
+KEPT: dict[str, Callable[[str], object]] = {
+    "names read": lambda text: check(f"x = 1\nx.{text}", {}),
+    "names written": lambda text: check(f"x = 1\nx.{text} = 1", {}),
+    "names in texts": lambda text: check(f"getattr(1, '{text}')", {}),
+    "templates": lambda text: check(f"'{{0.{text}}}'.format(1)", {}),
+    "names bound": lambda text: bound_names(f"{text} = 1"),
+    "messages": estimate_tokens,
+}
+
+
+@pytest.mark.parametrize("reader", KEPT.values(), ids=KEPT)
+def test_long_names_are_not_kept(reader: Callable[[str], object]) -> None:
+    """300 texts of 90,000 characters each: all of them would be 27 MB."""
+    tracemalloc.start()
+    for number in range(300):
+        reader(f"n{number}" + "a" * 90_000)
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 20 << 20
 
 
 DOCSTRING = '''\
