@@ -322,7 +322,7 @@ def test_zygotes_killed_while_plan_code_runs_are_no_fault_of_the_plan() -> None:
 
 OTHERWISE = [
     ("import os\nprint('process', os.getpid())", r"cell 1 \(odd\): printed process \d+\n, run again process \d+\n"),
-    ("import os\nos.getpid()", r"cell 1 \(odd\): came to \(\d+, \[\]\), run again \(\d+, \[\]\)"),
+    ("import os\nos.getpid()", r"cell 1 \(odd\): came to ..end.,\d+,.*, run again ..end.,\d+,"),
     ("import os\nraise ValueError(os.getpid())", r"cell 1 \(odd\): came to .*ValueError"),
     ("import os\nprint(os.getpid())\nadd(1)", r"cell 1 \(odd\): printed \d+"),
 ]
