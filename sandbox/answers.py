@@ -16,6 +16,7 @@ from sandbox.messages import HostileFrame
 from sandbox.policy.compiler import NOTHING, Before
 from sandbox.precompile import Compiled, Request, precompile
 from sandbox.protocol import MAX_FROM_HOST
+from sandbox.suggest import Guesses
 
 EPOCH = 946_684_800_000_000
 """2000-01-01T00:00:00Z in microseconds."""
@@ -43,8 +44,8 @@ class Answers:
         self, specs: Mapping[str, FunctionSpec], attributes: Attributes | None, *, guarded: bool = False
     ) -> None:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
-        self._runs, self._leaves = 0, ("", NOTHING)
-        """The number of cells; the file of the last, and what it leaves to the next."""
+        self._runs, self._guesses, self._leaves = 0, Guesses(), ("", NOTHING)
+        """The number of cells; what is left to guess; the file of the last cell, and what it leaves to the next."""
         self._clock, self._shown, self._last = EPOCH, dict[str, JsonValue](), b""
 
     @property
@@ -54,7 +55,7 @@ class Answers:
 
     def new_file(self, name: str) -> str:
         """A file name for a cell that no other cell of the session has."""
-        self._runs += 1
+        self._runs, self._guesses = self._runs + 1, Guesses()
         return f"{name}#{self._runs - 1}"
 
     def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
@@ -101,7 +102,7 @@ class Answers:
 
     def _call(self, spec: FunctionSpec, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> bytes:
         try:
-            checked, named = spec.check(args, kwargs)
+            checked, named = spec.check(args, kwargs, self._guesses.closest)
         except (TypeError, ValueError) as error:
             return self._error(error)
         self._clock += SECOND

@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from sys import getsizeof
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import JsonValue
+from pydantic_core import from_json, to_json
 
 from sandbox import messages
 from sandbox.addresses import MARK, shown_without, without_addresses
 from sandbox.answers import Seen
-from sandbox.limits import MAX_ASKED, LimitReached
+from sandbox.limits import MAX_ASKED, MAX_KEPT, LimitReached
 from sandbox.process import SLICE_SECONDS, Worker
 from sandbox.types import Limits
 
@@ -24,6 +26,7 @@ class Request(NamedTuple):
     printed: str
 
 
+T = TypeVar("T", bound=tuple[object, ...])
 Answer = Callable[[Request], bytes]
 """From a request to the message that answers it."""
 
@@ -37,14 +40,25 @@ class Exchange(NamedTuple):
 
 
 class End(NamedTuple):
-    """How a cell ended: what it printed since it last asked, its value, and what was wrong, as the worker told."""
+    """How a cell ended: what it printed since it last asked, and the worker's "end" message without addresses."""
 
     printed: str
-    value: JsonValue
-    faults: list[Any]
+    payload: bytes
+
+    @property
+    def value(self) -> JsonValue:
+        """What the cell came to."""
+        value: JsonValue = from_json(self.payload)[1]
+        return value
+
+    @property
+    def faults(self) -> list[Any]:
+        """What was wrong, as the worker told."""
+        faults: list[Any] = from_json(self.payload)[2]
+        return faults
 
 
-NO_END = End("", None, [])
+NO_END = End("", b'["end",null,[]]')
 """Of a cell that was ended."""
 
 
@@ -58,6 +72,8 @@ class FinishedCell:
     exchanges: tuple[Exchange, ...]
     ends: tuple[End, ...]
     seen: Seen
+    size: int
+    """Bytes of memory that all this takes, about."""
 
 
 @dataclass
@@ -78,9 +94,15 @@ class Conversation:
     """
 
     def __init__(
-        self, worker: Worker, limits: Limits, answer: Answer, meanwhile: Callable[[], None] | None = None
+        self,
+        worker: Worker,
+        limits: Limits,
+        answer: Answer,
+        meanwhile: Callable[[], None] | None = None,
+        room: int = MAX_KEPT,
     ) -> None:
         self._worker, self._limits, self._answer, self._meanwhile = worker, limits, answer, meanwhile
+        self._room, self.size = room, 0
         self.exchanges: list[Exchange] = []
         self.calls = 0
         self.line: int | None = None
@@ -114,6 +136,7 @@ class Conversation:
         """Send a "run" or "part" message and see to everything until the "end" message."""
         if not self._worker.quiet():
             raise messages.HostileFrame("it spoke before it was asked")
+        self._keep((start,))
         self._before = len(self._printed), len(self.exchanges)
         if self._ended is not None:
             self._looked = monotonic()
@@ -133,8 +156,8 @@ class Conversation:
                 case "end":
                     self._worker.rest()
                     self._ended = monotonic()
-                    value, faults = shown_without(message[1:]) if MARK in payload else message[1:]
-                    return End(self._newly_printed(), value, faults)
+                    shown = to_json(shown_without(message)) if MARK in payload else payload
+                    return self._keep(End(self._newly_printed(), shown))
                 case other:
                     raise messages.HostileFrame(f"{other!r} out of turn")
 
@@ -154,6 +177,13 @@ class Conversation:
         self._chars += len(text)
         if self._chars > self._limits.output_chars:
             raise LimitReached("output")
+
+    def _keep(self, parts: T) -> T:
+        """Count what the session keeps of the cell. Raises LimitReached."""
+        self.size += getsizeof(parts) + sum(map(getsizeof, parts))
+        if self.size > self._room:
+            raise LimitReached("kept")
+        return parts
 
     def _newly_printed(self) -> str:
         new = "".join(self._printed[self._told :])
@@ -185,5 +215,5 @@ class Conversation:
             answer = self._answer(Request(payload, message, printed))
         finally:
             self._paused += monotonic() - before
-        self.exchanges.append(Exchange(payload, answer, printed))
+        self.exchanges.append(self._keep(Exchange(payload, answer, printed)))
         self._worker.send(answer, self._look)

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from sandbox.errors import BadFunction
 from sandbox.protocol import MAX_DEPTH, MAX_STRING
-from sandbox.suggest import closest
+from sandbox.suggest import Guess, closest
 
 Function = Callable[..., object]
 MAX_INT = 1 << 63
@@ -48,9 +48,15 @@ class FunctionSpec:
             arguments = Arguments(signature)
         return cls(name, function, signature, getattr(function, "__doc__", None) or "", arguments)
 
-    def check(self, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def check(
+        self, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess = closest
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """The arguments to call the function with. Raises TypeError or ValueError with a message for the plan."""
-        return self.arguments.check(self, args, kwargs)
+        try:
+            return self.arguments.check(self, args, kwargs)
+        except Misspelt as error:
+            meant = guess(error.text, error.choices)
+            raise ValueError(f"{error}; did you mean {meant!r}?" if meant else str(error)) from None
 
     def parameters(self) -> list[str]:
         """The parameters' names in order, ``*`` and ``**`` in front of variadic ones."""
@@ -95,6 +101,14 @@ def _inspected(function: Function) -> inspect.Signature:
 @lru_cache(maxsize=1024)
 def _without_first(signature: inspect.Signature) -> inspect.Signature:
     return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+class Misspelt(ValueError):
+    """An argument is a text that is not among the texts that the parameter takes."""
+
+    def __init__(self, message: str, text: str, choices: Sequence[str]) -> None:
+        super().__init__(message)
+        self.text, self.choices = text, choices
 
 
 class Arguments:
@@ -173,9 +187,11 @@ class Check:
                 return self._adapter.validator.validate_python(value, strict=True)
             return self._adapter.validator.validate_json(to_json(value), strict=True)
         except ValidationError as error:
-            kind, message = _told(error)
-            meant = f"; did you mean {near!r}?" if (near := self._meant(value)) else ""
-            raise kind(f"{function}(): argument {self._name!r} {message}, not {_short(value)}{meant}") from None
+            kind, reason = _told(error)
+            message = f"{function}(): argument {self._name!r} {reason}, not {_short(value)}"
+            if self._texts and isinstance(value, str):
+                raise Misspelt(message, value, self._texts) from None
+            raise kind(message) from None
         except ValueError as error:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 
@@ -186,10 +202,6 @@ class Check:
         except ValueError as error:
             raise ValueError(f"{function}(): the name of an argument to **{self._name} {error}") from None
         return key
-
-    def _meant(self, value: JsonValue) -> str | None:
-        """The text most like the given one, of those that the parameter takes."""
-        return closest(value, self._texts) if isinstance(value, str) else None
 
 
 def _plain(annotation: object) -> bool:

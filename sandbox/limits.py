@@ -4,6 +4,8 @@ from sandbox.types import Fault, FaultKind, Limits
 
 MAX_ASKED = 16 << 20
 """Bytes of all the requests of one cell, which the host keeps, parses and checks on its own time."""
+MAX_KEPT = 64 << 20
+"""Bytes of memory of what a session keeps to run its cells again: what they asked, were answered, printed, came to."""
 MESSAGES = {
     "wall": "the cell ran for more than {wall_seconds:g} s of wall clock",
     "cpu": "the cell used more than {cpu_seconds:g} s of processor time",
@@ -11,6 +13,7 @@ MESSAGES = {
     "output": "the cell printed more than {output_chars} characters",
     "host_calls": "the cell made more than {host_calls} calls",
     "arguments": f"the arguments of the cell's calls took more than {MAX_ASKED >> 20} MB",
+    "kept": f"the session's cells asked, were answered and printed more than {MAX_KEPT >> 20} MB in all",
     "source": "the cell's source has more than {source_chars} characters",
     "sleep": "the cell slept for more than {wall_seconds:g} s in all",
     "crashed": "the worker ended by itself: the plan exhausted the stack or crashed the interpreter",
@@ -25,6 +28,7 @@ HINTS = {
     "output": "print less, or print only what is needed",
     "host_calls": "look for a loop that calls without end",
     "arguments": "give the calls shorter arguments, or make fewer calls",
+    "kept": "ask for less at a time, and give calls shorter arguments",
     "source": "write a shorter plan, as several steps",
     "sleep": "leave the sleeping out, or sleep for less in all",
 }

@@ -5,10 +5,9 @@ A worker takes compiled code from nobody else, and compiles nothing.
 
 import marshal
 from collections.abc import Sequence
-from dataclasses import dataclass
-from threading import Lock
 from typing import NamedTuple
 
+from sandbox.caching import cached_up_to
 from sandbox.policy.compiler import NOTHING, Before, PolicyRefused, compile_cell, compile_plain
 from sandbox.policy.rules import TOO_LARGE, Problem
 from sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
@@ -33,8 +32,7 @@ class Request(NamedTuple):
     before: Before = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(NamedTuple):
     """The code and the final expression, marshalled, a character a byte; or why there is none."""
 
     code: str = ""
@@ -42,39 +40,10 @@ class Compiled:
     faults: tuple[Fault, ...] = ()
 
 
-class _Kept:
-    """Compiled cells, of which those that were used last are kept, up to a size."""
-
-    def __init__(self) -> None:
-        self._found: dict[Request, Compiled] = {}
-        self._size, self._lock = 0, Lock()
-
-    def get(self, request: Request) -> Compiled:
-        """Return the compiled cell, from what is kept or made anew."""
-        with self._lock:
-            if found := self._found.pop(request, None):
-                self._found[request] = found
-                return found
-        made = compiled(request)
-        with self._lock:
-            self._size += _size(request, made) if request not in self._found else 0
-            self._found[request] = made
-            while self._size > MOST_KEPT:
-                oldest = next(iter(self._found))
-                self._size -= _size(oldest, self._found.pop(oldest))
-        return made
-
-
-def _size(request: Request, made: Compiled) -> int:
-    return len(request.source) + len(made.code) + 1000
-
-
-_KEPT = _Kept()
-
-
+@cached_up_to(MOST_KEPT)
 def precompile(request: Request) -> Compiled:
     """Do as ``compiled``; a cell that was compiled lately is not compiled again."""
-    return _KEPT.get(request)
+    return compiled(request)
 
 
 def compiled(request: Request) -> Compiled:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sandbox.cell import Conversation, End, Exchange, FinishedCell, Request
 from sandbox.errors import RebuildDiverged
-from sandbox.limits import LimitReached, limit_fault
+from sandbox.limits import MAX_KEPT, LimitReached, limit_fault
 from sandbox.messages import HostileFrame
 from sandbox.process import Worker
 from sandbox.protocol import ChannelClosed, FrameTooLong
@@ -55,7 +55,7 @@ class Said:
             raise RebuildDiverged(f"{self._title}: run again, it ended before call {self._next + 1}, {missing}")
         for was, now in zip(expected, ends, strict=False):
             self._compare("printed", was.printed, now.printed)
-            self._compare("came to", repr(was[1:]), repr(now[1:]))
+            self._compare("came to", was.payload.decode(), now.payload.decode())
 
     def _compare(self, what: str, was: str, now: str) -> None:
         if was != now:
@@ -67,8 +67,15 @@ class Said:
 class Retold(Conversation):
     """A conversation of which some, or nothing, was held with another worker before: ``said`` answers for that."""
 
-    def __init__(self, worker: Worker, limits: Limits, said: Said, meanwhile: Callable[[], None] | None = None) -> None:
-        super().__init__(worker, limits, said.answer, meanwhile)
+    def __init__(
+        self,
+        worker: Worker,
+        limits: Limits,
+        said: Said,
+        meanwhile: Callable[[], None] | None = None,
+        room: int = MAX_KEPT,
+    ) -> None:
+        super().__init__(worker, limits, said.answer, meanwhile, room)
         self.said = said
 
 

@@ -9,7 +9,7 @@ from sandbox import messages
 from sandbox.answers import Answers, Kind, Seen
 from sandbox.cell import NO_END, End, Exchange, FinishedCell, UnderWay
 from sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
-from sandbox.limits import LimitReached, limit_fault
+from sandbox.limits import MAX_KEPT, LimitReached, limit_fault
 from sandbox.losses import KILLS, OWN_ENDS, Losses
 from sandbox.messages import HostileFrame
 from sandbox.process import Worker
@@ -152,7 +152,8 @@ class Session:
     def _conversation(self, worker: Worker, cell: UnderWay, before: Sequence[Exchange]) -> Retold:
         """That of a cell, ``before`` of which has been said already."""
         said = Said(before, self._title(len(self._cells), cell.name), self._answers.answer)
-        return Retold(worker, self._limits, said, self._meanwhile)
+        room = MAX_KEPT - sum(cell.size for cell in self._cells)
+        return Retold(worker, self._limits, said, self._meanwhile, room)
 
     def _hold(self, cell: UnderWay, talk: Retold, starts: Sequence[bytes]) -> Ended:
         """Hold a conversation. Raises ChannelClosed, and RebuildDiverged of what was run again."""
@@ -180,7 +181,7 @@ class Session:
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
         else:
             said, ends = tuple(talk.exchanges), tuple(cell.ends)
-            self._cells.append(FinishedCell(cell.name, tuple(cell.starts), said, ends, self._answers.seen))
+            self._cells.append(FinishedCell(cell.name, tuple(cell.starts), said, ends, self._answers.seen, talk.size))
         return CellResult(talk.output, end.value, faults, talk.calls, seconds)
 
     def _kill(self) -> None:

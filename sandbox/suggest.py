@@ -1,6 +1,6 @@
 """Did you mean ...?"""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 
@@ -8,6 +8,11 @@ MAX_KNOWN = 500
 """Names among which it is worth guessing: each takes up to a third of a millisecond."""
 MAX_LENGTH = 80
 """Characters of a name that are compared."""
+MOST_COMPARED = 3_000
+"""Names that may be compared for one cell: at most a second of the host's time."""
+
+Guess = Callable[[str, Collection[str]], str | None]
+"""From a name and the known ones to the one that was most likely meant."""
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
@@ -15,6 +20,18 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     by_shape = {_shape(candidate): candidate for candidate in sorted(known)}
     found = _nearest(_shape(name), tuple(by_shape)) if len(by_shape) <= MAX_KNOWN else None
     return by_shape[found] if found else None
+
+
+class Guesses:
+    """Guesses like ``closest``, until the names compared are as many as one cell may cost."""
+
+    def __init__(self) -> None:
+        self._left = MOST_COMPARED
+
+    def closest(self, name: str, known: Collection[str]) -> str | None:
+        """Return the known name that was most likely meant; None once too many were compared."""
+        self._left -= len(known)
+        return closest(name, known) if self._left >= 0 else None
 
 
 @lru_cache(256)

@@ -2,20 +2,22 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from planner.models.types import Message, Sampling, Usage
+from sandbox.caching import cached_up_to
 
 _PIECE = re.compile(r"[A-Za-z]+| ?[0-9]|\n[ \t]*|[ \t]{2,}|[!-/:-@\[-`{-~]|[^\x00-\x7f]")
 _LETTERS_A_TOKEN = 7
 _BYTES_A_TOKEN = 2
 MESSAGE_TOKENS = 4
 """What a chat template adds to each message: its role and two marks."""
+_KEPT = 16 << 20
+"""Characters of the messages whose tokens are kept."""
 MARGIN = 1.35
 """Times its estimate is the most that a prompt may have: of German texts the estimate was 26 % too small."""
 
 
-@lru_cache(maxsize=512)  # a conversation is counted again at each of its replies
+@cached_up_to(_KEPT)  # a conversation is counted again at each of its replies
 def estimate_tokens(text: str) -> int:
     """About how many tokens a text is, meant to be rather too many than too few.
 

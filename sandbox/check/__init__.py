@@ -7,8 +7,8 @@ policy.
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 
+from sandbox.caching import cached_up_to
 from sandbox.check.api import Api
 from sandbox.check.flow import check_does_something, check_flow
 from sandbox.check.names import check_names
@@ -25,7 +25,8 @@ from sandbox.types import Fault
 
 __all__ = ["check", "check_part", "check_procedure"]
 
-_CACHED_CHECKS = 512
+_KEPT = 4 << 20
+"""Characters of the plans whose faults are kept."""
 
 
 def check(
@@ -69,7 +70,7 @@ def check_procedure(
     return list(_check(code, Api.of(functions, attributes, names), definitions_only=True, procedure=True))
 
 
-@lru_cache(maxsize=_CACHED_CHECKS)
+@cached_up_to(_KEPT)
 def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = False) -> tuple[Fault, ...]:
     tree = parse(code)
     if isinstance(tree, Fault):

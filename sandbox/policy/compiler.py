@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sandbox.policy.base import Enough
 from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem, syntax_hint
-from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_NODES, MAX_SOURCE
+from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_NODES, MAX_SOURCE, MAX_TEXTS
 from sandbox.policy.transformer import PlanPolicy
 from sandbox.policy.trees import compile_tree, parse_source
 
@@ -123,19 +123,34 @@ def _measure(tree: ast.Module) -> None:
     """Refuse trees too large to be walked by recursion, here or in CPython's compiler."""
     level: list[ast.AST] = [tree]
     finally_found = False
-    nodes = depth = 0
+    nodes = depth = texts = 0
     while level:
-        nodes, depth = nodes + len(level), depth + 1
+        nodes, depth, texts = nodes + len(level), depth + 1, texts + sum(map(_multiplies_text, level))
         if nodes > MAX_NODES:
             raise PolicyRefused([_too_large(f"more than {MAX_NODES:,} names and operations")])
         if depth > MAX_DEPTH:
             raise PolicyRefused([_too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])])
+        if texts > MAX_TEXTS:
+            raise PolicyRefused([_too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")])
         finally_found = finally_found or any(
             isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level
         )
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if finally_found and _compiled_size(tree)[0] > MAX_COPIES:
         raise PolicyRefused([_too_large("`finally` blocks that would be compiled too many times over")])
+
+
+def _multiplies_text(node: ast.AST) -> bool:
+    """Return whether Python works out a text of up to 4,096 characters when it compiles this."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return False
+    parts = [node.left, node.right]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, ast.Constant) and isinstance(part.value, str | bytes):
+            return True
+        parts += [part.left, part.right] if isinstance(part, ast.BinOp) else []
+    return False
 
 
 def _compiled_size(node: ast.AST) -> tuple[int, int]:

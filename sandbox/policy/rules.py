@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sandbox.policy.hints import ATTRIBUTE_HINT, ATTRIBUTE_HINTS, INSIDE_HINTS, SYNTAX_HINTS
-from sandbox.policy.tables import PARTS, REFUSED_ATTRIBUTES
+from sandbox.policy.tables import MODULES, PARTS, REFUSED_ATTRIBUTES
 from sandbox.suggest import closest
 
 SYNTAX = "syntax"
@@ -54,7 +54,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{near}`?" if near else ""
 
 
-@lru_cache(256)
+@lru_cache(len(MODULES))
 def members(module: str) -> frozenset[str]:
     """Return the names that plans may read of a module: its own, public ones, but no modules that it uses itself."""
     if module in PARTS:
@@ -67,7 +67,7 @@ def _is_foreign(value: object, module: str) -> bool:
     return isinstance(value, types.ModuleType) and not value.__name__.startswith(f"{module}.")
 
 
-@lru_cache(256)
+@lru_cache(len(MODULES))
 def public(module: str) -> tuple[str, ...]:
     """Return the names that ``from module import *`` binds."""
     shown = getattr(importlib.import_module(module), "__all__", None)

@@ -11,6 +11,9 @@ MAX_DEPTH = 120
 MAX_COPIES = 4 * MAX_NODES
 """Nodes of one cell as CPython compiles them, ``finally`` blocks several times over."""
 
+MAX_TEXTS = 500
+"""Multiplications of texts in one cell, each of which Python may work out when it compiles."""
+
 _INSIDES = (
     types.FrameType,
     types.CodeType,

@@ -6,6 +6,7 @@ middle (a garbage collection can give it one) upsets the count, and a SystemErro
 """
 
 import ast
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -14,6 +15,12 @@ from types import CodeType
 from typing import Literal
 
 _ALONE = threading.Lock()
+_WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
+_OPENS_SCOPE = ("def", "lambda", "class", "for")
+"""What a function, class or comprehension cannot be written without."""
+MAX_LOOKUPS = 4_000_000
+"""Words of a source times the scopes in it: CPython copies the names of the functions around for every scope inside.
+No file below 100,000 characters of the standard library, numpy or sympy has half as many."""
 
 
 @contextmanager
@@ -24,9 +31,15 @@ def _alone() -> Iterator[None]:
 
 
 def parse_source(source: str, name: str = "<plan>") -> ast.Module:
-    """Return the tree of a source. Raises what ``ast.parse`` raises."""
+    """Return the tree of a source. Raises what ``ast.parse`` raises; SyntaxError for one that takes long to compile."""
+    if _lookups(source) > MAX_LOOKUPS:
+        raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
     with _alone():
         return ast.parse(source, name)
+
+
+def _lookups(source: str) -> int:
+    return len(set(_WORD.findall(source))) * sum(map(source.count, _OPENS_SCOPE))
 
 
 def compile_tree(

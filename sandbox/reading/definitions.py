@@ -5,14 +5,16 @@ import builtins
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
+from sandbox.caching import cached_up_to
 from sandbox.reading.syntax import code_lines, parse, syntax_tree, walk
 from sandbox.reading.walker import scopes_of
 from sandbox.types import Fault
 
 _STEP = re.compile(r"#+\s*\[Step\s*([\w.-]*)\s*\]\s*:?\s*(.*)", re.IGNORECASE)
 _BUILTINS = frozenset(dir(builtins))
+_KEPT = 4 << 20
+"""Characters of the cells whose names are kept."""
 ANY_NAME = "*"
 """Stands among names for those that nobody can list."""
 
@@ -45,7 +47,7 @@ class Definition:
     missing: tuple[str, ...]
 
 
-@lru_cache(maxsize=512)
+@cached_up_to(_KEPT)
 def bound_names(code: str) -> frozenset[str]:
     """The names that a cell defines for the cells after it; none for code that is broken."""
     tree = parse(code)

@@ -3,13 +3,18 @@
 import time
 import tracemalloc
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
 from envs import Selection
 from envs.toy import Toy
+from planner.models.tokens import estimate_tokens
+from sandbox.answers import Answers
+from sandbox.check import check
+from sandbox.opening import specs
 from sandbox.precompile import Request, precompile
-from sandbox.reading import GrowingReply, read_reply
+from sandbox.reading import GrowingReply, bound_names, read_reply
 from sandbox.suggest import closest
 from tests.dry_plans import followed
 
@@ -72,6 +77,45 @@ def test_a_guess_at_a_misspelt_name_is_made_once() -> None:
     bounded(lambda: [closest("take teh 123 thigns", known) for _ in range(300)])
 
 
+def test_misspelt_arguments_of_a_cell_are_guessed_at_for_a_moment() -> None:
+    answers = _answers_about(400)
+    bounded(lambda: [_misspelt(answers, number) for number in range(300)])
+    assert b"did you mean" not in _misspelt(answers, 1)
+    answers.run("", "the next cell")
+    assert b"did you mean" in _misspelt(answers, 1)
+
+
+def _answers_about(number: int) -> Answers:
+    """Return the answers of a session whose one function takes one of so many texts."""
+    choices = tuple(f"the thing {each:03d} on the shelf of the other room" for each in range(number))
+
+    def take(thing: str) -> None: ...
+
+    take.__annotations__["thing"] = Literal[choices]
+    return Answers(specs({"take": take}), None)
+
+
+def _misspelt(answers: Answers, number: int) -> bytes:
+    return answers.answer(["call", 1, "take", [f"the thign {number:03d} on the shelf of the other rom"], {}])
+
+
+@pytest.mark.parametrize("part", ["lambda: 0", "[0for a in b]", "[0 for a in b]", "{0: 1for a in b}"])
+def test_names_and_scopes_are_looked_up_in_a_moment(part: str) -> None:
+    """CPython copies the names of a function for each scope inside."""
+    names = "=".join(f"n{number:x}" for number in range(8_000))
+    source = f"def f():\n    {names}=0\n    " + ",".join([part] * (45_000 // len(part)))
+    bounded(lambda: check(source, {}))
+    assert {fault.message for fault in check(source, {})} == {"too many names and functions in one piece of code"}
+    assert [fault.type for fault in precompile(Request(source, "plan", True)).faults] == ["syntax"]
+
+
+def test_texts_that_python_multiplies_when_it_compiles_are_counted() -> None:
+    """Each takes 16 kB, all of them 56 MB."""
+    plan = "\n".join(f"x = '{chr(0x1F600 + n % 70)}{chr(0x1F600 + n // 70)}' * 8 * 250" for n in range(3_500))
+    bounded(lambda: precompile(Request(plan, "plan", True)))
+    assert [fault.type for fault in precompile(Request(plan, "plan", True)).faults] == ["too-large"]
+
+
 def test_compiled_code_is_kept_up_to_a_size() -> None:
     """120 cells of half a megabyte each: all of them would be 60 MB."""
     tracemalloc.start()
@@ -81,6 +125,27 @@ def test_compiled_code_is_kept_up_to_a_size() -> None:
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 30 << 20
+
+
+KEPT: dict[str, Callable[[str], object]] = {
+    "names read": lambda text: check(f"x = 1\nx.{text}", {}),
+    "names written": lambda text: check(f"x = 1\nx.{text} = 1", {}),
+    "names in texts": lambda text: check(f"getattr(1, '{text}')", {}),
+    "templates": lambda text: check(f"'{{0.{text}}}'.format(1)", {}),
+    "names bound": lambda text: bound_names(f"{text} = 1"),
+    "messages": estimate_tokens,
+}
+
+
+@pytest.mark.parametrize("reader", KEPT.values(), ids=KEPT)
+def test_long_names_are_not_kept(reader: Callable[[str], object]) -> None:
+    """300 texts of 90,000 characters each: all of them would be 27 MB."""
+    tracemalloc.start()
+    for number in range(300):
+        reader(f"n{number}" + "a" * 90_000)
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 20 << 20
 
 
 DOCSTRING = '''\

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -84,6 +85,30 @@ def test_output_within_the_limit_arrives_whole(sandbox: Sandbox) -> None:
 def test_host_calls(any_sandbox: Sandbox) -> None:
     result = ends_with(any_sandbox, "while True:\n    f(1)", SMALL, "host_calls", "more than 20 calls")
     assert result.host_calls == 20
+
+
+def test_what_a_session_keeps_of_its_cells(sandbox: Sandbox) -> None:
+    """Each cell hands 14 MB to a function, which hands them back."""
+    limits = Limits(wall_seconds=30, cpu_seconds=30)
+    with sandbox.session({"f": lambda x=0: x}, limits=limits) as session:
+        ended = [session.run("for _ in range(145): f('x' * 99_000)").fault for _ in range(3)]
+        assert ended[:2] == [None, None]
+        assert ended[2] == limit_fault("kept", limits)
+        assert session.mark() == 2
+        assert session.run("f(1)").value == 1
+        session.rewind(0)
+        assert session.run("for _ in range(145): f('x' * 99_000)").fault is None
+
+
+def test_a_cells_value_is_kept_as_it_came(sandbox: Sandbox) -> None:
+    """As lists, each of these values would take 5 MB."""
+    with sandbox.session({}) as session:
+        tracemalloc.start()
+        values = [len(session.run("[[] for _ in range(80_000)]").value or ()) for _ in range(3)]  # type: ignore[arg-type]
+        kept = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    assert values == [80_000] * 3
+    assert kept < 3 << 20
 
 
 def test_sleep(any_sandbox: Sandbox) -> None:
