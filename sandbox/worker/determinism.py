@@ -25,7 +25,8 @@ def make_deterministic() -> None:
         raise RuntimeError(f"imported too early: {', '.join(sorted(early))}")
     replace_time()
     os.urandom = os.getrandom = _entropy
-    _thread.get_ident = _thread.get_native_id = lambda: 1
+    for name in ("get_ident", "get_native_id", "_get_main_thread_ident"):
+        setattr(_thread, name, lambda: 1)
     _random.Random = SeededRandom  # type: ignore[misc]
     import datetime
     import queue

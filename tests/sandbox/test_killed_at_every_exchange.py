@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,7 +176,8 @@ def test_all_workers_are_killed_at_once(sandbox: Sandbox) -> None:
 
     def strike() -> str:
         for child in workers():
-            os.kill(child, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended with its pid namespace
+                os.kill(child, signal.SIGKILL)
         return "struck"
 
     with sandbox.session({"strike": strike}) as inner, sandbox.session({"run": lambda: inner.run(CODE).value}) as outer:
