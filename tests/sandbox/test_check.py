@@ -2,8 +2,8 @@
 
 import __future__
 
-import contextlib
 import calendar
+import contextlib
 import importlib.util
 import io
 import statistics
