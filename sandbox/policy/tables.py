@@ -35,7 +35,9 @@ REFUSED_BUILTINS = frozenset(
 REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
 """Variables that no plan may read or set."""
 FORMATS = frozenset({"format", "format_map"})
-"""Methods that read attributes named in a text: they go through a guard when the plan runs."""
+"""Methods that read attributes named in a text."""
+GUARDED_ATTRIBUTES = FORMATS | {"__dict__"}
+"""Attributes that plans may read of some objects only: a guard decides when the plan runs."""
 GUARD = "<attribute>"
 """The variable that holds the guard: no source can spell it."""
 
@@ -56,9 +58,9 @@ MODULES = PRELOADED | ON_DEMAND
 PARTS = {
     "io": frozenset({"BytesIO", "StringIO"}),
     "sys": frozenset(
-        """byteorder exc_info exception float_info float_repr_style getrecursionlimit getsizeof hash_info
-        hexversion implementation int_info intern maxsize maxunicode platform setrecursionlimit stderr stdout version
-        version_info""".split()
+        """byteorder exc_info exception flags float_info float_repr_style getdefaultencoding getrecursionlimit getsizeof
+        hash_info hexversion implementation int_info intern maxsize maxunicode platform setrecursionlimit stderr stdout
+        version version_info""".split()
     ),
 }
 """Modules of which plans have these names only."""

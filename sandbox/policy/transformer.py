@@ -1,8 +1,8 @@
 """The policy over the whole syntax tree.
 
 RestrictedPython's transformer refuses every kind of node that it does not know; we keep that, and give back what plans
-write. Nearly all is decided here, by names. One thing only the running plan knows: the text that ``format`` is called
-on, so reading that method becomes a call of the guard. Lines never move.
+write. Nearly all is decided here, by names. Two things only the running plan knows: the text that ``format`` is called
+on, and whether ``__dict__`` is that of a module. Reading these becomes a call of the guard. Lines never move.
 """
 
 import ast
@@ -11,7 +11,7 @@ import builtins
 from sandbox.policy.hints import NAME_HINTS, STATEMENT_HINTS
 from sandbox.policy.imports import ImportPolicy
 from sandbox.policy.rules import NAME, STATEMENT, refused_in_template
-from sandbox.policy.tables import FORMATS, GUARD, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
+from sandbox.policy.tables import FORMATS, GUARD, GUARDED_ATTRIBUTES, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
 
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
@@ -116,14 +116,14 @@ class PlanPolicy(ImportPolicy):
                 self.visit_Name(part)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
-        """Decide by the name; have the guard read the methods that format."""
+        """Decide by the name, or have the guard decide."""
         node = self.node_contents_visit(node)
         reads = isinstance(node.ctx, ast.Load)
         if node.attr in REFUSED_ATTRIBUTES:
             self.refuse_attribute(node, "read" if reads else "set", node.attr)
         if isinstance(node.value, ast.Name):
             self.members.append(node)
-        if not reads or node.attr not in FORMATS or _formats_harmlessly(node):
+        if not reads or node.attr not in GUARDED_ATTRIBUTES or _formats_harmlessly(node):
             return node
         guard = ast.copy_location(ast.Name(GUARD, ast.Load()), node)
         name = ast.copy_location(ast.Constant(node.attr), node)
@@ -147,7 +147,7 @@ class PlanPolicy(ImportPolicy):
 def _formats_harmlessly(node: ast.Attribute) -> bool:
     """Return whether this is ``.format`` of a literal that reads nothing refused: then it needs no guard."""
     template = getattr(node.value, "value", None)
-    if not isinstance(node.value, ast.Constant) or not isinstance(template, str):
+    if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
         return False
     try:
         return refused_in_template(template) is None

@@ -15,7 +15,7 @@ Ask = Callable[[str], tuple[str, bool] | None]
 
 
 class PlanModule(types.ModuleType):
-    """A module that plans can neither write to nor take apart. Modules become one once they are loaded."""
+    """A module that plans cannot write to. Modules become one once they are loaded."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
@@ -23,18 +23,9 @@ class PlanModule(types.ModuleType):
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
 
-    @property
-    def __dict__(self) -> NoReturn:  # type: ignore[override]
-        raise AttributeError(f"plans may not read the attribute `__dict__` of module {self.__name__!r}; use dir()")
-
-    def __dir__(self) -> list[str]:
-        return sorted(variables(self))
-
 
 PlanModule.__name__ = PlanModule.__qualname__ = "module"
 PlanModule.__module__ = "builtins"
-variables: Callable[[types.ModuleType], dict[str, Any]] = vars(types.ModuleType)["__dict__"].__get__
-"""Return the variables of a module."""
 
 
 class HostFinder:
@@ -59,7 +50,7 @@ class HostFinder:
     def exec_module(self, module: types.ModuleType) -> None:
         """Run the source of a module."""
         source, _ = self._found.pop(module.__name__)
-        exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), variables(module))
+        exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))
         if module.__name__ in MODULES:
             _make_plan_module(module)
 
@@ -88,14 +79,14 @@ def close_imports(*, confined: bool) -> None:
     sys.meta_path.insert(1, FINDER)
     if confined:
         del sys.meta_path[2:]
-    variables(sys.modules["zoneinfo._common"])["load_tzdata"] = _zone
+    vars(sys.modules["zoneinfo._common"])["load_tzdata"] = _zone
 
 
 def _zone(key: str) -> io.BytesIO:
     """Return the data of a time zone."""
     if found := FINDER.ask(f"zoneinfo:{key}"):
         return io.BytesIO(found[0].encode("latin-1"))
-    error: type[KeyError] = variables(sys.modules["zoneinfo"])["ZoneInfoNotFoundError"]
+    error: type[KeyError] = vars(sys.modules["zoneinfo"])["ZoneInfoNotFoundError"]
     raise error(f"No time zone found with key {key}")
 
 
@@ -106,7 +97,7 @@ def _make_plan_module(module: types.ModuleType) -> None:
 def _part_of(name: str) -> PlanModule:
     """Return a module of the listed names of a real one."""
     made, real = PlanModule(name), sys.modules[name]
-    variables(made).update({each: getattr(real, each) for each in PARTS[name] if hasattr(real, each)})
+    vars(made).update({each: getattr(real, each) for each in PARTS[name] if hasattr(real, each)})
     return made
 
 
@@ -153,5 +144,5 @@ _INTERNAL = frozenset({"__future__", "_strptime"})
 
 def _require(module: PlanModule, names: Iterable[str]) -> None:
     for name in names:
-        if name not in variables(module):
+        if name not in vars(module):
             raise ImportError(f"cannot import name {name!r} from {module.__name__!r}", name=module.__name__)

@@ -41,7 +41,13 @@ def _checked(name: Any) -> Any:
 
 def _getattr(target: Any, name: str, /, *default: Any) -> Any:
     found = getattr(target, _checked(name), *default)
+    if name == "__dict__" and isinstance(target, types.ModuleType):
+        raise RefusedAttribute(f"plans may not use the attribute `__dict__` of {target!r}: use dir()", name=name)
     return _formatter(found) if name in FORMATS else found
+
+
+def _vars(*target: Any) -> Any:
+    return _getattr(target[0], "__dict__") if len(target) == 1 else sys._getframe(1).f_locals
 
 
 def _hasattr(target: Any, name: str, /) -> bool:
@@ -101,6 +107,7 @@ _GUARDED: dict[str, Callable[..., Any]] = {
     "setattr": _setattr,
     "delattr": _delattr,
     "print": _print,
+    "vars": _vars,
 }
 
 
