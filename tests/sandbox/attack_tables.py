@@ -10,8 +10,8 @@ finish, or of the last one: one of
 
 ``(plain Python too)`` after it says that the attack fails without any layer: Python itself, or the host, stands in its
 way. The attacks of the tables outside of the folders aim at the insides of their own worker, which are theirs to spoil:
-they have no outcome, and must have no effect on the host. ``deeds`` are what a plan does that got past the policy by one
-of the ``escapes``, which leave ``modules`` behind.
+they have no outcome, and must have no effect on the host. ``deeds`` are what a plan does that got past the policy by
+one of the ``escapes``, which leave ``modules`` behind.
 """
 
 import json
