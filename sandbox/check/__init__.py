@@ -18,7 +18,7 @@ from sandbox.check.usage import Usage
 from sandbox.policy import check as check_policy
 from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import SYNTAX
-from sandbox.reading.syntax import code_lines, compile_error, parse, too_deep
+from sandbox.reading.syntax import code_lines, compile_error, parse, shown_line, too_deep
 from sandbox.reading.walker import scopes_of
 from sandbox.types import Fault, FaultKind
 
@@ -78,7 +78,8 @@ def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = Fal
         report = _examined(code, tree, api, definitions_only, procedure)
     except RecursionError:
         return (too_deep(code),)
-    return _merged(report, _policy_faults(code, () if api.whole else _bound_elsewhere(tree, api)))
+    bound = () if api.whole else _bound_elsewhere(tree, api)
+    return _merged(report, _policy_faults(code, tree, bound))
 
 
 def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
@@ -111,7 +112,7 @@ def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
     return report.sorted()
 
 
-def _policy_faults(source: str, bound: Iterable[str]) -> list[Fault]:
+def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str]) -> list[Fault]:
     """What the sandbox's language policy refuses, but what is no Python: the parser has told that, and better."""
     lines = code_lines(source)
     return [
@@ -121,9 +122,9 @@ def _policy_faults(source: str, bound: Iterable[str]) -> list[Fault]:
             problem.message,
             problem.line,
             problem.column,
-            lines[problem.line - 1],
+            shown_line(lines, problem.line),
             problem.hint,
         )
-        for problem in check_policy(source, bound)
+        for problem in check_policy(source, bound, tree)
         if problem.name != SYNTAX
     ]

@@ -9,7 +9,7 @@ from types import CodeType
 from sandbox.policy.base import Enough
 from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem, syntax_hint
-from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_NODES, MAX_SOURCE
+from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_KEYWORDS, MAX_NODES, MAX_SOURCE
 from sandbox.policy.transformer import PlanPolicy
 from sandbox.policy.trees import compile_tree, parse_source
 
@@ -30,13 +30,14 @@ class PolicyRefused(Exception):
         super().__init__("; ".join(f"line {p.line}: {p.message}" for p in self.problems))
 
 
-def check(source: str, bound: Iterable[str] = ()) -> list[Problem]:
+def check(source: str, bound: Iterable[str] = (), tree: ast.Module | None = None) -> list[Problem]:
     """Every fault of the source, in the order of its lines. Never raises.
 
-    ``bound`` are names that are bound elsewhere, where the source is a part of a cell.
+    ``bound`` are names that are bound elsewhere, where the source is a part of a cell. ``tree`` is the source's tree,
+    if the caller has parsed it and asked the compiler about it; it is of no use afterwards.
     """
     try:
-        _compile(source, "plan", bound, all_faults=True)
+        _compile(source, "plan", bound, all_faults=True, tree=tree)
     except PolicyRefused as refused:
         return sorted(refused.problems, key=lambda problem: (problem.line, problem.column))
     return []
@@ -55,11 +56,22 @@ def compile_plain(source: str, name: str) -> CompiledCell:
     return _split(parse_source(source, name), name)
 
 
-def _compile(source: str, name: str, bound: Iterable[str], *, all_faults: bool) -> CompiledCell:
+def too_large(tree: ast.Module) -> Problem | None:
+    """What makes the tree too large to be walked by recursion, or to be compiled in a moment."""
+    try:
+        _measure(tree)
+    except PolicyRefused as refused:
+        return refused.problems[0]
+    return None
+
+
+def _compile(
+    source: str, name: str, bound: Iterable[str], *, all_faults: bool, tree: ast.Module | None = None
+) -> CompiledCell:
     if len(source) > MAX_SOURCE:
         raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
     try:
-        return _transformed(source, name, bound, all_faults)
+        return _transformed(source, name, bound, all_faults, tree)
     except SyntaxError as error:
         raise PolicyRefused([_no_python(error)]) from None
     except UnicodeError:
@@ -84,10 +96,12 @@ def _unreadable(message: str) -> Problem:
     return Problem(1, 0, SYNTAX, message, "use ordinary characters, or escapes such as \\u00e9 in strings")
 
 
-def _transformed(source: str, name: str, bound: Iterable[str], all_faults: bool) -> CompiledCell:
-    tree = parse_source(source, name)
+def _transformed(
+    source: str, name: str, bound: Iterable[str], all_faults: bool, given: ast.Module | None
+) -> CompiledCell:
+    tree = given or parse_source(source, name)
     _measure(tree)
-    misplaced = list(_misplaced(tree, name)) if all_faults or "__future__" in source else []
+    misplaced = list(_misplaced(tree, name)) if given is None and (all_faults or "__future__" in source) else []
     policy = PlanPolicy(bound)
     with suppress(Enough):
         policy.visit(tree)
@@ -107,12 +121,19 @@ def _measure(tree: ast.Module) -> None:
             raise PolicyRefused([_too_large(f"more than {MAX_NODES:,} names and operations")])
         if depth > MAX_DEPTH:
             raise PolicyRefused([_too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])])
+        if wide := next((node for node in level if _keywords(node) > MAX_KEYWORDS), None):
+            raise PolicyRefused([_too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)])
         finally_found = finally_found or any(
             isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level
         )
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if finally_found and _compiled_size(tree)[0] > MAX_COPIES:
         raise PolicyRefused([_too_large("`finally` blocks that would be compiled too many times over")])
+
+
+def _keywords(node: ast.AST) -> int:
+    """Those of a call, a class or a pattern, each of which CPython compares with all others."""
+    return len(getattr(node, "keywords", ())) + len(getattr(node, "kwd_attrs", ()))
 
 
 def _compiled_size(node: ast.AST) -> tuple[int, int]:
