@@ -8,7 +8,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from sandbox.policy.tables import MAX_SOURCE
-from sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS
+from sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE
 from sandbox.types import Fault, FaultKind
 
 JSON_TYPES = (str, int, float, bool, NoneType, list, dict)
@@ -45,6 +45,8 @@ def parse(payload: bytes) -> list[Any]:
     if message[0] == "call":
         if message[1] is not None and not 0 <= message[1] <= MAX_SOURCE:
             raise HostileFrame(f"a 'call' from line {message[1]}")
+    elif message[0] == "import" and len(message[1]) > MAX_MODULE:
+        raise HostileFrame(f"an 'import' of a name of {len(message[1]):,} characters")
     elif not _is_plain(message[1]):
         raise HostileFrame(f"a {message[0]!r} message with a number that is not finite, or nested too deeply")
     return message

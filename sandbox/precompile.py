@@ -11,7 +11,7 @@ from sandbox.caching import cached_up_to
 from sandbox.policy.compiler import NOTHING, Before, PolicyRefused, compile_cell, compile_plain
 from sandbox.policy.rules import TOO_LARGE, Problem
 from sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
-from sandbox.reading.syntax import code_lines
+from sandbox.reading.syntax import code_lines, shown_line
 from sandbox.types import Fault, FaultKind
 
 MOST_KEPT = 16 << 20
@@ -66,7 +66,7 @@ def faults_of(source: str, problems: Sequence[Problem]) -> tuple[Fault, ...]:
     lines = code_lines(source)
 
     def fault(problem: Problem) -> Fault:
-        line = lines[problem.line - 1][:MAX_TEXT] if problem.line <= len(lines) else ""
+        line = shown_line(lines, problem.line)
         message, hint = problem.message[:MAX_TEXT], problem.hint[:MAX_FAULT_TEXT]
         return Fault(FaultKind.CHECK, problem.name, message, problem.line, problem.column, line, hint)
 

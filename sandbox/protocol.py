@@ -28,6 +28,8 @@ MAX_DEPTH = 32
 """Lists and dicts inside each other, in arguments and values."""
 MAX_STRING = 100_000
 """Characters of one string in an argument, and of one print frame."""
+MAX_MODULE = 100
+"""Characters of the name of a module, or of a time zone, that a worker asks for."""
 MAX_CALLERS = 5
 """Lines told of the calls that led to an exception: the innermost ones."""
 MAX_FAULTS = 50

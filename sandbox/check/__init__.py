@@ -79,7 +79,8 @@ def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = Fal
         report = _examined(code, tree, api, definitions_only, procedure)
     except RecursionError:
         return (too_deep(code),)
-    return _merged(report, _policy_faults(code, () if api.whole else _bound_elsewhere(tree, api)))
+    bound = () if api.whole else _bound_elsewhere(tree, api)
+    return _merged(report, _policy_faults(code, tree, bound))
 
 
 def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
@@ -112,6 +113,7 @@ def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
     return report.sorted()
 
 
-def _policy_faults(source: str, bound: Iterable[str]) -> list[Fault]:
+def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str]) -> list[Fault]:
     """Return what the language policy refuses, but what is no Python: the parser has told that, and better."""
-    return [*faults_of(source, [each for each in check_policy(source, bound) if each.name != SYNTAX])]
+    problems = [each for each in check_policy(source, bound, tree) if each.name != SYNTAX]
+    return [*faults_of(source, problems)]

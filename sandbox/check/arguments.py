@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, Union, get_args, get_origin
 
 from sandbox.check.api import Function, Kind, Parameter
-from sandbox.suggest import closest
+from sandbox.suggest import Guess, closest
 
 _SHOWN = 60
 _DISPLAYS: dict[type[ast.expr], type] = {
@@ -47,35 +47,35 @@ class Misfit:
     hint: str
 
 
-def misfits(call: ast.Call, function: Function) -> Iterator[Misfit]:
+def misfits(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[Misfit]:
     """Everything wrong with the arguments of a call."""
     if function.parameters is None:
         return
-    bound, problems = _bind(call, function.parameters)
+    bound, problems = _bind(call, function.parameters, guess)
     for message, hint in problems:
         yield Misfit(call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
     for parameter, value in bound:
         if accepts(parameter.annotation, value):
             continue
         if get_origin(parameter.annotation) is Literal:
-            yield _no_choice(function, parameter, value)
+            yield _no_choice(function, parameter, value, guess)
         else:
             message = f"{function.name}() takes {parameter.text}, and {_shown(value)} is {_kind_name(value)}"
             yield Misfit(value, "literal-type", message, f"call it as {function}")
 
 
-def _no_choice(function: Function, parameter: Parameter, value: ast.expr) -> Misfit:
+def _no_choice(function: Function, parameter: Parameter, value: ast.expr, guess: Guess) -> Misfit:
     """A literal that is none of those a parameter takes."""
     choices = get_args(parameter.annotation)
     told = f"{function.name}() takes as {parameter.name} one of {', '.join(map(repr, choices))}"
     text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
-    near = closest(text, (choice for choice in choices if isinstance(choice, str)))
+    near = guess(text, [choice for choice in choices if isinstance(choice, str)])
     hint = f"did you mean {near!r}?" if near else "write one of those"
     return Misfit(value, "literal-type", f"{told}, and {_shown(value)} is none of them", hint)
 
 
 def _bind(
-    call: ast.Call, parameters: tuple[Parameter, ...]
+    call: ast.Call, parameters: tuple[Parameter, ...], guess: Guess
 ) -> tuple[list[tuple[Parameter, ast.expr]], list[tuple[str, str]]]:
     """Which argument goes to which parameter, and what does not fit, as message and hint."""
     slots = [p for p in parameters if p.kind in (Kind.POSITIONAL_ONLY, Kind.POSITIONAL_OR_KEYWORD)]
@@ -85,7 +85,7 @@ def _bind(
     problems: list[tuple[str, str]] = []
     if len(certain) > len(slots) and not any(p.kind is Kind.VAR_POSITIONAL for p in parameters):
         problems.append((f"takes {_count(len(slots))}, and {len(certain)} are given", ""))
-    by_keyword, keyword_problems = _bind_keywords(call, parameters, {p.name for p, _ in bound})
+    by_keyword, keyword_problems = _bind_keywords(call, parameters, {p.name for p, _ in bound}, guess)
     bound += by_keyword
     problems += keyword_problems
     if not any(keyword.arg is None for keyword in call.keywords) and not any(hint for _, hint in problems):
@@ -97,7 +97,7 @@ def _bind(
 
 
 def _bind_keywords(
-    call: ast.Call, parameters: tuple[Parameter, ...], taken: set[str]
+    call: ast.Call, parameters: tuple[Parameter, ...], taken: set[str], guess: Guess
 ) -> tuple[list[tuple[Parameter, ast.expr]], list[tuple[str, str]]]:
     named = {p.name: p for p in parameters if p.kind in (Kind.POSITIONAL_OR_KEYWORD, Kind.KEYWORD_ONLY)}
     open_ended = any(p.kind is Kind.VAR_KEYWORD for p in parameters)
@@ -111,7 +111,7 @@ def _bind_keywords(
         elif keyword.arg in named:
             bound.append((named[keyword.arg], keyword.value))
         elif not open_ended:
-            near = closest(keyword.arg, named)
+            near = guess(keyword.arg, named)
             hint = f"did you mean {near}?" if near else f"its parameters: {', '.join(named) or 'none'}"
             problems.append((f"has no parameter {keyword.arg}", hint))
     return bound, problems

@@ -7,13 +7,10 @@ from sandbox.check.report import Report
 from sandbox.policy.hints import NAME_HINTS
 from sandbox.reading.definitions import ANY_NAME
 from sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
-from sandbox.suggest import closest
+from sandbox.suggest import Guess
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
 """Those that the sandbox refuses are the language policy's to report, with what to write instead."""
-
-MAX_HINTS = 20
-"""Faults beyond these are told without a guess at what was meant: guessing takes by far the longest."""
 
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
@@ -31,7 +28,7 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
             continue
         if scope is None:
             if name not in known and use.guard is not Guard.NAME_ERROR and not any_name:
-                hint = _hint(name, use, scopes, api) if len(report.faults) < MAX_HINTS else ""
+                hint = _hint(name, use, scopes, api, report.guess)
                 report.add(use.node, "unknown-name", f"{name} is not defined", hint)
         elif not deferred and not (scope.kind is ScopeKind.MODULE and name in bound_before):
             _check_order(use, scope, report)
@@ -79,7 +76,7 @@ def _order_hint(name: str, scope: Scope) -> str:
     return f"move the line that gives {name} its value above this one"
 
 
-def _hint(name: str, use: Use, scopes: Scopes, api: Api) -> str:
+def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
     """What the plan may have meant: a member of an object, a name in sight, a text without quotes."""
     members = {path.rpartition(".")[2]: path for path in (*api.by_name, *api.attributes) if "." in path}
     if name in members:
@@ -89,14 +86,10 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api) -> str:
     while here is not None:
         in_sight |= here.bindings.keys()
         here = here.parent
-    if near := closest(name, in_sight) or closest(name, BUILTINS):
+    if near := guess(name, in_sight) or guess(name, BUILTINS):
         return f"did you mean {near}?"
-    if near := closest(name, members):
+    if near := guess(name, members):
         return f"did you mean {members[near]}?"
-    if any(name in scope.bindings for scope in _function_scopes(scopes)):
+    if name in scopes.inside:
         return f"{name} is a variable of a function and ends with it: let the function return it"
     return f'define it first; if it is meant as text, write "{name}"'
-
-
-def _function_scopes(scopes: Scopes) -> list[Scope]:
-    return [scope for scope in {id(use.scope): use.scope for use in scopes.uses}.values() if scope.parent]

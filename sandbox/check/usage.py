@@ -1,14 +1,17 @@
 """How a plan uses what it is given: actions that do not exist, arguments that do not fit, assignments to the world."""
 
 import ast
+from itertools import islice
 
 from sandbox.check.api import Api, Function, Kind, Parameter
 from sandbox.check.arguments import misfits
 from sandbox.check.report import Report
+from sandbox.policy.base import MAX_PROBLEMS
 from sandbox.reading.scopes import Binding, Scope, ScopeKind, Scopes
-from sandbox.suggest import closest
 
 _ALIAS_DEPTH = 5
+MAX_PARAMETERS = 50
+"""Of a function that a plan defines; calls of one with more go unchecked."""
 
 
 class Usage:
@@ -72,7 +75,7 @@ class Usage:
             hint = "it changes by actions only; keep your own values in variables"
             report.add(node, "assignment", f"{path} can't be assigned or deleted", hint)
         elif node.attr not in known:
-            near = closest(node.attr, known)
+            near = report.guess(node.attr, known)
             hint = f"did you mean {base}.{near}?" if near else f"{base} has {', '.join(known)}"
             report.add(node, "unknown-action", f"{base} has no action or attribute {node.attr}", hint)
 
@@ -83,7 +86,7 @@ class Usage:
         elif path in self.api.members:
             report.add(call, "not-callable", f"{path} is an object, no action", self._actions_of(path))
         elif (function := self.function(call, scope)) is not None:
-            for misfit in misfits(call, function):
+            for misfit in islice(misfits(call, function, report.guess), MAX_PROBLEMS):
                 report.add(misfit.node, misfit.type, misfit.message, misfit.hint)
 
     def _actions_of(self, path: str) -> str:
@@ -101,6 +104,8 @@ def _defined(node: ast.FunctionDef) -> Function:
     """The parameters of a function that the plan defines; what it annotates is not enforced."""
     a = node.args
     positional = [*a.posonlyargs, *a.args]
+    if len(positional) + len(a.kwonlyargs) > MAX_PARAMETERS:
+        return Function(node.name, None)
     optional = len(positional) - len(a.defaults)
     found = [
         _parameter(arg, Kind.POSITIONAL_ONLY if n < len(a.posonlyargs) else Kind.POSITIONAL_OR_KEYWORD, n < optional)

@@ -16,7 +16,7 @@ from sandbox.dry.knowledge import Impossible, Knowledge
 from sandbox.dry.state import State
 from sandbox.dry.statements import DryWalk
 from sandbox.dry.values import UNKNOWN, Record, Value
-from sandbox.reading.syntax import code_lines, parse
+from sandbox.reading.syntax import code_lines, parse, shown_line
 from sandbox.types import Fault, FaultKind
 
 __all__ = ["CANNOT_SUCCEED", "UNKNOWN", "DryRun", "Impossible", "Knowledge", "dry_run"]
@@ -103,8 +103,7 @@ def _fault(visits: Visits, lines: list[str]) -> Fault:
     action, why, since = visits.impossible.action, visits.impossible.why, visits.impossible.since
     at = f" since line{'s' if len(since) > 1 else ''} {' and '.join(map(str, since))}" if since else ""
     inside = f", called in {visits.through[-1]}()," if visits.through else ""
-    source = lines[visits.line - 1] if 0 < visits.line <= len(lines) else ""
     own = visits.node.lineno == visits.line
     column = visits.node.col_offset if own else None
     message = f"{action}{inside} cannot succeed: {why}{at}"
-    return Fault(FaultKind.CHECK, CANNOT_SUCCEED, message, visits.line or None, column, source)
+    return Fault(FaultKind.CHECK, CANNOT_SUCCEED, message, visits.line or None, column, shown_line(lines, visits.line))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sandbox.policy.base import Enough
 from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem, syntax_hint
-from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_NODES, MAX_SOURCE, MAX_TEXTS
+from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_KEYWORDS, MAX_NODES, MAX_SOURCE, MAX_TEXTS
 from sandbox.policy.transformer import PlanPolicy
 from sandbox.policy.trees import compile_tree, parse_source
 
@@ -44,13 +44,14 @@ class PolicyRefused(Exception):
         super().__init__("; ".join(f"line {p.line}: {p.message}" for p in self.problems))
 
 
-def check(source: str, bound: Iterable[str] = ()) -> list[Problem]:
+def check(source: str, bound: Iterable[str] = (), tree: ast.Module | None = None) -> list[Problem]:
     """Return every fault of the source, in the order of its lines. Never raises.
 
-    ``bound`` are names that are bound elsewhere, where the source is a part of a cell.
+    ``bound`` are names that are bound elsewhere, where the source is a part of a cell. ``tree`` is the source's tree,
+    if the caller has parsed it and asked the compiler about it; it is of no use afterwards.
     """
     try:
-        _compile(source, "plan", bound, all_faults=True)
+        _compile(source, "plan", bound, all_faults=tree is None, tree=tree)
     except PolicyRefused as refused:
         return sorted(refused.problems, key=lambda problem: (problem.line, problem.column))
     return []
@@ -69,13 +70,28 @@ def compile_plain(source: str, name: str, before: Before = NOTHING, *, is_part: 
     return _compile(source, name, None, before)
 
 
+def too_large(tree: ast.Module) -> Problem | None:
+    """Return what makes the tree too large to be walked by recursion, or to be compiled in a moment."""
+    try:
+        _measure(tree)
+    except PolicyRefused as refused:
+        return refused.problems[0]
+    return None
+
+
 def _compile(
-    source: str, name: str, bound: Iterable[str] | None, before: Before = NOTHING, *, all_faults: bool = False
+    source: str,
+    name: str,
+    bound: Iterable[str] | None,
+    before: Before = NOTHING,
+    *,
+    all_faults: bool = False,
+    tree: ast.Module | None = None,
 ) -> CompiledCell:
     if len(source) > MAX_SOURCE:
         raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
     try:
-        tree = parse_source(source, name)
+        tree = tree or parse_source(source, name)
         _measure(tree)
         names = frozenset[str]() if bound is None else _apply_policy(tree, name, bound, before.names, all_faults)
         return _split(tree, name, Before(names, before.flags))
@@ -132,6 +148,8 @@ def _measure(tree: ast.Module) -> None:
             raise PolicyRefused([_too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])])
         if texts > MAX_TEXTS:
             raise PolicyRefused([_too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")])
+        if wide := next((node for node in level if _keywords(node) > MAX_KEYWORDS), None):
+            raise PolicyRefused([_too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)])
         finally_found = finally_found or any(
             isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level
         )
@@ -151,6 +169,11 @@ def _multiplies_text(node: ast.AST) -> bool:
             return True
         parts += [part.left, part.right] if isinstance(part, ast.BinOp) else []
     return False
+
+
+def _keywords(node: ast.AST) -> int:
+    """Those of a call, a class or a pattern, each of which CPython compares with all others."""
+    return len(getattr(node, "keywords", ())) + len(getattr(node, "kwd_attrs", ()))
 
 
 def _compiled_size(node: ast.AST) -> tuple[int, int]:

@@ -111,7 +111,7 @@ SYNTAX_HINTS = (
     ("outside loop", _IN_LOOPS),
     ("not properly in loop", _IN_LOOPS),
     ("Maybe you meant '=='", "compare with ==, assign with ="),
-    ("too many names and functions", "write it as shorter, simpler steps"),
+    ("in one piece of code", "write it as shorter, simpler steps"),
     ("from __future__ imports", "move it above everything else, or leave it out"),
 )
 """A part of Python's own message to the remedy; the first that fits."""

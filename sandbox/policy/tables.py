@@ -8,6 +8,8 @@ MAX_NODES = 60_000
 """Nodes of one cell's syntax tree."""
 MAX_DEPTH = 120
 """Levels of nesting of one cell's syntax tree."""
+MAX_KEYWORDS = 1_000
+"""Keywords of one call, class or pattern."""
 MAX_COPIES = 4 * MAX_NODES
 """Nodes of one cell as CPython compiles them, ``finally`` blocks several times over."""
 

@@ -18,6 +18,9 @@ _ALONE = threading.Lock()
 _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
 _OPENS_SCOPE = ("def", "lambda", "class", "for")
 """What a function, class or comprehension cannot be written without."""
+_F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
+MAX_FIELDS = 10_000
+"""Braces of a source with f-strings: up to Python 3.11 each field of one goes through a parser of its own."""
 MAX_LOOKUPS = 4_000_000
 """Words of a source times the scopes in it: CPython copies the names of the functions around for every scope inside.
 No file below 100,000 characters of the standard library, numpy or sympy has half as many."""
@@ -32,14 +35,19 @@ def _alone() -> Iterator[None]:
 
 def parse_source(source: str, name: str = "<plan>") -> ast.Module:
     """Return the tree of a source. Raises what ``ast.parse`` raises; SyntaxError for one that takes long to compile."""
-    if _lookups(source) > MAX_LOOKUPS:
-        raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
+    if too_much := _too_much(source):
+        raise SyntaxError(f"too many {too_much} in one piece of code", (name, 1, 1, None))
     with _alone():
         return ast.parse(source, name)
 
 
-def _lookups(source: str) -> int:
-    return len(set(_WORD.findall(source))) * sum(map(source.count, _OPENS_SCOPE))
+def _too_much(source: str) -> str:
+    """What of the source is so much that Python would take seconds over it."""
+    if len(set(_WORD.findall(source))) * sum(map(source.count, _OPENS_SCOPE)) > MAX_LOOKUPS:
+        return "names and functions"
+    if source.count("{") > MAX_FIELDS and _F_STRING.search(source):
+        return "fields of f-strings"
+    return ""
 
 
 def compile_tree(

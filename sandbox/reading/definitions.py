@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sandbox.caching import cached_up_to
-from sandbox.reading.syntax import code_lines, parse, syntax_tree, walk
+from sandbox.reading.syntax import code_lines, parse_only, syntax_tree, walk
 from sandbox.reading.walker import scopes_of
-from sandbox.types import Fault
 
-_STEP = re.compile(r"#+\s*\[Step\s*([\w.-]*)\s*\]\s*:?\s*(.*)", re.IGNORECASE)
+_STEP = re.compile(r"#++\s*+\[Step\s*+([\w.-]*+)\s*+\]\s*:?\s*(.*)", re.IGNORECASE)
 _BUILTINS = frozenset(dir(builtins))
 _KEPT = 4 << 20
 """Characters of the cells whose names are kept."""
+MAX_PARTS = 500
+"""Top-level definitions, imports and constants of one code: each may need all others."""
 ANY_NAME = "*"
 """Stands among names for those that nobody can list."""
 
@@ -50,14 +51,14 @@ class Definition:
 @cached_up_to(_KEPT)
 def bound_names(code: str) -> frozenset[str]:
     """The names that a cell defines for the cells after it; none for code that is broken."""
-    tree = parse(code)
-    return frozenset() if isinstance(tree, Fault) else frozenset(scopes_of(tree).module.bindings)
+    tree = parse_only(code)
+    return frozenset() if isinstance(tree, str) else frozenset(scopes_of(tree).module.bindings)
 
 
 def bound_by_part(code: str) -> frozenset[str]:
     """The same of a part of a cell for the parts after it, with ANY_NAME among them if it imports whatever there is."""
-    tree = parse(code)
-    star = not isinstance(tree, Fault) and scopes_of(tree).star_import
+    tree = parse_only(code)
+    star = not isinstance(tree, str) and scopes_of(tree).star_import
     return bound_names(code) | ({ANY_NAME} if star else frozenset())
 
 
@@ -101,14 +102,15 @@ def carry(code: str, names: Iterable[str]) -> str:
     parts, wanted = _parts(code), set(names)
     if unknown := sorted(wanted - parts.keys()):
         raise LookupError(f"the code defines no {', '.join(unknown)} at its top level")
-    needed = set().union(*(_closure(name, parts)[0] for name in wanted)) | wanted
-    chosen = sorted((parts[name] for name in needed), key=lambda part: (part.kind != "import", part.line))
+    chosen = sorted(
+        (parts[name] for name in _closure(wanted, parts)[0]), key=lambda part: (part.kind != "import", part.line)
+    )
     texts = [("\n\n" if part.kind == "definition" else "") + part.source for part in chosen]
     return "\n".join(dict.fromkeys(texts)).strip("\n") + "\n" if texts else ""
 
 
 def _definition(name: str, parts: dict[str, _Part]) -> Definition:
-    needed, missing = _closure(name, parts)
+    needed, missing = _closure([name], parts)
     ordered = sorted(needed - {name}, key=lambda other: parts[other].line)
     by_kind = {kind: [n for n in ordered if parts[n].kind == kind] for kind in ("import", "constant", "definition")}
     imports = tuple(dict.fromkeys(parts[n].source for n in by_kind["import"]))
@@ -124,9 +126,9 @@ def _definition(name: str, parts: dict[str, _Part]) -> Definition:
     )
 
 
-def _closure(name: str, parts: dict[str, _Part]) -> tuple[set[str], set[str]]:
-    """All parts that a part needs, itself included, and the names that no part gives."""
-    needed, missing, open_names = set(), set(), [name]
+def _closure(names: Iterable[str], parts: dict[str, _Part]) -> tuple[set[str], set[str]]:
+    """All parts that some parts need, themselves included, and the names that no part gives."""
+    needed, missing, open_names = set[str](), set[str](), list(names)
     while open_names:
         if (here := open_names.pop()) in needed:
             continue
@@ -140,11 +142,12 @@ def _closure(name: str, parts: dict[str, _Part]) -> tuple[set[str], set[str]]:
 
 
 def _parts(code: str) -> dict[str, _Part]:
-    """What can be carried, by name; nothing where the code is nested too deeply."""
+    """What can be carried, by name; nothing where the code is nested too deeply or has more than MAX_PARTS."""
     try:
-        return _collect(_statements(code), code_lines(code))
+        parts = _collect(_statements(code), code_lines(code))
     except RecursionError:
         return {}
+    return parts if len(parts) <= MAX_PARTS else {}
 
 
 def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _Part]:
@@ -185,14 +188,14 @@ def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 def _statements(code: str) -> list[ast.stmt]:
     """The top-level statements; of broken code those that tree-sitter finds whole and CPython confirms."""
-    tree = parse(code)
-    if not isinstance(tree, Fault):
+    tree = parse_only(code)
+    if isinstance(tree, ast.Module):
         return tree.body
     found: list[ast.stmt] = []
     for node in syntax_tree(code).root_node.children:
         if node.is_named and not node.has_error and node.text:
-            part = parse(node.text.decode("utf-8", "replace"))
-            if not isinstance(part, Fault):
+            part = parse_only(node.text.decode("utf-8", "replace"))
+            if isinstance(part, ast.Module):
                 found.extend(ast.increment_lineno(statement, node.start_point.row) for statement in part.body)
     return found
 

@@ -1,11 +1,11 @@
 """The fenced blocks of a text, as Markdown has them and as models write them."""
 
+import ast
 import re
 from dataclasses import dataclass
 
-from sandbox.reading.syntax import parse
-from sandbox.reading.unfenced import ends_in_string
-from sandbox.types import Fault
+from sandbox.reading.syntax import parse_only
+from sandbox.reading.unfenced import Outside
 
 OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
 """A line that opens a block: its own indentation, its fence, and what stands behind."""
@@ -34,13 +34,15 @@ class Fenced:
 def fenced_blocks(lines: list[str]) -> list[Fenced]:
     """The blocks in order, 200 at most. The last one may be unclosed: it then ends with the text."""
     blocks: list[Fenced] = []
-    number = begun = 0
+    outside, number = Outside(), 0
     while number < len(lines) and len(blocks) < MAX_BLOCKS:
         opening = OPENING.match(lines[number])
-        if opening and not ends_in_string(lines[begun:number]):  # an example in a docstring is no plan
+        if opening and not outside.ends_in_string():  # an example in a docstring is no plan
             blocks.append(_block(lines, number, *opening.groups()))
             number = blocks[-1].closing
-            begun = number + 1
+            outside.clear()
+        else:
+            outside.add(lines[number])
         number += 1
     return blocks
 
@@ -71,7 +73,7 @@ def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -
     closings = _closings(lines, opening, fence, stop_at_opening=named not in PYTHON)
     for closing in closings:
         code = _without(indent, lines[opening + 1 : closing])
-        if not isinstance(parse(code), Fault):
+        if isinstance(parse_only(code), ast.Module):
             return Fenced(named, code, opening, closing, closed=True)
     if closings:
         return Fenced(named, _without(indent, lines[opening + 1 : closings[0]]), opening, closings[0], closed=True)

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from sandbox.reading.fences import MAX_BLOCKS, OPENING, PYTHON, closing_of, language_of, margin_of
 from sandbox.reading.statements import Statement, StatementFinder
-from sandbox.reading.syntax import parse
-from sandbox.reading.unfenced import ends_in_string
-from sandbox.types import Fault
+from sandbox.reading.syntax import parse_only
+from sandbox.reading.unfenced import Outside
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -36,11 +35,10 @@ class GrowingReply:
 
     def __init__(self) -> None:
         self._text = ""
-        self._begin = 0
+        self._begin = self._looked = 0
         self._ends: list[int] = []
         self._blocks = 0
-        self._outside: list[str] = []
-        """Lines since the last block."""
+        self._outside = Outside()
         self._closing: re.Pattern[str] | None = None
         self._indent = ""
         self._margin: str | None = None
@@ -74,13 +72,14 @@ class GrowingReply:
 
     def _whole_lines(self) -> Iterator[str]:
         r"""The lines that have come whole; after a \r it is not known yet whether \n comes."""
-        while (end := _LINE_END.search(self._text, self._begin)) and not (
+        while (end := _LINE_END.search(self._text, self._looked)) and not (
             end[0] == "\r" and end.end() == len(self._text)
         ):
             line = self._text[self._begin : end.start()]
             self._ends.append(end.start())
-            self._begin = end.end()
+            self._begin = self._looked = end.end()
             yield line
+        self._looked = max(self._begin, len(self._text) - 1)
 
     def _take(self, line: str) -> list[Statement]:
         if self._opened is not None:
@@ -88,12 +87,13 @@ class GrowingReply:
         if self._closing is None:
             self._look_for_block(line)
         elif self._closing.match(line):
-            self._closing, self._outside = None, []
+            self._closing = None
+            self._outside.clear()
         return []
 
     def _look_for_block(self, line: str) -> None:
-        if not (opening := OPENING.match(line)) or ends_in_string(self._outside):
-            self._outside.append(line)
+        if not (opening := OPENING.match(line)) or self._outside.ends_in_string():
+            self._outside.add(line)
             return
         self._indent, fence, info = opening.groups()
         self._closing = closing_of(fence)
@@ -107,7 +107,7 @@ class GrowingReply:
         assert self._closing is not None
         if self._closing.match(line):
             self._done = True
-            return [] if isinstance(parse(self.code), Fault) else self._statements.close()
+            return [] if isinstance(parse_only(self.code), str) else self._statements.close()
         line = line.removeprefix(self._indent)
         if self._margin is None:
             if not line.strip():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from sandbox.reading.definitions import sections
 from sandbox.reading.fences import Fenced, fenced_blocks
-from sandbox.reading.syntax import code_lines, locate_error, parse
+from sandbox.reading.syntax import code_lines, compile_error, parse, parse_only
 from sandbox.reading.unfenced import find_code
 from sandbox.types import Fault, FaultKind
 
@@ -96,11 +96,15 @@ def _from_bare_text(lines: list[str]) -> ReadReply:
 
 
 def _problem_of(code: str, *, closed: bool) -> Fault | None:
-    if (fault := locate_error(code)) is None:
+    tree = parse(code)
+    fault = tree if isinstance(tree, Fault) else compile_error(code, tree)
+    if fault is None:
         empty = _problem("empty", "the code block holds no statement", "write the plan's code into the block")
-        return None if _has_statement(code) else empty
-    if closed:
-        return fault
+        return None if isinstance(tree, ast.Module) and tree.body else empty
+    return fault if closed else _cut_short(fault)
+
+
+def _cut_short(fault: Fault) -> Fault:
     return replace(
         fault, hint=f"the reply ended inside its code block: write it whole, shorter if need be. {fault.hint}"
     )
@@ -110,18 +114,13 @@ def _problem(kind: str, message: str, hint: str) -> Fault:
     return Fault(FaultKind.CHECK, kind, message, hint=hint)
 
 
-def _has_statement(code: str) -> bool:
-    tree = parse(code)
-    return isinstance(tree, ast.Module) and bool(tree.body)
-
-
 def _parses(code: str) -> bool:
-    return isinstance(parse(code), ast.Module)
+    return isinstance(parse_only(code), ast.Module)
 
 
 def _names(code: str) -> set[str]:
     """What a block defines: its functions and classes, and its steps."""
-    tree = parse(code)
+    tree = parse_only(code)
     body = tree.body if isinstance(tree, ast.Module) else []
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
     return defined | {f"[Step {section.number}]" for section in sections(code) if section.number}

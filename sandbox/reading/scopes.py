@@ -8,6 +8,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cached_property
 
 ANY_TIME = -1
 
@@ -95,6 +96,12 @@ class Scopes:
             deferred = deferred or here.deferred
             here = here.parent
         return None, deferred
+
+    @cached_property
+    def inside(self) -> frozenset[str]:
+        """Names that are bound inside of a function, a class or a comprehension that reads any."""
+        scopes = {id(use.scope): use.scope for use in self.uses if use.scope.parent}
+        return frozenset(name for scope in scopes.values() for name in scope.bindings)
 
     def free_names(self) -> set[str]:
         """Names that the code reads, annotations included, and nowhere binds."""

@@ -8,8 +8,7 @@ from types import UnionType
 
 from tree_sitter import Parser, Point, Tree
 
-from sandbox.reading.syntax import LANGUAGE, parse
-from sandbox.types import Fault
+from sandbox.reading.syntax import LANGUAGE, parse_only
 
 _GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
 """How a line begins that begins no statement."""
@@ -17,9 +16,9 @@ _NO_STATEMENTS = frozenset({"comment", "line_continuation"})
 """What tree-sitter takes for a sibling of statements, and is none."""
 _TAKES_MORE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
 """What an ``else`` or ``except`` further down may still belong to."""
-_LONG, _PATIENCE = 64, 8
-"""Behind so many lines without an end the parsers are asked again only when there is an eighth more: they take their
-time over broken plans."""
+_LONG, _PATIENCE = 64, 4
+"""Behind so many lines without an end the parsers are asked again only when there is a quarter more, or, since
+they take their time over it, as much again of a broken plan."""
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 
@@ -64,7 +63,8 @@ class StatementFinder:
         found = self._give(len(self._lines) - 1) if self._begins_another() else []
         waiting = len(self._lines) - self._given
         if not found and waiting > _LONG:
-            self._not_before = len(self._lines) + waiting // _PATIENCE
+            broken = self._tree is not None and self._tree.root_node.has_error
+            self._not_before = len(self._lines) + waiting // (1 if broken else _PATIENCE)
         return found
 
     def close(self) -> list[Statement]:
@@ -101,8 +101,8 @@ def statements_of(lines: Sequence[str], given: int = 0, but: UnionType | None = 
 
     A docstring belongs to the statement behind it: by itself it would not be the cell's.
     """
-    tree = parse("\n".join(lines[given:]))
-    body = [] if isinstance(tree, Fault) else tree.body
+    tree = parse_only("\n".join(lines[given:]))
+    body = [] if isinstance(tree, str) else tree.body
     if but is not None and body and isinstance(body[-1], but):
         body = body[:-1]
     groups = _by_lines(body)
@@ -116,8 +116,8 @@ def statements_of(lines: Sequence[str], given: int = 0, but: UnionType | None = 
 
 
 def _is_text(statement: Statement) -> bool:
-    tree = parse(statement.source)
-    return not isinstance(tree, Fault) and len(tree.body) == 1 and ast.get_docstring(tree, clean=False) is not None
+    tree = parse_only(statement.source)
+    return not isinstance(tree, str) and len(tree.body) == 1 and ast.get_docstring(tree, clean=False) is not None
 
 
 def _by_lines(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:

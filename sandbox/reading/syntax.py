@@ -7,6 +7,7 @@ from functools import cache
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Tree
 
+from sandbox.policy.compiler import too_large
 from sandbox.policy.rules import syntax_hint
 from sandbox.policy.tables import MAX_SOURCE
 from sandbox.policy.trees import compile_tree, parse_source
@@ -15,6 +16,9 @@ from sandbox.types import Fault, FaultKind
 FILENAME = "<plan>"
 MAX_LINES = 5_000
 """Lines and semicolons: CPython's compiler takes seconds over tens of thousands of statements."""
+
+MAX_SHOWN = 300
+"""Characters of a line that a fault shows."""
 
 LANGUAGE = Language(tree_sitter_python.language())
 
@@ -32,10 +36,8 @@ _GENERAL_HINT = "explanations belong outside the code, or behind a #"
 
 def parse(code: str) -> ast.Module | Fault:
     """The syntax tree, or what is wrong; code too long to run is not parsed. Never raises, whatever the text."""
-    lines = code.count("\n") + code.count(";") + 1
-    for count, limit, unit in ((len(code), MAX_SOURCE, "characters"), (lines, MAX_LINES, "lines")):
-        if count > limit:
-            return _fault(code, f"the code has {count} {unit}; {limit} are allowed", None, "write a shorter plan")
+    if too_long := _too_long(code):
+        return _fault(code, too_long, None, "write a shorter plan")
     try:
         return parse_source(code, FILENAME)
     except SyntaxError as error:
@@ -48,12 +50,20 @@ def parse(code: str) -> ast.Module | Fault:
 
 def parse_only(code: str) -> ast.Module | str:
     """The syntax tree, or CPython's words for what is wrong, without a further explanation. Never raises."""
-    if len(code) > MAX_SOURCE:
-        return "the code is too long"
+    if too_long := _too_long(code):
+        return too_long
     try:
         return parse_source(code, FILENAME)
     except (SyntaxError, ValueError, UnicodeError, RecursionError, MemoryError) as error:
         return str(getattr(error, "msg", error))
+
+
+def _too_long(code: str) -> str:
+    lines = code.count("\n") + code.count(";") + 1
+    for count, limit, unit in ((len(code), MAX_SOURCE, "characters"), (lines, MAX_LINES, "lines")):
+        if count > limit:
+            return f"the code has {count} {unit}; {limit} are allowed"
+    return ""
 
 
 def locate_error(code: str) -> Fault | None:
@@ -64,6 +74,8 @@ def locate_error(code: str) -> Fault | None:
 
 def compile_error(code: str, tree: ast.Module) -> Fault | None:
     """What CPython refuses only after parsing: a return outside of a function, a name both local and global."""
+    if problem := too_large(tree):
+        return _fault(code, problem.message, problem.line, problem.hint, problem.column)
     try:
         compile_tree(tree, FILENAME)
     except SyntaxError as error:
@@ -83,6 +95,12 @@ def too_deep(code: str) -> Fault:
 def code_lines(code: str) -> list[str]:
     r"""Lines as CPython counts them: only \n, \r\n and \r end a line."""
     return code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def shown_line(lines: list[str], number: int) -> str:
+    """A line, counted from 1, as faults show it: not all of a long one, and nothing of one that is not there."""
+    line = lines[number - 1] if 0 < number <= len(lines) else ""
+    return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
 
 
 def syntax_tree(code: str) -> Tree:
@@ -106,8 +124,7 @@ def walk(tree: Tree) -> Iterator[Node]:
 
 
 def _fault(code: str, message: str, line: int | None, hint: str, column: int | None = None) -> Fault:
-    lines = code_lines(code) if line else []
-    source = lines[line - 1] if line and line <= len(lines) else ""
+    source = shown_line(code_lines(code), line) if line else ""
     source = source.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair could not be stored
     return Fault(FaultKind.CHECK, "syntax", message, line, column, source, hint)
 

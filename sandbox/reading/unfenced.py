@@ -61,25 +61,48 @@ def find_code(lines: list[str]) -> Span | None:
     return Span(min([*suspects, *ends]), max([*suspects, *ends]) + 1)
 
 
-def ends_in_string(lines: Sequence[str]) -> bool:
-    """Whether code among these lines has begun a triple-quoted string that they do not end."""
-    if not any(map(_TRIPLE.search, lines)):
-        return False
-    number, left = 0, _PARSED
-    while number < len(lines) and left > 0:
-        if not lines[number].strip():
-            number += 1
-            continue
-        end, cost, problem = _statement_from(lines, number)[1:]
-        if "unterminated triple-quoted" in problem and "unterminated triple-quoted" in _problem(lines[number:]):
-            return True
-        number, left = end, left - cost
-    return False
+class Outside:
+    """The lines of a text that stand outside of its fences, as they come."""
 
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._left = _PARSED
+        self._ends_in_string = self._unsure = False
 
-def _problem(lines: Sequence[str]) -> str:
-    tree = parse_only("\n".join(lines))
-    return "" if isinstance(tree, ast.Module) else tree
+    def add(self, line: str) -> None:
+        """Take in the next line."""
+        self._lines.append(line)
+        self._unsure = self._unsure or _TRIPLE.search(line) is not None
+
+    def clear(self) -> None:
+        """Begin anew, behind a block."""
+        self._lines.clear()
+        self._ends_in_string = self._unsure = False
+
+    def ends_in_string(self) -> bool:
+        """Whether code has begun a triple-quoted string that it does not end, or it took too long to tell."""
+        if self._unsure:
+            self._ends_in_string, self._unsure = self._begins_string(), False
+        return self._ends_in_string
+
+    def _begins_string(self) -> bool:
+        lines, number = self._lines, 0
+        while number < len(lines) and self._left > 0:
+            if not lines[number].strip():
+                number += 1
+                continue
+            end, cost, problem = _statement_from(lines, number)[1:]
+            self._left -= cost
+            if "unterminated triple-quoted" in problem and "unterminated triple-quoted" in self._problem(number):
+                return True
+            number = end
+        return self._left <= 0
+
+    def _problem(self, start: int) -> str:
+        code = "\n".join(self._lines[start:])
+        self._left -= len(code)
+        tree = parse_only(code)
+        return "" if isinstance(tree, ast.Module) else tree
 
 
 def _looks_like_code(line: str) -> bool:

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
-from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, MAX_STRING, Channel, ChannelClosed, FrameTooLong
+from sandbox.protocol import (
+    MAX_FROM_HOST,
+    MAX_FROM_WORKER,
+    MAX_MODULE,
+    MAX_STRING,
+    Channel,
+    ChannelClosed,
+    FrameTooLong,
+)
 from sandbox.worker.clock import CLOCK
 from sandbox.worker.faults import MEMORY
 from sandbox.worker.objects import refresh
@@ -99,7 +107,7 @@ class Link:
 
     def source(self, module: str) -> tuple[str, bool] | None:
         """Ask the host for the source of a module and whether it is a package; None where it hands out none."""
-        if self._file is None:
+        if self._file is None or len(module) > MAX_MODULE:
             return None
         found: Any = self._ask(encode(["import", module]).encode())
         return None if found is None else (found[0], found[1])

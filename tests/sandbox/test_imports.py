@@ -25,6 +25,14 @@ def test_what_no_other_thread_will_ever_do_is_not_waited_for() -> None:
         assert "another thread" in run_in_sandbox(f"import queue\n{source}").message
 
 
+def test_what_has_no_module_of_its_name_is_not_found(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        for name in ("nothing", "a" * 300):
+            fault = session.run(f"'x'.encode({name!r})").fault
+            assert fault is not None
+            assert fault.type == "LookupError"
+
+
 def test_a_module_shows_its_names_and_not_its_variables(sandbox: Sandbox) -> None:
     with sandbox.session({}) as session:
         assert session.run("import math\n'pi' in dir(math), repr(math)[:14], type(math).__name__").value == [
