@@ -49,8 +49,8 @@ def _refuse_other_release(run: Run, again: bool) -> None:
     then, now = run.versions.get("planbook", ""), versions()["planbook"]
     if _release(then) != _release(now) and _mixes(run, again):
         raise BadRun(
-            f"{run.folder} was begun by planbook {then or 'of an unknown version'}, whose sandbox ran plans otherwise than "
-            f"that of planbook {now}. Play it anew: `planbook rerun {run.folder}`; or go on with planbook {then}"
+            f"{run.folder} was begun by planbook {then or 'of an unknown version'}, whose sandbox ran plans otherwise "
+            f"than that of planbook {now}. Play it anew: `planbook rerun {run.folder}`; or go on with planbook {then}"
         )
 
 

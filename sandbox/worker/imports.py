@@ -2,6 +2,7 @@
 
 import builtins
 import importlib.machinery
+import importlib.util
 import io
 import sys
 import types
@@ -60,6 +61,8 @@ FINDER = HostFinder()
 
 def preload(*, guarded: bool) -> None:
     """Import what plans may import, and keep it from being written to; without guards, what reaches the machine too."""
+    if importlib.util.find_spec("_md5"):
+        sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is 4 MB more for every worker to map
     for name in sorted((PRELOADED | _INTERNAL) - PARTS.keys()):
         importlib.import_module(name)
     for name in PRELOADED - PARTS.keys() - _WRITTEN:
