@@ -10,7 +10,7 @@ import pytest
 from sandbox import Limits, Sandbox
 from sandbox.policy.tables import MODULES
 from sandbox.worker.determinism import NODE
-from sandbox.zygote import ADDR_NO_RANDOMIZE, READ_PERSONALITY
+from sandbox.zygote import FIXED_ADDRESSES, READ_PERSONALITY
 
 CLOCKS = """time.time() time.time_ns() time.monotonic() time.monotonic_ns() time.perf_counter() time.perf_counter_ns()
 time.process_time() time.process_time_ns() time.thread_time() time.thread_time_ns() time.clock_gettime(0)
@@ -84,7 +84,7 @@ def test_it_is_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: s
 def test_an_address_is_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
     personality = ctypes.CDLL(None).personality
     before = personality(READ_PERSONALITY)
-    if personality(before | ADDR_NO_RANDOMIZE) < 0:
+    if personality(before | FIXED_ADDRESSES) < 0:
         pytest.skip("the kernel grants no fixed addresses here")
     personality(before)
     one, other = results(zygotes, PRELUDE, way)
