@@ -136,3 +136,15 @@ def test_the_command_line_shows_what_is_missing_and_runs_no_plan_without_seccomp
     assert {name for name, each in found.items() if each["required"]} == {"seccomp", "no_new_privs", "rlimits"}
     assert played.returncode == 3, played.stderr
     assert "seccomp is not granted here" in played.stderr
+
+
+def test_a_run_whose_plans_were_not_confined_says_so(tmp_path: Path) -> None:
+    replay = ["-m", "planbook", "replay", "--env", "toy", "--split", "all:1", "--out", str(tmp_path / "run")]
+    played = launch([], BARE, tmp_path, *replay, "--unsafe-no-sandbox")
+    assert played.returncode == 0, played.stderr
+    assert "Plans were allowed to run where the kernel cannot confine them" in " ".join(played.stdout.split())
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["unsafe_no_sandbox"] is True
+    page = tmp_path / "report.html"
+    reported = launch([], BARE, tmp_path, "-m", "planbook", "report", str(tmp_path / "run"), "--out", str(page))
+    assert reported.returncode == 0, reported.stderr
+    assert "<code>--unsafe-no-sandbox</code>" in page.read_text(encoding="utf-8")
