@@ -13,7 +13,7 @@ from sandbox.errors import BadAnswer, SandboxError
 from sandbox.functions import FunctionSpec
 from sandbox.library import library_source
 from sandbox.messages import HostileFrame
-from sandbox.policy.compiler import NOTHING, Before
+from sandbox.policy.compiler import Before
 from sandbox.precompile import Compiled, Request, precompile
 from sandbox.protocol import MAX_FROM_HOST
 from sandbox.suggest import Guesses
@@ -41,10 +41,15 @@ class Answers:
     """Carries out what a worker asks for, and makes the message that answers it."""
 
     def __init__(
-        self, specs: Mapping[str, FunctionSpec], attributes: Attributes | None, *, guarded: bool = False
+        self,
+        specs: Mapping[str, FunctionSpec],
+        attributes: Attributes | None,
+        *,
+        guarded: bool = False,
+        modules: frozenset[str] = frozenset(),
     ) -> None:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
-        self._runs, self._guesses, self._leaves = 0, Guesses(), ("", NOTHING)
+        self._runs, self._guesses, self._leaves = 0, Guesses(), ("", Before(modules=modules))
         """The number of cells; what is left to guess; the file of the last cell, and what it leaves to the next."""
         self._clock, self._shown, self._last = EPOCH, dict[str, JsonValue](), b""
 
@@ -69,7 +74,7 @@ class Answers:
         """Compile a cell, or the next part of one."""
         last, before = self._leaves
         return precompile(
-            Request(source, file, self._guarded, kind == "part", before if last == file else Before(before.names))
+            Request(source, file, self._guarded, kind == "part", before if last == file else before._replace(flags=0))
         )
 
     def answer(self, message: list[Any]) -> bytes:

@@ -27,17 +27,25 @@ DEFAULT_LIMITS = Limits()
 class Sandbox:
     """Opens sessions, from any number of threads. A zygote that is killed from outside is replaced.
 
-    Without a required mechanism of the kernel no plan runs, unless ``unsafe_no_sandbox`` says that every plan is
-    trusted. For tests: ``without`` names mechanisms that are left out; with ``language_layer=False`` plans are plain
-    Python. Raises MissingMechanism, or WorkerFailed if the worker does not behave as it should on this machine.
+    ``modules`` names packages that plans may import beyond the standard library, such as numpy: they are imported
+    before the worker is locked, and must need no file later. Without a required mechanism of the kernel no plan runs,
+    unless ``unsafe_no_sandbox`` says that every plan is trusted. For tests: ``without`` names mechanisms that are left
+    out; with ``language_layer=False`` plans are plain Python. Raises MissingMechanism, or WorkerFailed if the worker
+    does not behave as it should on this machine.
     """
 
     def __init__(
-        self, *, unsafe_no_sandbox: bool = False, language_layer: bool = True, without: Collection[str] = ()
+        self,
+        *,
+        modules: Collection[str] = (),
+        unsafe_no_sandbox: bool = False,
+        language_layer: bool = True,
+        without: Collection[str] = (),
     ) -> None:
         if unknown := set(without) - set(mechanisms.ALL):
             raise ValueError(f"without: there is no mechanism {sorted(unknown)}; there are {', '.join(mechanisms.ALL)}")
         self._unsafe, self._language_layer, self._without = unsafe_no_sandbox, language_layer, tuple(without)
+        self._modules = tuple(modules)
         self._lock = threading.Lock()
         self._zygote = self._new_zygote()
         self._found = mechanisms.read(self._zygote.granted)
@@ -70,9 +78,14 @@ class Sandbox:
         if self._closed:
             raise SandboxClosed("the sandbox is closed")
         specs = opening.specs(functions)
-        answers = Answers(specs, attributes, guarded=self._language_layer)
+        answers = Answers(specs, attributes, guarded=self._language_layer, modules=frozenset(self._modules))
         settings = opening.message(specs, values, answers.changed() or {}, seed)
         return Session(lambda: self._open(settings, limits.memory_mb), answers, limits, meanwhile)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The packages that plans may import beyond the standard library."""
+        return self._modules
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """What the kernel grants here, by name, and why not where it does not."""
@@ -93,7 +106,7 @@ class Sandbox:
         self.close()
 
     def _new_zygote(self) -> Zygote:
-        return Zygote(guarded=self._language_layer, without=self._without)
+        return Zygote(guarded=self._language_layer, without=self._without, modules=self._modules)
 
     def _renew_zygote(self) -> None:
         """Start another if the zygote was ended from outside, which ends every worker. Raises WorkerFailed."""

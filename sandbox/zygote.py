@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ config = json.loads(control.recv(1 << 20))
 package = types.ModuleType("sandbox")
 package.__path__ = [config.pop("folder")]
 sys.modules["sandbox"] = package
+sys.path.extend(config.pop("path"))
 from sandbox.worker.zygote import main
 main(control.detach(), **config)
 """
@@ -37,6 +38,8 @@ PYTHONHASHSEED."""
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
 """Sets of text in the same order everywhere; functions of libraries looked up once, and not again in each worker; one
 time zone."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""A process with threads cannot be forked safely."""
 READ_PERSONALITY, FIXED_ADDRESSES = 0xFFFFFFFF, 0x0040000 | 0x0200000
 """ADDR_NO_RANDOMIZE and ADDR_COMPAT_LAYOUT: without the second, plan code takes an eighth longer."""
 START_SECONDS = 60.0
@@ -49,15 +52,15 @@ READY = 2
 class Zygote:
     """One zygote process with some workers always forked ahead. Raises WorkerFailed if it cannot be started."""
 
-    def __init__(self, *, guarded: bool, without: Collection[str] = ()) -> None:
+    def __init__(self, *, guarded: bool, without: Collection[str] = (), modules: Collection[str] = ()) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stderr = os.memfd_create("stderr")
         with theirs:
-            self._process = _start(theirs, stderr)
+            self._process = _start(theirs, stderr, ENVIRONMENT | ONE_THREAD if modules else ENVIRONMENT)
         self._end = weakref.finalize(self, _end, self._process, self._control, self._owner)
         try:
-            self._configure(without, guarded=guarded)
+            self._configure(without, modules, guarded=guarded)
             self.granted: dict[str, str] = self._hello(stderr)
             for _ in range(READY):
                 self.ask(Limits().memory_mb)
@@ -67,10 +70,12 @@ class Zygote:
         finally:
             os.close(stderr)
 
-    def _configure(self, without: Collection[str], *, guarded: bool) -> None:
+    def _configure(self, without: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
         """Send what the zygote has to know: in its arguments it would stand for as long as it lives."""
         folder = str(Path(__file__).resolve().parent)
+        path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
         config = {"folder": folder, "host": os.getpid(), "without": [*without], "guarded": guarded}
+        config |= {"modules": [*modules], "path": path}
         with suppress(OSError):  # one that has ended says why
             self._control.send(json.dumps(config).encode())
 
@@ -148,14 +153,14 @@ def _read(answer: bytes) -> dict[str, Any]:
     return dict(json.loads(answer)) if answer else {}
 
 
-def _start(control: socket.socket, stderr: int) -> "subprocess.Popen[bytes]":
+def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     """Start the process in a session of its own, so that Ctrl-C in the terminal is the host's alone."""
     command = [sys.executable, *FLAGS, "-c", BOOT, str(control.fileno())]
     try:
         with _fixed_addresses():
             return subprocess.Popen(
                 command,
-                env=ENVIRONMENT,
+                env=environment,
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -110,9 +110,10 @@ def check_plan(plan: Path, asked: Asked) -> list[Fault]:
     functions, attributes = functions_to_check(world, options), plan_attributes(world)
     names = bound_names(world.helpers)
     if not is_procedure(text):
-        return check(text, functions, attributes=attributes, names=names | {TASK})
+        return check(text, functions, attributes=attributes, names=names | {TASK}, modules=world.modules)
     procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
-    return check_procedure(text, functions, attributes=attributes, names=names | bound_names(procedure.helpers))
+    names |= bound_names(procedure.helpers)
+    return check_procedure(text, functions, attributes=attributes, names=names, modules=world.modules)
 
 
 def show_faults(

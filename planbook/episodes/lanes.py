@@ -120,7 +120,7 @@ def side_by_side(
         steering.guard()
         guard()
 
-    with Sandbox(unsafe_no_sandbox=hosting.unsafe_no_sandbox) as sandbox:
+    with Sandbox(modules=world_class.modules, unsafe_no_sandbox=hosting.unsafe_no_sandbox) as sandbox:
         roles = open_roles(steering.stops).guarded(steering.guard)
         lanes = [Lane(world_class, options, sandbox, unless_stopped, roles) for _ in range(count)]
         return hand_out(entries, [lane.open(play_one) for lane in lanes], on_result, steering)

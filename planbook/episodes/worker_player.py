@@ -55,7 +55,7 @@ class Player:
         else:
             self._memory = memory_of(config)
             self._roles = roles_of(self._run, self._steering.stops).guarded(self._steering.guard)
-        self._sandbox = Sandbox(unsafe_no_sandbox=orders.unsafe_no_sandbox)
+        self._sandbox = Sandbox(modules=config.world.modules, unsafe_no_sandbox=orders.unsafe_no_sandbox)
         self._lanes: list[Lane] = []
         self._own = threading.local()
 

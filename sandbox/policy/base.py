@@ -32,10 +32,14 @@ class Enough(Exception):
 class BasePolicy(RestrictingNodeTransformer):
     """RestrictedPython's transformer, which refuses every kind of node it does not know, with our names and faults."""
 
-    def __init__(self, bound: Iterable[str] = (), known: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
+    ) -> None:
         super().__init__()
         self.known = known
         """Names that earlier code of the session has bound."""
+        self.more_modules = modules
+        """Modules beyond those of the standard library, with their submodules."""
         self.problems: list[Problem] = []
         self.bound: set[str] = set()
         """Names that the source binds, but by ``import``."""

@@ -22,6 +22,8 @@ class Before(NamedTuple):
 
     names: frozenset[str] = frozenset()
     flags: int = 0
+    modules: frozenset[str] = frozenset()
+    """Modules beyond those of the standard library that the session's plans may import."""
 
 
 NOTHING = Before()
@@ -44,14 +46,19 @@ class PolicyRefused(Exception):
         super().__init__("; ".join(f"line {p.line}: {p.message}" for p in self.problems))
 
 
-def check(source: str, bound: Iterable[str] = (), tree: ast.Module | None = None) -> list[Problem]:
+def check(
+    source: str,
+    bound: Iterable[str] = (),
+    tree: ast.Module | None = None,
+    modules: frozenset[str] = frozenset(),
+) -> list[Problem]:
     """Return every fault of the source, in the order of its lines. Never raises.
 
     ``bound`` are names that are bound elsewhere, where the source is a part of a cell. ``tree`` is the source's tree,
     if the caller has parsed it and asked the compiler about it; it is of no use afterwards.
     """
     try:
-        _compile(source, "plan", bound, all_faults=tree is None, tree=tree)
+        _compile(source, "plan", bound, Before(modules=modules), all_faults=tree is None, tree=tree)
     except PolicyRefused as refused:
         return sorted(refused.problems, key=lambda problem: (problem.line, problem.column))
     return []
@@ -93,8 +100,8 @@ def _compile(
     try:
         tree = tree or parse_source(source, name)
         _measure(tree)
-        names = frozenset[str]() if bound is None else _apply_policy(tree, name, bound, before.names, all_faults)
-        return _split(tree, name, Before(names, before.flags))
+        names = frozenset[str]() if bound is None else _apply_policy(tree, name, bound, before, all_faults)
+        return _split(tree, name, before._replace(names=names))
     except SyntaxError as error:
         raise PolicyRefused([_no_python(error)]) from None
     except UnicodeError:
@@ -120,19 +127,19 @@ def _unreadable(message: str) -> Problem:
 
 
 def _apply_policy(
-    tree: ast.Module, name: str, bound: Iterable[str], known: frozenset[str], all_faults: bool
+    tree: ast.Module, name: str, bound: Iterable[str], before: Before, all_faults: bool
 ) -> frozenset[str]:
     """Rewrite the tree; return the names that it binds, with those known before. Raises PolicyRefused.
 
     With ``all_faults`` the faults of the compiler are among those found.
     """
     misplaced = list(_misplaced(tree, name)) if all_faults else []
-    policy = PlanPolicy(bound, known)
+    policy = PlanPolicy(bound, before.names, before.modules)
     with suppress(Enough):
         policy.visit(tree)
     if problems := policy.problems + misplaced:
         raise PolicyRefused(problems)
-    return known.union(policy.bound, policy.modules)
+    return before.names.union(policy.bound, policy.modules)
 
 
 def _measure(tree: ast.Module) -> None:

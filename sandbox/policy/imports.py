@@ -19,8 +19,10 @@ _KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(
 class ImportPolicy(BasePolicy):
     """Checks import statements, and what is then read from the imported modules."""
 
-    def __init__(self, bound: Iterable[str] = (), known: frozenset[str] = frozenset()) -> None:
-        super().__init__(bound, known)
+    def __init__(
+        self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__(bound, known, modules)
         self.modules: dict[str, str] = {}
         """Variable to the module that it was imported as."""
         self.members: list[ast.Attribute] = []
@@ -61,7 +63,7 @@ class ImportPolicy(BasePolicy):
             top = alias.name.partition(".")[0]
             variable, module = (alias.asname, alias.name) if alias.asname else (top, top)
             self.judge_name(node, variable)
-            if alias.name not in MODULES:
+            if not self._may_import(alias.name):
                 self._refuse_module(node, alias.name)
             elif self.modules.setdefault(variable, module) != module:
                 self.bound.add(variable)
@@ -72,7 +74,7 @@ class ImportPolicy(BasePolicy):
         module = "." * node.level + (node.module or "")
         if module == "__future__":
             return node
-        if module not in MODULES:
+        if not self._may_import(module):
             self._refuse_module(node, module)
             return node
         for alias in node.names:
@@ -90,6 +92,9 @@ class ImportPolicy(BasePolicy):
             variable = getattr(node.value, "id", "")
             if variable in self.modules and variable not in self.bound:
                 self._check_member(node, self.modules[variable], node.attr)
+
+    def _may_import(self, module: str) -> bool:
+        return module in MODULES or module.partition(".")[0] in self.more_modules
 
     def _refuse_module(self, node: ast.AST, name: str) -> None:
         if self._caught:

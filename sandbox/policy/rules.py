@@ -54,12 +54,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{near}`?" if near else ""
 
 
-@lru_cache(len(MODULES))
+@lru_cache(256)
 def members(module: str) -> frozenset[str]:
     """Return the names that plans may read of a module: its own, public ones, but no modules that it uses itself."""
     if module in PARTS:
         return PARTS[module] & set(dir(importlib.import_module(module)))
     real = importlib.import_module(module)
+    if module not in MODULES:
+        return frozenset((*dir(real), *getattr(real, "__all__", ())))
     return frozenset(name for name, value in vars(real).items() if not _is_foreign(value, module))
 
 
@@ -67,7 +69,7 @@ def _is_foreign(value: object, module: str) -> bool:
     return isinstance(value, types.ModuleType) and not value.__name__.startswith(f"{module}.")
 
 
-@lru_cache(len(MODULES))
+@lru_cache(256)
 def public(module: str) -> tuple[str, ...]:
     """Return the names that ``from module import *`` binds."""
     shown = getattr(importlib.import_module(module), "__all__", None)

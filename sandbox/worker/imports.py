@@ -6,7 +6,7 @@ import importlib.util
 import io
 import sys
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NoReturn
 
 from sandbox.policy.tables import MODULES, PARTS, PRELOADED
@@ -59,18 +59,28 @@ class HostFinder:
 FINDER = HostFinder()
 
 
-def preload(*, guarded: bool) -> None:
-    """Import what plans may import, and keep it from being written to; without guards, what reaches the machine too."""
+def preload(modules: Collection[str], *, guarded: bool) -> None:
+    """Import what plans may import, the given modules too; without guards, what reaches the machine as well.
+
+    The standard library is kept from being written to.
+    """
     if importlib.util.find_spec("_md5"):
         sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is 4 MB more for every worker to map
     for name in sorted((PRELOADED | _INTERNAL) - PARTS.keys()):
         importlib.import_module(name)
     for name in PRELOADED - PARTS.keys() - _WRITTEN:
         _make_plan_module(sys.modules[name])
+    for name in modules:
+        more = importlib.import_module(name)
+        for member in getattr(more, "__all__", ()):
+            getattr(more, member, None)  # some packages import their parts only then
+    _ALLOWED.update(modules)
     for name in () if guarded else _OF_THE_MACHINE:
         importlib.import_module(name)
 
 
+_ALLOWED: set[str] = set()
+"""Modules beyond the standard library that plans may import, with their submodules."""
 _WRITTEN = {"warnings"}
 """Modules that the library's own code sets attributes of."""
 _OF_THE_MACHINE = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
@@ -134,7 +144,7 @@ def importer() -> Callable[..., object]:
         if name in parts:
             _require(parts[name], fromlist or ())
             return parts[name]
-        if level or (name not in MODULES and name not in _INTERNAL):
+        if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return builtins.__import__(name, None, None, fromlist or (), 0)
 

@@ -4,7 +4,7 @@ import gc
 import marshal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -160,12 +160,12 @@ class _Mirror:
         return self._answer
 
 
-def prepare(sock: socket.socket, *, guarded: bool) -> Cells:
+def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> Cells:
     """Do once what all workers need: the namespace that each of them opens, to speak by ``sock``."""
     determinism.make_deterministic()
     if guarded:
         language.guard_library()
-    imports.preload(guarded=guarded)
+    imports.preload(modules, guarded=guarded)
     for _ in range(WARM_UPS):
         _use(Cells(_Mirror(["answer", "text", None, 1]), guarded=guarded))  # type: ignore[arg-type]
     cells = Cells(sock, guarded=guarded)

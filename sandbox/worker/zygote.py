@@ -32,7 +32,7 @@ KEEPER_SECONDS = 1.0
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
-def main(control_number: int, *, host: int, without: list[str], guarded: bool) -> None:
+def main(control_number: int, *, host: int, without: list[str], modules: list[str], guarded: bool) -> None:
     """Serve until the host, whose process number is given, is gone; the control socket has that descriptor."""
     os.dup2(control_number, CONTROL)
     os.closerange(CONTROL + 1, OPEN_MAX)
@@ -40,7 +40,7 @@ def main(control_number: int, *, host: int, without: list[str], guarded: bool) -
     try:
         watched, own = [os.pidfd_open(_parent(host))], os.pidfd_open(os.getpid())
         _quiet()
-        nature, granted = _settle(channel, frozenset(without), guarded=guarded)
+        nature, granted = _settle(channel, frozenset(without), modules, guarded=guarded)
         if not granted["pid namespace"]:
             watched.append(_keeper(own))
     except Exception:
@@ -69,9 +69,11 @@ def _quiet() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
-def _settle(channel: socket.socket, without: frozenset[str], *, guarded: bool) -> tuple[serve.Nature, dict[str, str]]:
+def _settle(
+    channel: socket.socket, without: frozenset[str], modules: list[str], *, guarded: bool
+) -> tuple[serve.Nature, dict[str, str]]:
     """Import, lock, freeze; what workers are born with, and mechanism to empty or why it was not granted."""
-    cells = serve.prepare(channel, guarded=guarded)
+    cells = serve.prepare(channel, modules, guarded=guarded)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     imports.close_imports(confined="seccomp" not in without)

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from sandbox import Sandbox
+from sandbox.check import check
 from sandbox.library import library_source
 from sandbox.policy.tables import MODULES, ON_DEMAND, PRELOADED
 from tests.sandbox.plans import run_in_sandbox
@@ -74,3 +75,24 @@ def test_no_module_that_comes_as_source_is_preloaded_and_the_host_imports_none()
     assert not PRELOADED & ON_DEMAND
     code = "from sandbox.library import *\nlibrary_source('turtle')\nprint('turtle' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_numpy_works_where_it_is_offered() -> None:
+    plan = (
+        "import numpy as np\nfrom numpy.linalg import norm\n"
+        "[(np.arange(6).reshape(2, 3) @ np.ones(3)).tolist(), norm([3, 4]).item(), np.fft.fft([1, 1]).real.tolist(),"
+        " np.random.default_rng().random(), np.random.rand(), np.sort(np.random.rand(100_000))[0].item()]"
+    )
+    values = list[object]()
+    for _ in range(2):
+        with Sandbox(modules=["numpy"]) as own, own.session({}) as session:
+            result = session.run(plan)
+            assert result.fault is None
+            values.append(result.value)
+            read = session.run("np.load('/etc/passwd')").fault
+            assert read is not None
+            assert read.type in ("FileNotFoundError", "PermissionError")
+    assert values[0] == values[1]
+    assert check(plan, {}, modules=["numpy"], allow_definitions_only=True) == []
+    assert "did you mean `zeros`?" in check("import numpy\nnumpy.zeroes(3)", {}, modules=["numpy"])[0].hint
+    assert check("import numpy\nnumpy.zeros(3)", {})[0].type == "forbidden-import"
