@@ -66,6 +66,7 @@ def _quiet() -> None:
     sys.stdin = None
     sys.argv = sys.orig_argv = []
     warnings.simplefilter("ignore")
+    warnings.simplefilter("default", UserWarning)  # what a plan says itself
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 

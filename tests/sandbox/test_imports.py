@@ -26,6 +26,10 @@ def test_what_no_other_thread_will_ever_do_is_not_waited_for() -> None:
         assert "another thread" in run_in_sandbox(f"import queue\n{source}").message
 
 
+def test_a_warning_of_the_plan_is_seen() -> None:
+    assert "UserWarning: careful" in run_in_sandbox("import warnings\nwarnings.warn('careful')").output
+
+
 def test_what_has_no_module_of_its_name_is_not_found(sandbox: Sandbox) -> None:
     with sandbox.session({}) as session:
         for name in ("nothing", "a" * 300):
