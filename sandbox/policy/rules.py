@@ -56,17 +56,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 @lru_cache(256)
 def members(module: str) -> frozenset[str]:
-    """Return the names that plans may read of a module: its own, public ones, but no modules that it uses itself."""
+    """Return the names that plans may read of a module, but for modules: those are listed by themselves."""
     if module in PARTS:
         return PARTS[module] & set(dir(importlib.import_module(module)))
     real = importlib.import_module(module)
     if module not in MODULES:
         return frozenset((*dir(real), *getattr(real, "__all__", ())))
-    return frozenset(name for name, value in vars(real).items() if not _is_foreign(value, module))
-
-
-def _is_foreign(value: object, module: str) -> bool:
-    return isinstance(value, types.ModuleType) and not value.__name__.startswith(f"{module}.")
+    return frozenset(name for name, value in vars(real).items() if not isinstance(value, types.ModuleType))
 
 
 @lru_cache(256)

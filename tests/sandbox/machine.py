@@ -194,7 +194,8 @@ def _segment() -> str | None:
 
 def _started(session: Session) -> bool:
     """Tell whether the worker has started processes that stay, and end them."""
-    assert session._worker is not None
+    if session._worker is None:
+        return False  # it has crashed, and its processes with it where there is a pid namespace
     worker, found = session._worker._pid, False
     with suppress(FileNotFoundError, ProcessLookupError):
         for child in Path(f"/proc/{worker}/task/{worker}/children").read_text(encoding="utf-8").split():
