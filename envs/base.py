@@ -103,6 +103,8 @@ class Environment(ABC):
     attributes: ClassVar[Mapping[str, str]] = {}
     """Read-only attributes of the plan's ``agent``: name to description."""
     helpers: ClassVar[str] = ""
+    modules: ClassVar[tuple[str, ...]] = ()
+    """Packages that plans may import beyond the standard library; once imported they must need no file, as numpy."""
     """Plan code that defines the world's bare functions."""
     types: ClassVar[tuple[str, ...]] = ()
     splits: ClassVar[tuple[str, ...]] = ()

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGES = ("envs", "manuals", "planner", "rules", "sandbox")
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 
 def _check_neighbours() -> None:

@@ -227,7 +227,7 @@ def bench_command(part: str, as_json: bool) -> int:
 
 def _hosting(given: dict[str, Any]) -> Hosting:
     """Take out of the options what says how episodes are hosted; the rest says what is played."""
-    names = {"jobs", "executor", "allow_missing", "allow_changed"} & given.keys()
+    names = {"jobs", "executor", "unsafe_no_sandbox", "allow_changed"} & given.keys()
     return Hosting(**spending_of(given), **{name: given.pop(name) for name in names})
 
 

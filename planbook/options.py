@@ -55,7 +55,9 @@ RUN = (
         help="Where: threads here, worker processes, or a Ray cluster (RAY_ADDRESS).",
     ),
     click.option(
-        "--allow-missing", multiple=True, metavar="MECHANISM", help="Run plans though the kernel lacks this mechanism."
+        "--unsafe-no-sandbox",
+        is_flag=True,
+        help="Run plans though the kernel cannot confine them: they have your rights.",
     ),
     click.option(
         "--out", default=None, type=click.Path(path_type=Path), help="The run's folder; a second time, go on."
@@ -208,7 +210,7 @@ def options(*groups: Iterable[Callable[[Any], Any]]) -> Callable[[Command], Comm
 
 def only_with_a_run(what: str, parameter: str) -> None:
     """Refuse options that a recorded run answers itself. Raises BadArgument."""
-    allowed = {"jobs", "executor", "allow_missing", "allow_changed", "again", "budgets", "prices", "timeouts"}
+    allowed = {"jobs", "executor", "unsafe_no_sandbox", "allow_changed", "again", "budgets", "prices", "timeouts"}
     allowed |= {"table", "as_json", parameter}
     refuse(what, set(click.get_current_context().params) - allowed)
 

@@ -27,6 +27,7 @@ class Frame:
     functions: Functions
     attributes: Sequence[str]
     names: frozenset[str]
+    modules: Sequence[str]
     cells: int = 0
     actions: int | None = None
     """How many actions the cell that runs may still take; None is as many as the episode has."""
@@ -68,11 +69,11 @@ class Frame:
 
     def faults(self, code: str) -> list[Fault]:
         """What the check finds in a cell that would be the next."""
-        return check(code, self.functions, attributes=self.attributes, names=self.names)
+        return check(code, self.functions, attributes=self.attributes, names=self.names, modules=self.modules)
 
     def faults_of_part(self, code: str, names: frozenset[str]) -> list[Fault]:
         """What the check finds in a part of the next cell, where these names are known to be defined."""
-        return check_part(code, self.functions, attributes=self.attributes, names=names)
+        return check_part(code, self.functions, attributes=self.attributes, names=names, modules=self.modules)
 
     def run(self, code: str, source: str) -> CellResult:
         """Run a cell; what it defines is known to the cells after it, unless its worker was ended."""
@@ -138,7 +139,9 @@ class Frames:
             seed=seed,
             meanwhile=self._meanwhile,
         )
-        frame = Frame(scope, session, offered, plan_attributes(type(self._world)), frozenset({TASK}))
+        frame = Frame(
+            scope, session, offered, plan_attributes(type(self._world)), frozenset({TASK}), self._world.modules
+        )
         self._open.append(frame)
         for source, code in (("world's helpers", self._world.helpers), ("helpers", helpers)):
             if code and (fault := frame.run(code, source).fault):

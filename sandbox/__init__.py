@@ -1,10 +1,11 @@
-"""Reads, checks and runs plan code without harm. It knows nothing of worlds or planners.
+"""Reads, checks and runs plan code. It knows nothing of environments or planners.
 
 From a model's reply to a result: ``reading`` finds the code; ``check`` tells what is wrong with it (by ``policy``,
 what plans may say), ``dry`` what cannot succeed. On the host, ``host`` opens a ``session`` with ``functions`` and
-``opening``; each ``cell`` is a conversation, whose requests ``answers`` carries out within ``limits``, and ``messages``
-trusts none of them. ``protocol`` is the wire; at its other end are the ``zygote`` and the processes of ``worker``.
-``rerun`` and ``losses`` bring back a session whose worker was lost.
+``opening``; ``precompile`` compiles each cell. A ``cell`` is a conversation, whose requests ``answers`` carries out
+within ``limits``, with sources from the ``library``; ``messages`` trusts none of them. ``protocol`` is the wire; at its
+other end are the ``zygote`` and the processes of ``worker``, which are the boundary. ``rerun`` and ``losses`` bring
+back a session whose worker was lost.
 """
 
 from sandbox.errors import (

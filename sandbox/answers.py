@@ -11,8 +11,10 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from sandbox.errors import BadAnswer, SandboxError
 from sandbox.functions import FunctionSpec
+from sandbox.library import library_source
 from sandbox.messages import HostileFrame
-from sandbox.precompile import precompile
+from sandbox.policy.compiler import Before
+from sandbox.precompile import Compiled, Request, precompile
 from sandbox.protocol import MAX_FROM_HOST
 from sandbox.suggest import Guesses
 
@@ -39,10 +41,16 @@ class Answers:
     """Carries out what a worker asks for, and makes the message that answers it."""
 
     def __init__(
-        self, specs: Mapping[str, FunctionSpec], attributes: Attributes | None, *, guarded: bool = False
+        self,
+        specs: Mapping[str, FunctionSpec],
+        attributes: Attributes | None,
+        *,
+        guarded: bool = False,
+        modules: frozenset[str] = frozenset(),
     ) -> None:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
-        self._runs, self._guesses = 0, Guesses()
+        self._runs, self._guesses, self._leaves = 0, Guesses(), ("", Before(modules=modules))
+        """The number of cells; what is left to guess; the file of the last cell, and what it leaves to the next."""
         self._clock, self._shown, self._last = EPOCH, dict[str, JsonValue](), b""
 
     @property
@@ -58,14 +66,24 @@ class Answers:
     def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
         """The message that starts a cell, or a part of one; a cell without a file gets one of its own."""
         file = file or self.new_file(name)
-        compiled = precompile(source, file, is_part=kind == "part") if self._guarded else None
-        return _message(kind, source, name, file, compiled, self.changed(), self._clock)
+        compiled = self.compiled(source, file, kind)
+        self._leaves = file, compiled.leaves
+        return _message(kind, source, name, compiled.code, self.changed(), self._clock)
+
+    def compiled(self, source: str, file: str, kind: Kind) -> Compiled:
+        """Compile a cell, or the next part of one."""
+        last, before = self._leaves
+        return precompile(
+            Request(source, file, self._guarded, kind == "part", before if last == file else before._replace(flags=0))
+        )
 
     def answer(self, message: list[Any]) -> bytes:
-        """Answer a "call" or "sleep". Raises HostileFrame, BadAnswer, and what functions raise beyond Exception."""
+        """Answer a request. Raises HostileFrame, BadAnswer, and what functions raise beyond Exception."""
         if message[0] == "sleep":
             self._clock += int(message[1] * SECOND)
             return _message("answer", None, None, self._clock)
+        if message[0] == "import":
+            return _message("answer", library_source(message[1]), None, self._clock)
         _, name, args, kwargs = message[1:]
         if name not in self._specs:
             raise HostileFrame(f"a call of {name!r}, which the session does not have")

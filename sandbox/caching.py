@@ -1,27 +1,15 @@
 """Caches that no plan can fill: what they keep is bounded in characters, not only in calls."""
 
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import wraps
 from threading import Lock
 from typing import Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _Key = tuple[tuple[object, ...], tuple[tuple[str, object], ...]]
-LONGEST = 200
-"""Characters of a text of which ``cached_if_short`` keeps what was found."""
 EACH = 1_000
 """Characters that a call counts for besides its texts."""
-
-
-def cached_if_short(most: int) -> Callable[[Callable[[str], R]], Callable[[str], R]]:
-    """Keep the results of the last ``most`` calls of a function of one text; of a long text keep nothing."""
-
-    def decorate(function: Callable[[str], R]) -> Callable[[str], R]:
-        cached = lru_cache(most)(function)
-        return wraps(function)(lambda text: cached(text) if len(text) <= LONGEST else function(text))
-
-    return decorate
 
 
 def cached_up_to(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -61,4 +49,10 @@ class _Cache(Generic[P, R]):
 
 
 def _size(key: _Key, made: object) -> int:
-    return EACH + sum(len(text) for text in (*key[0], made) if isinstance(text, str))
+    return EACH + _characters((key, made))
+
+
+def _characters(value: object) -> int:
+    if isinstance(value, tuple):
+        return sum(map(_characters, value))
+    return len(value) if isinstance(value, str) else 0

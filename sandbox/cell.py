@@ -109,7 +109,7 @@ class Conversation:
         """The plan line of the call that is being carried out."""
         self._printed: list[str] = []
         self._chars = self._told = 0
-        self._slept, self._sleeps, self._asked = 0.0, 0, 0
+        self._slept, self._others, self._asked = 0.0, 0, 0
         self._started = self._looked = monotonic()
         self._paused, self._before = 0.0, (0, 0)
         self._ended: float | None = None
@@ -148,7 +148,7 @@ class Conversation:
                 self._look()
             message = messages.parse(payload)
             match message[0]:
-                case "call" | "sleep":
+                case "call" | "sleep" | "import":
                     self._count(message, len(payload))
                     self._reply(payload, message)
                 case "print":
@@ -191,7 +191,7 @@ class Conversation:
         return new
 
     def _count(self, message: list[Any], size: int) -> None:
-        if self.calls + self._sleeps >= self._limits.host_calls:
+        if self.calls + self._others >= self._limits.host_calls:
             raise LimitReached("host_calls")
         self._asked += size
         if self._asked > MAX_ASKED:
@@ -200,7 +200,9 @@ class Conversation:
             self.calls += 1
             self.line = message[1]
             return
-        self._sleeps += 1
+        self._others += 1
+        if message[0] == "import":
+            return
         if message[1] < 0:
             raise messages.HostileFrame("a sleep of negative length")
         if message[1] > self._limits.wall_seconds - self._slept:

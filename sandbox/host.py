@@ -22,37 +22,30 @@ from sandbox.zygote import READY, Zygote
 OPEN_SECONDS = 30.0
 NO_VALUES: Mapping[str, JsonValue] = {}
 DEFAULT_LIMITS = Limits()
-UNCONFINED = (
-    "process_layer=False: the kernel confines nothing then. A plan that gets past the language layer reads and writes "
-    "files, starts processes and opens connections with your rights. Leave process_layer on, or pass accept_risk=True "
-    "if you trust every plan, as a test does"
-)
 
 
 class Sandbox:
     """Opens sessions, from any number of threads. A zygote that is killed from outside is replaced.
 
-    ``language_layer`` and ``process_layer`` are there so that tests can hold each layer alone to the attacks: without
-    the first, plans are plain Python; without the second, the worker keeps its rights (time, memory, output and calls
-    stay limited), and the language layer alone does not hold a hostile plan. That needs ``accept_risk=True``; without
-    it, ValueError is raised. ``allow_missing`` names required mechanisms that the kernel may lack. Raises
-    MissingMechanism, or WorkerFailed if the worker does not behave as it should on this machine.
+    ``modules`` names packages that plans may import beyond the standard library, such as numpy: they are imported
+    before the worker is locked, and must need no file later. Without a required mechanism of the kernel no plan runs,
+    unless ``unsafe_no_sandbox`` says that every plan is trusted. For tests: ``without`` names mechanisms that are left
+    out; with ``language_layer=False`` plans are plain Python. Raises MissingMechanism, or WorkerFailed if the worker
+    does not behave as it should on this machine.
     """
 
     def __init__(
         self,
         *,
+        modules: Collection[str] = (),
+        unsafe_no_sandbox: bool = False,
         language_layer: bool = True,
-        process_layer: bool = True,
-        accept_risk: bool = False,
-        allow_missing: Collection[str] = (),
+        without: Collection[str] = (),
     ) -> None:
-        if not process_layer and not accept_risk:
-            raise ValueError(UNCONFINED)
-        if unknown := set(allow_missing) - set(mechanisms.REQUIRED):
-            raise ValueError(f"allow_missing: {sorted(unknown)} are not required; {mechanisms.REQUIRED} are")
-        self._process_layer, self._language_layer = process_layer, language_layer
-        self._allow_missing = tuple(allow_missing)
+        if unknown := set(without) - set(mechanisms.ALL):
+            raise ValueError(f"without: there is no mechanism {sorted(unknown)}; there are {', '.join(mechanisms.ALL)}")
+        self._unsafe, self._language_layer, self._without = unsafe_no_sandbox, language_layer, tuple(without)
+        self._modules = tuple(modules)
         self._lock = threading.Lock()
         self._zygote = self._new_zygote()
         self._found = mechanisms.read(self._zygote.granted)
@@ -85,9 +78,14 @@ class Sandbox:
         if self._closed:
             raise SandboxClosed("the sandbox is closed")
         specs = opening.specs(functions)
-        answers = Answers(specs, attributes, guarded=self._language_layer)
+        answers = Answers(specs, attributes, guarded=self._language_layer, modules=frozenset(self._modules))
         settings = opening.message(specs, values, answers.changed() or {}, seed)
         return Session(lambda: self._open(settings, limits.memory_mb), answers, limits, meanwhile)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The packages that plans may import beyond the standard library."""
+        return self._modules
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """What the kernel grants here, by name, and why not where it does not."""
@@ -108,7 +106,7 @@ class Sandbox:
         self.close()
 
     def _new_zygote(self) -> Zygote:
-        return Zygote(confined=self._process_layer, guarded=self._language_layer)
+        return Zygote(guarded=self._language_layer, without=self._without, modules=self._modules)
 
     def _renew_zygote(self) -> None:
         """Start another if the zygote was ended from outside, which ends every worker. Raises WorkerFailed."""
@@ -159,10 +157,11 @@ class Sandbox:
         """Take note of what holds the worker. Raises MissingMechanism."""
         if message[0] != "opened" or not isinstance(message[1], dict):
             raise messages.HostileFrame(f"{message[0]!r} out of turn")
-        if not self._process_layer or message[1] == self._admitted:
+        if message[1] == self._admitted:
             return
         before = self._zygote.granted
         reported = before | {name: before.get(name) or reason for name, reason in message[1].items()}
         self._found = mechanisms.read(reported)
-        mechanisms.demand(self._found, self._allow_missing)
+        if not self._unsafe:
+            mechanisms.demand(self._found)
         self._admitted = message[1]

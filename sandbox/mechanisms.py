@@ -1,6 +1,6 @@
 """What the kernel grants: which mechanisms hold a worker, and which the sandbox will not do without."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sandbox.errors import MissingMechanism
@@ -11,10 +11,15 @@ OPTIONAL = (
     "net namespace",
     "ipc namespace",
     "mount namespace",
+    "pid namespace",
+    "user id",
     "landlock",
     "capabilities",
     "undumpable",
 )
+
+
+ALL = REQUIRED + OPTIONAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +35,18 @@ class Mechanism:
 def read(reported: Mapping[str, str]) -> dict[str, Mechanism]:
     """From mechanism to empty or why not, as zygote and worker report it, to every mechanism there is."""
     found = {}
-    for name in (*REQUIRED, *OPTIONAL):
-        reason = reported.get(name, "not tried: the process layer is off")
+    for name in ALL:
+        reason = reported.get(name, "not tried")
         found[name] = Mechanism(name, not reason, name in REQUIRED, reason)
     return found
 
 
-def demand(found: Mapping[str, Mechanism], allow_missing: Collection[str]) -> None:
-    """Raise MissingMechanism for a required one that is neither granted nor allowed to be missing."""
+def demand(found: Mapping[str, Mechanism]) -> None:
+    """Raise MissingMechanism for a required one that is not granted."""
     for mechanism in found.values():
-        if mechanism.required and not mechanism.granted and mechanism.name not in allow_missing:
+        if mechanism.required and not mechanism.granted:
             raise MissingMechanism(
-                f"{mechanism.name} is not granted here: {mechanism.reason}. Plans would run without it; if you accept "
-                f"that, open the sandbox with allow_missing=({mechanism.name!r},)"
+                f"{mechanism.name} is not granted here: {mechanism.reason}. Without it a plan can use files, "
+                "start processes and open connections with your rights. If you trust every plan, say so: "
+                "--unsafe-no-sandbox, or Sandbox(unsafe_no_sandbox=True)"
             )

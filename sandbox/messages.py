@@ -8,7 +8,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from sandbox.policy.tables import MAX_SOURCE
-from sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS
+from sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE
 from sandbox.types import Fault, FaultKind
 
 JSON_TYPES = (str, int, float, bool, NoneType, list, dict)
@@ -17,6 +17,7 @@ SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
     "print": frozenset({(str, str)}),
     "call": frozenset((str, line, str, list, dict) for line in (int, NoneType)),
     "sleep": frozenset({(str, int), (str, float)}),
+    "import": frozenset({(str, str)}),
     "end": frozenset((str, value, list) for value in JSON_TYPES),
 }
 """Kind of message: the exact types that its parts, the kind among them, may have."""
@@ -44,6 +45,8 @@ def parse(payload: bytes) -> list[Any]:
     if message[0] == "call":
         if message[1] is not None and not 0 <= message[1] <= MAX_SOURCE:
             raise HostileFrame(f"a 'call' from line {message[1]}")
+    elif message[0] == "import" and len(message[1]) > MAX_MODULE:
+        raise HostileFrame(f"an 'import' of a name of {len(message[1]):,} characters")
     elif not _is_plain(message[1]):
         raise HostileFrame(f"a {message[0]!r} message with a number that is not finite, or nested too deeply")
     return message
@@ -71,8 +74,8 @@ def _is_plain(value: JsonValue, depth: int = 0) -> bool:
 
 
 def _is_honest(fault: Fault) -> bool:
-    """Whether a worker may find this: of the limits it knows its memory alone, and it cuts what it tells."""
-    if fault.kind is FaultKind.LIMIT and fault.type != "memory":
+    """Return whether a worker may find this: of limits it knows its memory alone, it checks nothing, it cuts texts."""
+    if fault.kind is FaultKind.CHECK or (fault.kind is FaultKind.LIMIT and fault.type != "memory"):
         return False
     texts = (fault.type, fault.message, fault.source, fault.hint)
     places = (fault.line or 0, fault.column or 0, *fault.callers)

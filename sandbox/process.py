@@ -1,7 +1,6 @@
 """The host's handle of one worker process: its channel, its clock, its end."""
 
 import os
-import resource
 import signal
 import socket
 import struct
@@ -22,11 +21,19 @@ _TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
 class Worker:
     """A worker that belongs to one session. Owns ``sock`` and ``pidfd``; who drops it ends it.
 
-    ``orphaned`` tells whether its zygote has ended, with which the kernel kills it.
+    ``orphaned`` tells whether its zygote has ended, with which the kernel kills it. ``limit`` sets the processor time
+    of a process.
     """
 
-    def __init__(self, sock: socket.socket, pidfd: int, pid: int, orphaned: Callable[[], bool] = lambda: False) -> None:
-        self._sock, self._pidfd, self._pid, self._orphaned = sock, pidfd, pid, orphaned
+    def __init__(
+        self,
+        sock: socket.socket,
+        pidfd: int,
+        pid: int,
+        orphaned: Callable[[], bool] = lambda: False,
+        limit: Callable[[int, int], None] = lambda pid, seconds: None,
+    ) -> None:
+        self._sock, self._pidfd, self._pid, self._orphaned, self._limit = sock, pidfd, pid, orphaned, limit
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
         self._rests = False
@@ -76,8 +83,7 @@ class Worker:
         """
         used = self.cpu_seconds()
         if used < inf:
-            with suppress(OSError):
-                resource.prlimit(self._pid, resource.RLIMIT_CPU, (ceil(used + seconds) + 1, resource.RLIM_INFINITY))
+            self._limit(self._pid, ceil(used + seconds) + 1)
 
     def was_killed(self) -> bool:
         """Whether somebody has killed it, of a worker that has hung up and was not ended here; see sandbox.losses.

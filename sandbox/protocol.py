@@ -5,21 +5,21 @@ what it checks is in ``sandbox/messages.py``.
 
 From the host                                       From the worker
 ["open", settings]                                  ["opened", {mechanism: "" or why not}]
-["run", source, name, file, compiled, attributes,   ["print", text]
- clock]
-["part", ... as "run"]
-["answer", value, attributes, clock]                ["call", line, function, arguments, keyword arguments]
-["error", type, message, attributes, clock]         ["sleep", seconds]
+["run", source, name, compiled, attributes, clock]  ["print", text]
+["part", ... as "run"]                              ["call", line, function, arguments, keyword arguments]
+["answer", value, attributes, clock]                ["sleep", seconds]
+["error", type, message, attributes, clock]         ["import", module]
                                                     ["end", value, faults]
 
-``attributes`` holds what changed since the last frame, or null; ``clock`` is the logical time in microseconds. "call"
-and "sleep" are answered by exactly one "answer" or "error"; "run" and "part" by any number of "print", "call" and
-"sleep", then one "end". A cell that comes in parts is any number of "part" and one "run", all with the same file; only
-the end of the "run" has a value, which without source is that of the part before.
+``attributes`` holds what changed since the last frame, or null; ``clock`` is the logical time in microseconds. "call",
+"sleep" and "import" are answered by exactly one "answer" or "error"; "run" and "part" by any number of "print", "call",
+"sleep" and "import", then one "end". A cell that comes in parts is any number of "part" and one "run", whose code has
+the same file; only the end of the "run" has a value, which without source is that of the part before.
 """
 
 from collections.abc import Callable
 from socket import MSG_DONTWAIT, MSG_PEEK, socket
+from struct import Struct
 
 MAX_FROM_WORKER = 1 << 20
 """Bytes of JSON in a frame of the worker: parsed, it stays below some 30 MB."""
@@ -28,6 +28,8 @@ MAX_DEPTH = 32
 """Lists and dicts inside each other, in arguments and values."""
 MAX_STRING = 100_000
 """Characters of one string in an argument, and of one print frame."""
+MAX_MODULE = 100
+"""Characters of the name of a module, or of a time zone, that a worker asks for."""
 MAX_CALLERS = 5
 """Lines told of the calls that led to an exception: the innermost ones."""
 MAX_FAULTS = 50
@@ -38,7 +40,9 @@ FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 """Bytes to ask for at a time: nearly every frame is short, and memory for a long one would be taken in vain."""
 PREFIX = 4
 MEMORY_BYTES = 4
-"""Of the one thing that the host tells the zygote: how many MB the worker may have that it asks for."""
+"""Of what the host tells the zygote to have a worker forked: how many MB it may have."""
+LIMIT = Struct("=ii")
+"""The other thing that it tells: the number of a worker, and how many seconds of processor time it may have in all."""
 
 
 class FrameTooLong(Exception):

@@ -62,9 +62,9 @@ class Session:
         """
         with self._alone():
             self._current = None
-            if refused := self._refused(code, len(code)):
-                return CellResult(faults=(refused,))
             cell = UnderWay(name, self._answers.new_file(name))
+            if refused := self._refused(cell, code, len(code), "run"):
+                return CellResult(faults=refused)
             return self._finish(cell, *self._say(cell, code, "run"))
 
     def grow(self, name: str = "cell") -> "GrowingCell":
@@ -119,16 +119,11 @@ class Session:
         finally:
             self._busy = False
 
-    def _refused(self, code: str, chars: int) -> Fault | None:
-        """What forbids to run code that makes so many characters of its cell."""
+    def _refused(self, cell: UnderWay, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
+        """Return what forbids to run code that makes so many characters of its cell."""
         if chars > self._limits.source_chars:
-            return limit_fault("source", self._limits)
-        try:
-            code.encode()
-        except UnicodeEncodeError as error:
-            line = code.count("\n", 0, error.start) + 1
-            return Fault(FaultKind.CHECK, "SyntaxError", "the code has a lone surrogate, which is no character", line)
-        return None
+            return (limit_fault("source", self._limits),)
+        return self._answers.compiled(code, cell.file, kind).faults
 
     def _say(self, cell: UnderWay, source: str, kind: Kind) -> Ended:
         """Run a cell, or its next part. If its worker ends under it, all of it so far is run again in a new one.
@@ -167,8 +162,6 @@ class Session:
             ends = [talk.hold(start) for start in starts]
             end = ends[-1]
             faults = messages.faults(end.faults)
-            if talk.has_begun and any(fault.kind is FaultKind.CHECK for fault in faults):
-                raise HostileFrame("it refused the code after it had run")  # noqa: TRY301
         except LimitReached as reached:
             faults = (limit_fault(reached.name, self._limits, reached.detail),)
         except (HostileFrame, FrameTooLong) as error:
@@ -186,7 +179,7 @@ class Session:
         if FaultKind.LIMIT in kinds:
             self._kill()
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
-        elif FaultKind.CHECK not in kinds or len(cell.starts) > 1:
+        else:
             said, ends = tuple(talk.exchanges), tuple(cell.ends)
             self._cells.append(FinishedCell(cell.name, tuple(cell.starts), said, ends, self._answers.seen, talk.size))
         return CellResult(talk.output, end.value, faults, talk.calls, seconds)
@@ -249,8 +242,8 @@ class GrowingCell:
         session = self._session
         with session._alone(self):
             self._chars += len(source.lstrip("\n"))
-            if refused := session._refused(source, self._chars):
-                self._ended = NO_END, (refused,)
+            if refused := session._refused(self._cell, source, self._chars, "part"):
+                self._ended = NO_END, refused
             else:
                 self._ended = session._say(self._cell, source, "part")
         return self._ended[1][0] if self._ended[1] else None

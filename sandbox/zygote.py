@@ -1,5 +1,6 @@
 """The host's handle of the zygote: starts it, takes workers from it, ends it."""
 
+import ctypes
 import json
 import os
 import socket
@@ -7,13 +8,14 @@ import subprocess
 import sys
 import threading
 import weakref
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from sandbox.errors import WorkerFailed
 from sandbox.process import Worker
-from sandbox.protocol import MEMORY_BYTES, ChannelClosed
+from sandbox.protocol import LIMIT, MEMORY_BYTES, ChannelClosed
 from sandbox.types import Limits
 
 BOOT = """
@@ -30,10 +32,16 @@ main(control.detach(), **config)
 """
 """Imports the worker's modules alone: ``sandbox/__init__`` and what it imports stay out of the zygote. What the library
 wants done after a fork (new random numbers, locks) takes longer than the fork itself, and no worker uses it."""
-FLAGS = ("-s", "-P")
-"""Never -I or -E: they ignore PYTHONHASHSEED."""
-ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1"}
-"""Sets of text in the same order everywhere; functions of libraries looked up once, and not again in each worker."""
+FLAGS = ("-S", "-s", "-P")
+"""The standard library alone, and nothing that an installation imports at its start. Never -I or -E: they ignore
+PYTHONHASHSEED."""
+ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
+"""Sets of text in the same order everywhere; functions of libraries looked up once, and not again in each worker; one
+time zone."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""A process with threads cannot be forked safely."""
+READ_PERSONALITY, FIXED_ADDRESSES = 0xFFFFFFFF, 0x0040000 | 0x0200000
+"""ADDR_NO_RANDOMIZE and ADDR_COMPAT_LAYOUT: without the second, plan code takes an eighth longer."""
 START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
 MAX_ANSWER = 1 << 16
@@ -44,15 +52,15 @@ READY = 2
 class Zygote:
     """One zygote process with some workers always forked ahead. Raises WorkerFailed if it cannot be started."""
 
-    def __init__(self, *, confined: bool, guarded: bool) -> None:
+    def __init__(self, *, guarded: bool, without: Collection[str] = (), modules: Collection[str] = ()) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stderr = os.memfd_create("stderr")
         with theirs:
-            self._process = _start(theirs, stderr)
+            self._process = _start(theirs, stderr, ENVIRONMENT | ONE_THREAD if modules else ENVIRONMENT)
         self._end = weakref.finalize(self, _end, self._process, self._control, self._owner)
         try:
-            self._configure(confined=confined, guarded=guarded)
+            self._configure(without, modules, guarded=guarded)
             self.granted: dict[str, str] = self._hello(stderr)
             for _ in range(READY):
                 self.ask(Limits().memory_mb)
@@ -62,11 +70,12 @@ class Zygote:
         finally:
             os.close(stderr)
 
-    def _configure(self, *, confined: bool, guarded: bool) -> None:
+    def _configure(self, without: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
         """Send what the zygote has to know: in its arguments it would stand for as long as it lives."""
         folder = str(Path(__file__).resolve().parent)
-        more = [entry for entry in sys.path if entry and Path(entry).is_absolute()]
-        config = {"folder": folder, "path": more, "host": os.getpid(), "confined": confined, "guarded": guarded}
+        path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
+        config = {"folder": folder, "host": os.getpid(), "without": [*without], "guarded": guarded}
+        config |= {"modules": [*modules], "path": path}
         with suppress(OSError):  # one that has ended says why
             self._control.send(json.dumps(config).encode())
 
@@ -92,6 +101,14 @@ class Zygote:
         with suppress(OSError):
             self._control.send(memory_mb.to_bytes(MEMORY_BYTES))
 
+    def limit(self, pid: int, seconds: int) -> None:
+        """Have the kernel end a worker that has used so much processor time since its start.
+
+        The zygote does it: it has the worker's user id, which the host need not have.
+        """
+        with suppress(OSError):
+            self._control.send(LIMIT.pack(pid, seconds))
+
     def _next(self) -> tuple[Worker, int]:
         """The worker that was asked for longest ago, and its memory."""
         try:
@@ -109,7 +126,7 @@ class Zygote:
             raise WorkerFailed(f"the zygote could not fork a worker: {told['failed']}")
         sock, pidfd = descriptors
         channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock)
-        return Worker(channel, pidfd, told["pid"], self.gone), told["memory_mb"]
+        return Worker(channel, pidfd, told["pid"], self.gone, self.limit), told["memory_mb"]
 
     def gone(self) -> bool:
         """Whether it has ended, and with it every worker."""
@@ -136,22 +153,38 @@ def _read(answer: bytes) -> dict[str, Any]:
     return dict(json.loads(answer)) if answer else {}
 
 
-def _start(control: socket.socket, stderr: int) -> "subprocess.Popen[bytes]":
+def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     """Start the process in a session of its own, so that Ctrl-C in the terminal is the host's alone."""
     command = [sys.executable, *FLAGS, "-c", BOOT, str(control.fileno())]
     try:
-        return subprocess.Popen(
-            command,
-            env=ENVIRONMENT,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            pass_fds=(control.fileno(),),
-            start_new_session=True,
-        )
+        with _fixed_addresses():
+            return subprocess.Popen(
+                command,
+                env=environment,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                pass_fds=(control.fileno(),),
+                start_new_session=True,
+            )
     except OSError as error:
         raise WorkerFailed(f"the zygote did not start ({sys.executable}): {error}") from error
+
+
+@contextmanager
+def _fixed_addresses() -> Iterator[None]:
+    """Have what this thread starts lie at the same addresses every time, where the kernel grants that.
+
+    Then ``id``, and the order of a set of objects, are the same in every zygote of a machine.
+    """
+    personality = ctypes.CDLL(None).personality
+    before = personality(READ_PERSONALITY)
+    personality(before | FIXED_ADDRESSES)
+    try:
+        yield
+    finally:
+        personality(before)
 
 
 def _end(process: "subprocess.Popen[bytes]", control: socket.socket, owner: int) -> None:

@@ -10,14 +10,14 @@ from functools import partial
 from statistics import median
 
 from planbook.bench import Row
-from planbook.bench.peers import Engine, Ours, engines, missing
+from planbook.bench.peers import MONTY, Engine, Monty, Ours, engines, missing
 from planbook.bench.processes import parents, private_megabytes
 from planbook.bench.timing import in_turn, percentile, seconds, seconds_together
 from sandbox import Sandbox
 
 CODE: Mapping[str, tuple[int, str]] = {
     "arithmetic": (
-        60_000,
+        400_000,
         """
 def work(rounds):
     total = 0
@@ -27,7 +27,7 @@ def work(rounds):
 """,
     ),
     "+= loop": (
-        60_000,
+        400_000,
         """
 def work(rounds):
     total, counts, seen = 0, {"a": 0}, [0]
@@ -39,7 +39,7 @@ def work(rounds):
 """,
     ),
     "string parsing": (
-        6_000,
+        40_000,
         """
 def work(rounds):
     ids = []
@@ -56,11 +56,11 @@ def work(rounds):
     ),
 }
 """What is timed, to how many rounds plain exec does of it, some milliseconds of them, and the code."""
-CODE_GOAL = 1.15
-ACTIONS, ACTION_GOAL = 300, 45.0
-START_GOAL = 1.0
-PLAN = "for number in range(1, 5):\n    agent.go_to(f'desk_{number}')\n"
-PLAN_THREADS, PLAN_GOAL = 2, 700.0
+CODE_GOAL = 1.05
+"""Times plain exec."""
+ACTIONS, ACTION_GOAL, START_GOAL, PLAN_GOAL = 300, 0.3, 4.0, 1.0
+"""The goals are times those of the other engine that runs plans in processes."""
+PLAN_ACTIONS, PLAN_THREADS = 4, 2
 FORK = """
 import os, sys, time
 begun = time.perf_counter()
@@ -71,9 +71,9 @@ for _ in range(int(sys.argv[1])):
 print(time.perf_counter() - begun)
 """
 MEMORY_GOAL = 4.0
-REPEATS = 15
+REPEATS = 5
 STARTS = 60
-PLANS, PLAN_ROUNDS = 100, 5
+PLANS = 100
 IDLE = 8
 
 
@@ -84,8 +84,7 @@ def rows(repeats: int = REPEATS, starts: int = STARTS, plans: int = PLANS) -> li
         with engines(sandbox) as every:
             for title, (rounds, code) in CODE.items():
                 found += _code(every, title, rounds, code, repeats)
-            found += _actions(every, repeats) + _starts(every, starts)
-        found += _plans(Ours(sandbox), plans)
+            found += _actions(every, repeats) + _starts(every, starts) + _plans(every, plans, repeats)
     return found + [Row(f"{name}: not installed", None, "") for name in missing()]
 
 
@@ -95,11 +94,10 @@ def _load() -> Row:
 
 
 def _code(every: Sequence[Engine], title: str, rounds: int, code: str, repeats: int) -> list[Row]:
-    """A round's share of the wall clock of calling ``work``, which an earlier cell has defined: the fastest call, since
-    whatever else the machine does can only add to it."""
+    """A round's share of the wall clock of calling ``work``, which an earlier cell has defined: the median call."""
     calls = [max(rounds // engine.slowness, 1) for engine in every]
     times = _timed(every, [code] * len(every), [f"work({count})" for count in calls], repeats)
-    a_round = [min(column) / count for column, count in zip(times, calls, strict=True)]
+    a_round = [median(column) / count for column, count in zip(times, calls, strict=True)]
     found = []
     for engine, value in zip(every, a_round, strict=True):
         ratio = value / a_round[0]
@@ -110,15 +108,26 @@ def _code(every: Sequence[Engine], title: str, rounds: int, code: str, repeats: 
 
 
 def _actions(every: Sequence[Engine], repeats: int) -> list[Row]:
-    """Wall clock of a call of a host function from a loop of plan code, answer included: in the fastest loop."""
+    """Wall clock of a call of a host function from a loop of plan code, answer included: in the median loop."""
     codes = [f"def act(times):\n    for _ in range(times):\n        {engine.action}\n" for engine in every]
     times = _timed(every, codes, [f"act({ACTIONS})"] * len(every), repeats)
+    values = [median(column) / ACTIONS * 1e6 for column in times]
+    return _compared("action", every, values, "us", ACTION_GOAL)
+
+
+def _compared(
+    title: str, every: Sequence[Engine], values: Sequence[float], unit: str, goal: float, *, at_least: bool = False
+) -> list[Row]:
+    """One row for each engine; ours has a goal, as a multiple of the other that runs plans in processes."""
+    peer = next((value for engine, value in zip(every, values, strict=True) if engine.name == MONTY), None)
     found = []
-    for engine, column in zip(every, times, strict=True):
-        value = min(column) / ACTIONS * 1e6
-        goal = (f"at most {ACTION_GOAL:g} us", value <= ACTION_GOAL) if isinstance(engine, Ours) else ("", None)
-        name = f"action, arguments checked: {engine.name}" if isinstance(engine, Ours) else f"action: {engine.name}"
-        found.append(Row(name, value, "us", None, "", *goal))
+    for engine, value in zip(every, values, strict=True):
+        if peer is None or not isinstance(engine, Ours):
+            found.append(Row(f"{title}: {engine.name}", value, unit))
+            continue
+        ratio = value / peer
+        met, word = (ratio >= goal, "at least") if at_least else (ratio <= goal, "at most")
+        found.append(Row(f"{title}: {engine.name}", value, unit, ratio, MONTY, f"{word} {goal:g} times", met))
     return found
 
 
@@ -136,15 +145,14 @@ def _timed(every: Sequence[Engine], codes: Sequence[str], calls: Sequence[str], 
 def _starts(every: Sequence[Engine], starts: int) -> list[Row]:
     """Wall clock until a session is open, one after the other with a short cell each, the zygote or pool being warm."""
     times = in_turn([partial(_start, engine) for engine in every], starts)
-    found = []
-    for engine, column in zip(every, times, strict=True):
-        value = median(column) * 1e3
-        goal = (f"at most {START_GOAL:g} ms", value <= START_GOAL) if isinstance(engine, Ours) else ("", None)
-        found += [
-            Row(f"session start, median: {engine.name}", value, "ms", None, "", *goal),
-            Row(f"session start, 90th percentile: {engine.name}", percentile(column, 0.9) * 1e3, "ms"),
-        ]
-    return found
+    slow = [percentile(column, 0.9) * 1e3 for column in times]
+    return [
+        *_compared("session start, median", every, [median(column) * 1e3 for column in times], "ms", START_GOAL),
+        *(
+            Row(f"session start, 90th percentile: {each.name}", value, "ms")
+            for each, value in zip(every, slow, strict=True)
+        ),
+    ]
 
 
 def _start(engine: Engine) -> float:
@@ -156,25 +164,27 @@ def _start(engine: Engine) -> float:
     return taken
 
 
-def _plans(ours: Ours, plans: int) -> list[Row]:
-    """Whole plans a second: open, four actions, close; in threads of this process, in the fastest of some rounds.
+def _plans(every: Sequence[Engine], plans: int, rounds: int) -> list[Row]:
+    """Whole plans a second: open, four actions, close; in threads of this process, in the median of some rounds.
 
     Beside them what a process of its own for each plan costs at least.
     """
+    played = [engine for engine in every if isinstance(engine, Ours | Monty)]
 
-    def work() -> None:
-        for _ in range(plans):
-            with ours.session() as run:
-                run(PLAN)
+    def together(engine: Engine) -> float:
+        def work() -> None:
+            for _ in range(plans):
+                with engine.session() as run:
+                    run("\n".join([engine.action] * PLAN_ACTIONS))
 
-    together = partial(seconds_together, [work] * PLAN_THREADS)
-    forked, played = map(min, in_turn([partial(_forks, plans), together], PLAN_ROUNDS))
-    value, forks = (plans * PLAN_THREADS / taken for taken in (played, forked))
-    title, goal = f"plans of 4 actions, {PLAN_THREADS} threads", f"at least {PLAN_GOAL:g} 1/s"
-    limit = f"empty Python processes, {PLAN_THREADS} parents"
+        return seconds_together([work] * PLAN_THREADS)
+
+    works = [partial(_forks, plans), *(partial(together, engine) for engine in played)]
+    forked, *taken = (plans * PLAN_THREADS / median(column) for column in in_turn(works, rounds))
+    title = f"plans of {PLAN_ACTIONS} actions, {PLAN_THREADS} threads"
     return [
-        Row(f"{limit}: forked, and ended", forks, "/s"),
-        Row(title, value, "/s", value / forks, limit, goal, value >= PLAN_GOAL),
+        Row(f"empty Python processes, {PLAN_THREADS} parents: forked, and ended", forked, "/s"),
+        *_compared(title, played, taken, "/s", PLAN_GOAL, at_least=True),
     ]
 
 

@@ -142,7 +142,9 @@ def formulate(
             raise errors.BadArgument(f"{folder} is no building run; rules come from `planbook build`")
         named = by_role(models)
         config = run.config.model_copy(update={"models": {**run.config.models, **named}})
-        run.sit_down(hosting.budget, hosting.prices, named.values(), timeouts=hosting.timeouts)
+        run.sit_down(
+            hosting.budget, hosting.prices, named.values(), timeouts=hosting.timeouts, unsafe=hosting.unsafe_no_sandbox
+        )
         code = errors.OK
         try:
             formulate_rules(run, config, tokens)

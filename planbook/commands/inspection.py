@@ -22,7 +22,6 @@ from planner.surface import AGENT, TASK
 from sandbox import Sandbox
 from sandbox.check import check, check_procedure
 from sandbox.dry import DryRun
-from sandbox.mechanisms import REQUIRED
 from sandbox.reading import bound_names
 from sandbox.types import Fault
 
@@ -30,7 +29,7 @@ from sandbox.types import Fault
 def show_worlds(env: str | None, *, as_json: bool) -> int:
     """Worlds with their splits, task types and requirements, and the mechanisms that hold the sandbox."""
     worlds = [load_world(name) for name in ([env] if env else sorted(known_worlds()))]
-    with Sandbox(allow_missing=REQUIRED) as sandbox:  # it runs no plan: what is missing is to be shown
+    with Sandbox(unsafe_no_sandbox=True) as sandbox:  # it runs no plan: what is missing is to be shown
         mechanisms = list(sandbox.mechanisms().values())
     out = console(as_json)
     for world in worlds:
@@ -111,9 +110,10 @@ def check_plan(plan: Path, asked: Asked) -> list[Fault]:
     functions, attributes = functions_to_check(world, options), plan_attributes(world)
     names = bound_names(world.helpers)
     if not is_procedure(text):
-        return check(text, functions, attributes=attributes, names=names | {TASK})
+        return check(text, functions, attributes=attributes, names=names | {TASK}, modules=world.modules)
     procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
-    return check_procedure(text, functions, attributes=attributes, names=names | bound_names(procedure.helpers))
+    names |= bound_names(procedure.helpers)
+    return check_procedure(text, functions, attributes=attributes, names=names, modules=world.modules)
 
 
 def show_faults(

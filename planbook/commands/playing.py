@@ -37,6 +37,7 @@ from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import (
     ERRORS,
+    UNSAFE,
     console,
     episode_line,
     failure_lines,
@@ -122,7 +123,13 @@ def play_run(
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
     control = Control(run)
-    run.sit_down(hosting.budget, hosting.prices, note={**note, **hosted(hosting)}, timeouts=hosting.timeouts)
+    run.sit_down(
+        hosting.budget,
+        hosting.prices,
+        note={**note, **hosted(hosting)},
+        timeouts=hosting.timeouts,
+        unsafe=hosting.unsafe_no_sandbox,
+    )
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
     except (ModelError, errors.ClusterLost) as error:
@@ -141,6 +148,7 @@ def play_run(
             results(summary, title),
             *method_parts(summary),
             *failure_lines(summary),
+            *([UNSAFE] if run.unsafe_no_sandbox else []),
             *([] if watch else _first_error(run, endings)),
             *again_lines(run),
             *spending_lines(summary),

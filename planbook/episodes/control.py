@@ -66,8 +66,8 @@ OBEY = {"pause": Control._pause, "go on": Control._go_on, "stop": Control._stop}
 def hosted(hosting: Hosting) -> dict[str, JsonValue]:
     """How a sitting hosts its episodes, as it is noted."""
     noted: dict[str, JsonValue] = {"jobs": hosting.jobs, "executor": hosting.executor}
-    if hosting.allow_missing:
-        noted["allow_missing"] = [*hosting.allow_missing]
+    if hosting.unsafe_no_sandbox:
+        noted["unsafe_no_sandbox"] = True
     if hosting.prices:
         noted["prices"] = str(hosting.prices.resolve())
     return noted
@@ -78,6 +78,6 @@ def arguments(noted: Mapping[str, Any]) -> list[str]:
     told = ["--jobs", str(noted.get("jobs", 1))]
     if noted.get("executor", "threads") != "threads":
         told += ["--executor", noted["executor"]]
-    for mechanism in noted.get("allow_missing", ()):
-        told += ["--allow-missing", mechanism]
+    if noted.get("unsafe_no_sandbox"):
+        told.append("--unsafe-no-sandbox")
     return told + (["--prices", noted["prices"]] if "prices" in noted else [])

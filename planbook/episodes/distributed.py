@@ -91,7 +91,7 @@ def _hand_out(
         run.folder.resolve(),
         run.store.place.resolve() if isinstance(run.store.place, Path) else run.store.place,
         RunFile.read(run.folder),
-        hosting.allow_missing,
+        hosting.unsafe_no_sandbox,
         hosting.prices and hosting.prices.resolve(),
         run.meter.spent,
         to_replay,

@@ -34,18 +34,18 @@ _Told = tuple[Entry, Result] | BaseException | None
 
 @dataclass(frozen=True)
 class Hosting:
-    """How episodes are hosted: how many side by side, what may be missing, what may be spent at which prices.
+    """How episodes are hosted: how many side by side, what may be spent at which prices.
 
     ``timeouts`` says how long models are waited for, if not as long as before.
 
-    ``allow_missing`` names required mechanisms of the sandbox; ``allow_changed`` lets a run go on with other data,
-    prompts or knowledge than it was begun with. ``executor`` says where episodes are played: in threads of this
-    process, in worker processes of this machine, or on a Ray cluster. ``steering`` lets others stop and pause this one
-    run; it is stopped when the run is stopped otherwise, too.
+    ``unsafe_no_sandbox`` lets plans run where the kernel cannot confine them; ``allow_changed`` lets a run go on with
+    other data, prompts or knowledge than it was begun with. ``executor`` says where episodes are played: in threads of
+    this process, in worker processes of this machine, or on a Ray cluster. ``steering`` lets others stop and pause this
+    one run; it is stopped when the run is stopped otherwise, too.
     """
 
     jobs: int = 1
-    allow_missing: tuple[str, ...] = ()
+    unsafe_no_sandbox: bool = False
     budget: Budget | None = None
     prices: Path | None = None
     timeouts: Timeouts | None = None
@@ -120,7 +120,7 @@ def side_by_side(
         steering.guard()
         guard()
 
-    with Sandbox(allow_missing=hosting.allow_missing) as sandbox:
+    with Sandbox(modules=world_class.modules, unsafe_no_sandbox=hosting.unsafe_no_sandbox) as sandbox:
         roles = open_roles(steering.stops).guarded(steering.guard)
         lanes = [Lane(world_class, options, sandbox, unless_stopped, roles) for _ in range(count)]
         return hand_out(entries, [lane.open(play_one) for lane in lanes], on_result, steering)

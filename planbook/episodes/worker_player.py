@@ -33,7 +33,7 @@ class Orders:
     folder: Path
     store: Place
     file: RunFile
-    allow_missing: tuple[str, ...]
+    unsafe_no_sandbox: bool
     prices: Path | None
     spent: Spent
     to_replay: bool = False
@@ -55,7 +55,7 @@ class Player:
         else:
             self._memory = memory_of(config)
             self._roles = roles_of(self._run, self._steering.stops).guarded(self._steering.guard)
-        self._sandbox = Sandbox(allow_missing=orders.allow_missing)
+        self._sandbox = Sandbox(modules=config.world.modules, unsafe_no_sandbox=orders.unsafe_no_sandbox)
         self._lanes: list[Lane] = []
         self._own = threading.local()
 

@@ -108,7 +108,7 @@ def build(
         config.world_options,
         play_one,
         nothing if played_first else on_ending,
-        Hosting(allow_missing=hosting.allow_missing, steering=hosting.steering),
+        Hosting(unsafe_no_sandbox=hosting.unsafe_no_sandbox, steering=hosting.steering),
         run.meter.before_action,
         lambda stopped: roles_of(run, stopped),
     )

@@ -27,6 +27,7 @@ def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
     """
     if run.is_new:
         return {}
+    _refuse_other_release(run, again)
     now = made_of(run.config, [entry.task for entry in run.entries()], hosting.prices)
     others, newer = changes(run.made_of, now), changed_versions(run.versions, versions())
     if newer:
@@ -41,6 +42,20 @@ def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
         )
     found = [str(change) for change in (*newer, *others)]
     return {"changed": list(found), MADE_OF: now.model_dump(mode="json")} if found else {}
+
+
+def _refuse_other_release(run: Run, again: bool) -> None:
+    """Raise BadRun for a run of another release that is not over: plans do not run as they did."""
+    then, now = run.versions.get("planbook", ""), versions()["planbook"]
+    if _release(then) != _release(now) and _mixes(run, again):
+        raise BadRun(
+            f"{run.folder} was begun by planbook {then or 'of an unknown version'}, whose sandbox ran plans otherwise "
+            f"than that of planbook {now}. Play it anew: `planbook rerun {run.folder}`; or go on with planbook {then}"
+        )
+
+
+def _release(version: str) -> list[str]:
+    return version.split(".")[:2]
 
 
 def _listed(found: list[Change]) -> str:

@@ -8,10 +8,9 @@ from importlib import metadata
 from pathlib import Path
 
 from envs.checksums import of_folder, of_texts
-from planbook import PACKAGES
+from planbook import PACKAGES, __version__
 
 RECORDED_PACKAGES = (
-    "planbook",
     "RestrictedPython",
     "alfworld",
     "textworld",
@@ -51,7 +50,7 @@ def _versions() -> Mapping[str, str]:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             found[package] = "not installed"
-    return {**found, CODE: code()}
+    return {**found, "planbook": __version__, CODE: code()}
 
 
 @cache

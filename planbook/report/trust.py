@@ -47,6 +47,7 @@ class Trust:
     """Building episodes that were left out on purpose, as their type had been solved often enough: not counted."""
     unjudgeable: Mapping[str, int]
     """Tasks of the selection that were not played, as the world cannot judge them, by reason: not counted either."""
+    unsafe_no_sandbox: bool
     broken: Sequence[Played]
     not_run: Sequence[Played]
     not_judged: Sequence[Played]
@@ -66,6 +67,7 @@ def trust(run: RunRead) -> Trust:
         solved=sum(count for outcome, count in counts.items() if outcome.solved),
         left_out=len(every) - len(counted),
         unjudgeable=run.run.unjudgeable,
+        unsafe_no_sandbox=run.run.unsafe_no_sandbox,
         broken=_with_outcome(counted, Outcome.BROKEN),
         not_run=_with_outcome(counted, Outcome.NOT_RUN),
         not_judged=[each for each in counted if each.ending.cause == NOT_JUDGED],

@@ -32,6 +32,8 @@ class RunFile(BaseModel):
     budget: Budget = Budget()
     timeouts: Timeouts = Field(default=Timeouts(), exclude_if=lambda timeouts: timeouts == Timeouts())
     """How long its models are waited for."""
+    unsafe_no_sandbox: bool = Field(default=False, exclude_if=lambda unsafe: not unsafe)
+    """Whether its plans were allowed to run where the kernel cannot confine them."""
     store: Schema | None = None
     """Where the events are, if they are not in the folder."""
     made_of: MadeOf | None = None

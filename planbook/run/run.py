@@ -167,6 +167,11 @@ class Run:
         return self._file.budget
 
     @property
+    def unsafe_no_sandbox(self) -> bool:
+        """Whether its plans were allowed to run where the kernel cannot confine them."""
+        return self._file.unsafe_no_sandbox
+
+    @property
     def timeouts(self) -> Timeouts:
         """How long its models are waited for."""
         return self._file.timeouts
@@ -178,18 +183,23 @@ class Run:
         models: Iterable[str] = (),
         note: Body | None = None,
         timeouts: Timeouts | None = None,
+        *,
+        unsafe: bool = False,
     ) -> None:
         """Begin to spend: what earlier sittings spent counts.
 
-        Their budget and timeouts hold unless new ones are given.
+        Their budget and timeouts hold unless new ones are given. ``unsafe`` says that plans may run unconfined.
         ``models`` are those that will be asked beside the run's own; the ``note`` is kept with the sitting, for those
         who go on from outside, too. Raises BadArgument, BadPrices.
         """
         check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
-        new = {"budget": budget or self._file.budget, "timeouts": timeouts or self._file.timeouts}
-        if new != {"budget": self._file.budget, "timeouts": self._file.timeouts}:
-            self._file = self._file.model_copy(update=new)
-            self._file.write(self.folder)
+        before = self._file
+        new = {"budget": budget or before.budget, "timeouts": timeouts or before.timeouts}
+        if (
+            file := before.model_copy(update={**new, "unsafe_no_sandbox": unsafe or before.unsafe_no_sandbox})
+        ) != before:
+            self._file = file
+            file.write(self.folder)
         price = prices_from(prices)
         spent = spent_so_far(self.own_events(), price)
         self.meter = Meter(self._file.budget, spent, price, self.store.ledger)

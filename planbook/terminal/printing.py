@@ -174,6 +174,9 @@ def _of(limit: float | None) -> str:
     return "" if limit is None else f" of {limit:,}"
 
 
+UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
+
+
 def failure_lines(summary: Summary) -> Iterable[str]:
     """The failures by cause, some of what broke, and the spread over repeats."""
     if summary.failures:

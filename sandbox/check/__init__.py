@@ -15,12 +15,13 @@ from sandbox.check.names import check_names
 from sandbox.check.procedure import check_solve
 from sandbox.check.report import Report
 from sandbox.check.usage import Usage
-from sandbox.policy import check as check_policy
+from sandbox.policy.compiler import check as check_policy
 from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import SYNTAX
-from sandbox.reading.syntax import code_lines, compile_error, parse, shown_line, too_deep
+from sandbox.precompile import faults_of
+from sandbox.reading.syntax import compile_error, parse, too_deep
 from sandbox.reading.walker import scopes_of
-from sandbox.types import Fault, FaultKind
+from sandbox.types import Fault
 
 __all__ = ["check", "check_part", "check_procedure"]
 
@@ -34,14 +35,17 @@ def check(
     *,
     attributes: Iterable[str] = (),
     names: Iterable[str] = (),
+    modules: Iterable[str] = (),
     allow_definitions_only: bool = False,
 ) -> list[Fault]:
     """Every certain fault of a plan, sorted by line. Never raises, whatever the text.
 
     ``functions`` and ``attributes`` are what the session gives, by bare or dotted name; ``names`` are what earlier
-    cells and helpers defined.
+    cells and helpers defined, ``modules`` what plans may import beyond the standard library.
     """
-    return list(_check(code, Api.of(functions, attributes, names), definitions_only=allow_definitions_only))
+    return list(
+        _check(code, Api.of(functions, attributes, names, modules=modules), definitions_only=allow_definitions_only)
+    )
 
 
 def check_part(
@@ -50,12 +54,13 @@ def check_part(
     *,
     attributes: Iterable[str] = (),
     names: Iterable[str] = (),
+    modules: Iterable[str] = (),
 ) -> list[Fault]:
     """As ``check``, for a part of a plan whose other parts are not all known: what may yet become right is no fault.
 
     ``names`` are also those that the parts before it define. A plan that passes the check passes it in parts.
     """
-    return list(_check(code, Api.of(functions, attributes, names, whole=False), definitions_only=True))
+    return list(_check(code, Api.of(functions, attributes, names, whole=False, modules=modules), definitions_only=True))
 
 
 def check_procedure(
@@ -64,9 +69,12 @@ def check_procedure(
     *,
     attributes: Iterable[str] = (),
     names: Iterable[str] = (),
+    modules: Iterable[str] = (),
 ) -> list[Fault]:
     """As ``check``, for a procedure: it must define ``solve(agent, task)`` and act nowhere else."""
-    return list(_check(code, Api.of(functions, attributes, names), definitions_only=True, procedure=True))
+    return list(
+        _check(code, Api.of(functions, attributes, names, modules=modules), definitions_only=True, procedure=True)
+    )
 
 
 @cached_up_to(_KEPT)
@@ -79,7 +87,7 @@ def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = Fal
     except RecursionError:
         return (too_deep(code),)
     bound = () if api.whole else _bound_elsewhere(tree, api)
-    return _merged(report, _policy_faults(code, tree, bound))
+    return _merged(report, _policy_faults(code, tree, bound, api.modules))
 
 
 def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
@@ -112,19 +120,7 @@ def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
     return report.sorted()
 
 
-def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str]) -> list[Fault]:
-    """What the sandbox's language policy refuses, but what is no Python: the parser has told that, and better."""
-    lines = code_lines(source)
-    return [
-        Fault(
-            FaultKind.CHECK,
-            problem.name,
-            problem.message,
-            problem.line,
-            problem.column,
-            shown_line(lines, problem.line),
-            problem.hint,
-        )
-        for problem in check_policy(source, bound, tree)
-        if problem.name != SYNTAX
-    ]
+def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str], modules: frozenset[str]) -> list[Fault]:
+    """Return what the language policy refuses, but what is no Python: the parser has told that, and better."""
+    problems = [each for each in check_policy(source, bound, tree, modules) if each.name != SYNTAX]
+    return [*faults_of(source, problems)]

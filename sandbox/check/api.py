@@ -58,6 +58,8 @@ class Api:
     names: frozenset[str] = frozenset()
     whole: bool = True
     """Whether the code is a whole plan: of a part, what later parts may bind is not known."""
+    modules: frozenset[str] = frozenset()
+    """Modules beyond the standard library that plans may import."""
 
     @classmethod
     def of(
@@ -67,10 +69,11 @@ class Api:
         names: Iterable[str] = (),
         *,
         whole: bool = True,
+        modules: Iterable[str] = (),
     ) -> "Api":
         """Describe what a session is given."""
         described = tuple(Function.of(name, function) for name, function in functions.items())
-        return cls(described, frozenset(attributes), frozenset(names), whole)
+        return cls(described, frozenset(attributes), frozenset(names), whole, frozenset(modules))
 
     @cached_property
     def by_name(self) -> dict[str, Function]:

@@ -22,7 +22,7 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
             return
         name = use.node.id
         if use.annotation or (name.startswith("__") and name.endswith("__")):
-            continue  # annotations are never evaluated; special names are the language policy's
+            continue  # annotations may name what nothing defines; special names are the language policy's
         scope, deferred = scopes.find(name, use.scope)
         if not api.whole and (deferred or use.guard is not Guard.NONE or not _is_certain(scope)):
             continue

@@ -1,6 +1,5 @@
-"""What plan code may say: checked and compiled without running it. Used by the host's check and inside the worker."""
+"""What plan code may say. ``compiler`` checks a source, and compiles it, without running anything of it.
 
-from sandbox.policy.compiler import CompiledCell, PolicyRefused, check, compile_cell, compile_plain, too_large
-from sandbox.policy.rules import Problem
-
-__all__ = ["CompiledCell", "PolicyRefused", "Problem", "check", "compile_cell", "compile_plain", "too_large"]
+``transformer`` walks the tree; ``imports`` judges imports; ``tables``, ``rules`` and ``hints`` name what is refused and
+what to write instead, for the worker too.
+"""

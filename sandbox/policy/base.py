@@ -7,12 +7,11 @@ from typing import TypeVar
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-from sandbox.policy.hints import ATTRIBUTE_HINTS, NAME_HINT, NAME_HINTS, STATEMENT_HINTS
-from sandbox.policy.rules import ATTRIBUTE, NAME, STATEMENT, Problem, attribute_hint, is_hidden
-from sandbox.policy.tables import CLASS_NAMES, HOOKS, READABLE_NAMES
+from sandbox.policy.hints import NAME_HINTS, STATEMENT_HINTS
+from sandbox.policy.rules import ATTRIBUTE, NAME, STATEMENT, Problem, attribute_hint
+from sandbox.policy.tables import REFUSED_NAMES
 
 N = TypeVar("N", bound=ast.AST)
-E = TypeVar("E", bound=ast.expr)
 LEAVES = frozenset(
     kind
     for base in (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
@@ -33,8 +32,14 @@ class Enough(Exception):
 class BasePolicy(RestrictingNodeTransformer):
     """RestrictedPython's transformer, which refuses every kind of node it does not know, with our names and faults."""
 
-    def __init__(self, bound: Iterable[str] = ()) -> None:
+    def __init__(
+        self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
+    ) -> None:
         super().__init__()
+        self.known = known
+        """Names that earlier code of the session has bound."""
+        self.more_modules = modules
+        """Modules beyond those of the standard library, with their submodules."""
         self.problems: list[Problem] = []
         self.bound: set[str] = set()
         """Names that the source binds, but by ``import``."""
@@ -79,33 +84,24 @@ class BasePolicy(RestrictingNodeTransformer):
         new = self.visit(item)
         return new if isinstance(new, list) else (new,)
 
-    def hook(self, hook: str, like: ast.expr, *arguments: ast.expr) -> ast.Call:
-        """A call of one of the hooks, at the place of ``like``."""
-        function = ast.copy_location(ast.Name(HOOKS[hook], ast.Load()), like)
-        return ast.copy_location(ast.Call(function, list(arguments), []), like)
-
-    def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = False) -> None:
-        """A name that the source binds: refuse what Python or the sandbox gives a meaning.
-
-        Special methods may be bound where ``allow_magic_methods`` is set.
-        """
+    def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = True) -> None:
+        """Judge a name that the source binds."""
         if name is not None:
             self.bound.add(name)
-            self.judge_name(node, name, CLASS_NAMES if allow_magic_methods else frozenset())
+            self.judge_name(node, name)
 
-    def judge_name(self, node: ast.AST, name: str, exceptions: frozenset[str]) -> None:
-        """Refuse a name with a meaning of its own, but for the exceptions."""
+    def judge_name(self, node: ast.AST, name: str) -> None:
+        """Refuse a variable that leads to code nobody checked."""
         name = unicodedata.normalize("NFKC", name)
-        if name.startswith("_") and is_hidden(name) and name not in exceptions:
-            hint = ATTRIBUTE_HINTS.get(name, NAME_HINT)
-            self.refuse(node, NAME, f"the name `{name}` is not available in plans", hint)
+        if name in REFUSED_NAMES:
+            self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
         """Check a variable."""
         if not isinstance(node.ctx, ast.Load):
-            self.check_name(node, node.id, allow_magic_methods=True)
+            self.check_name(node, node.id)
         else:
-            self.judge_name(node, node.id, READABLE_NAMES)
+            self.judge_name(node, node.id)
             if node.id in NAME_HINTS:
                 self.missing.append(node)
         return node

@@ -1,17 +1,32 @@
 """From source to faults, or to compiled code. Sizes come first: nothing recurses into a tree that was not measured."""
 
+import __future__
+
 import ast
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from types import CodeType
+from typing import NamedTuple
 
 from sandbox.policy.base import Enough
 from sandbox.policy.hints import NAME_HINTS
 from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem, syntax_hint
-from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_KEYWORDS, MAX_NODES, MAX_SOURCE
+from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_KEYWORDS, MAX_NODES, MAX_SOURCE, MAX_TEXTS
 from sandbox.policy.transformer import PlanPolicy
 from sandbox.policy.trees import compile_tree, parse_source
+
+
+class Before(NamedTuple):
+    """What earlier code of a session leaves to later: names, and within a cell what ``from __future__`` changes."""
+
+    names: frozenset[str] = frozenset()
+    flags: int = 0
+    modules: frozenset[str] = frozenset()
+    """Modules beyond those of the standard library that the session's plans may import."""
+
+
+NOTHING = Before()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +35,7 @@ class CompiledCell:
 
     code: CodeType
     tail: CodeType | None
+    leaves: Before
 
 
 class PolicyRefused(Exception):
@@ -30,34 +46,39 @@ class PolicyRefused(Exception):
         super().__init__("; ".join(f"line {p.line}: {p.message}" for p in self.problems))
 
 
-def check(source: str, bound: Iterable[str] = (), tree: ast.Module | None = None) -> list[Problem]:
-    """Every fault of the source, in the order of its lines. Never raises.
+def check(
+    source: str,
+    bound: Iterable[str] = (),
+    tree: ast.Module | None = None,
+    modules: frozenset[str] = frozenset(),
+) -> list[Problem]:
+    """Return every fault of the source, in the order of its lines. Never raises.
 
     ``bound`` are names that are bound elsewhere, where the source is a part of a cell. ``tree`` is the source's tree,
     if the caller has parsed it and asked the compiler about it; it is of no use afterwards.
     """
     try:
-        _compile(source, "plan", bound, all_faults=True, tree=tree)
+        _compile(source, "plan", bound, Before(modules=modules), all_faults=tree is None, tree=tree)
     except PolicyRefused as refused:
         return sorted(refused.problems, key=lambda problem: (problem.line, problem.column))
     return []
 
 
-def compile_cell(source: str, name: str, *, is_part: bool = False) -> CompiledCell:
+def compile_cell(source: str, name: str, before: Before = NOTHING, *, is_part: bool = False) -> CompiledCell:
     """Compile under the policy. ``name`` is what tracebacks call the file. Raises PolicyRefused.
 
     Of a part of a cell it cannot be told whether another defines what plans do not have: there it is no name at all.
     """
-    return _compile(source, name, NAME_HINTS if is_part else (), all_faults=False)
+    return _compile(source, name, NAME_HINTS if is_part else (), before)
 
 
-def compile_plain(source: str, name: str) -> CompiledCell:
-    """Compile without any policy. Raises what Python's own compiler raises."""
-    return _split(parse_source(source, name), name)
+def compile_plain(source: str, name: str, before: Before = NOTHING, *, is_part: bool = False) -> CompiledCell:
+    """Compile as ``compile_cell`` does, without any policy. Raises PolicyRefused for what is no Python."""
+    return _compile(source, name, None, before)
 
 
 def too_large(tree: ast.Module) -> Problem | None:
-    """What makes the tree too large to be walked by recursion, or to be compiled in a moment."""
+    """Return what makes the tree too large to be walked by recursion, or to be compiled in a moment."""
     try:
         _measure(tree)
     except PolicyRefused as refused:
@@ -66,12 +87,21 @@ def too_large(tree: ast.Module) -> Problem | None:
 
 
 def _compile(
-    source: str, name: str, bound: Iterable[str], *, all_faults: bool, tree: ast.Module | None = None
+    source: str,
+    name: str,
+    bound: Iterable[str] | None,
+    before: Before = NOTHING,
+    *,
+    all_faults: bool = False,
+    tree: ast.Module | None = None,
 ) -> CompiledCell:
     if len(source) > MAX_SOURCE:
         raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
     try:
-        return _transformed(source, name, bound, all_faults, tree)
+        tree = tree or parse_source(source, name)
+        _measure(tree)
+        names = frozenset[str]() if bound is None else _apply_policy(tree, name, bound, before, all_faults)
+        return _split(tree, name, before._replace(names=names))
     except SyntaxError as error:
         raise PolicyRefused([_no_python(error)]) from None
     except UnicodeError:
@@ -96,31 +126,35 @@ def _unreadable(message: str) -> Problem:
     return Problem(1, 0, SYNTAX, message, "use ordinary characters, or escapes such as \\u00e9 in strings")
 
 
-def _transformed(
-    source: str, name: str, bound: Iterable[str], all_faults: bool, given: ast.Module | None
-) -> CompiledCell:
-    tree = given or parse_source(source, name)
-    _measure(tree)
-    misplaced = list(_misplaced(tree, name)) if given is None and (all_faults or "__future__" in source) else []
-    policy = PlanPolicy(bound)
+def _apply_policy(
+    tree: ast.Module, name: str, bound: Iterable[str], before: Before, all_faults: bool
+) -> frozenset[str]:
+    """Rewrite the tree; return the names that it binds, with those known before. Raises PolicyRefused.
+
+    With ``all_faults`` the faults of the compiler are among those found.
+    """
+    misplaced = list(_misplaced(tree, name)) if all_faults else []
+    policy = PlanPolicy(bound, before.names, before.modules)
     with suppress(Enough):
         policy.visit(tree)
-    if problems := policy.problems + misplaced if all_faults else policy.problems or misplaced:
+    if problems := policy.problems + misplaced:
         raise PolicyRefused(problems)
-    return _split(tree, name)
+    return before.names.union(policy.bound, policy.modules)
 
 
 def _measure(tree: ast.Module) -> None:
     """Refuse trees too large to be walked by recursion, here or in CPython's compiler."""
     level: list[ast.AST] = [tree]
     finally_found = False
-    nodes = depth = 0
+    nodes = depth = texts = 0
     while level:
-        nodes, depth = nodes + len(level), depth + 1
+        nodes, depth, texts = nodes + len(level), depth + 1, texts + sum(map(_multiplies_text, level))
         if nodes > MAX_NODES:
             raise PolicyRefused([_too_large(f"more than {MAX_NODES:,} names and operations")])
         if depth > MAX_DEPTH:
             raise PolicyRefused([_too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])])
+        if texts > MAX_TEXTS:
+            raise PolicyRefused([_too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")])
         if wide := next((node for node in level if _keywords(node) > MAX_KEYWORDS), None):
             raise PolicyRefused([_too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)])
         finally_found = finally_found or any(
@@ -129,6 +163,19 @@ def _measure(tree: ast.Module) -> None:
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if finally_found and _compiled_size(tree)[0] > MAX_COPIES:
         raise PolicyRefused([_too_large("`finally` blocks that would be compiled too many times over")])
+
+
+def _multiplies_text(node: ast.AST) -> bool:
+    """Return whether Python works out a text of up to 4,096 characters when it compiles this."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return False
+    parts = [node.left, node.right]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, ast.Constant) and isinstance(part.value, str | bytes):
+            return True
+        parts += [part.left, part.right] if isinstance(part, ast.BinOp) else []
+    return False
 
 
 def _keywords(node: ast.AST) -> int:
@@ -152,19 +199,17 @@ def _compiled_size(node: ast.AST) -> tuple[int, int]:
 
 
 def _misplaced(tree: ast.Module, name: str) -> Iterator[Problem]:
-    """What only the compiler finds, told beside the policy's own faults: a return outside a function, say.
-
-    Of what the policy takes out, no later compilation finds it: a ``from __future__ import`` below other code.
-    """
+    """Yield what only the compiler finds, beside the policy's own faults: a return outside a function, say."""
     try:
         compile_tree(tree, name)
     except SyntaxError as error:
         yield _no_python(error)
 
 
-def _split(tree: ast.Module, name: str) -> CompiledCell:
-    tail = None
+def _split(tree: ast.Module, name: str, before: Before) -> CompiledCell:
+    tail, flags = None, before.flags
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         tree.body.pop()
-        tail = compile_tree(ast.Expression(last.value), name, "eval")
-    return CompiledCell(compile_tree(tree, name), tail)
+        tail = compile_tree(ast.Expression(last.value), name, "eval", flags)
+    code = compile_tree(tree, name, flags=flags)
+    return CompiledCell(code, tail, before._replace(flags=code.co_flags & __future__.annotations.compiler_flag))

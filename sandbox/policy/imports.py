@@ -1,24 +1,28 @@
-"""The policy of imports: listed names of listed modules."""
+"""The policy of imports: listed modules, and names that they have."""
 
 import ast
 from collections.abc import Iterable
 
 from sandbox.policy.base import BasePolicy, N
 from sandbox.policy.hints import MEMBER_HINTS, MODULE_HINTS
-from sandbox.policy.rules import IMPORT, did_you_mean, last_name
-from sandbox.policy.tables import FUTURES, MODULES, READABLE_ATTRIBUTES
+from sandbox.policy.rules import IMPORT, did_you_mean, last_name, members, public
+from sandbox.policy.tables import MODULES
 
 MAY_BE_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 """Who catches one of these expects that a module may be missing."""
 
+MOST_SHOWN = 60
+"""Names of a module that a hint lists."""
 _KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
 
 
 class ImportPolicy(BasePolicy):
     """Checks import statements, and what is then read from the imported modules."""
 
-    def __init__(self, bound: Iterable[str] = ()) -> None:
-        super().__init__(bound)
+    def __init__(
+        self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__(bound, known, modules)
         self.modules: dict[str, str] = {}
         """Variable to the module that it was imported as."""
         self.members: list[ast.Attribute] = []
@@ -35,6 +39,10 @@ class ImportPolicy(BasePolicy):
         node.handlers, node.orelse = self._visit_all(node.handlers), self._visit_all(node.orelse)
         node.finalbody = self._visit_all(node.finalbody)
         return node
+
+    def visit_TryStar(self, node: ast.AST) -> ast.AST:  # noqa: N802
+        """Do as for ``try``."""
+        return self.visit_Try(node)  # type: ignore[arg-type]
 
     def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
         """What stands under ``if TYPE_CHECKING`` never runs."""
@@ -54,44 +62,39 @@ class ImportPolicy(BasePolicy):
         for alias in node.names:
             top = alias.name.partition(".")[0]
             variable, module = (alias.asname, alias.name) if alias.asname else (top, top)
-            self.judge_name(node, variable, frozenset())
-            if alias.name not in MODULES:
+            self.judge_name(node, variable)
+            if not self._may_import(alias.name):
                 self._refuse_module(node, alias.name)
             elif self.modules.setdefault(variable, module) != module:
                 self.bound.add(variable)
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:  # noqa: N802
-        """Only the listed names of the listed modules."""
+        """Only names that the listed modules have; ``*`` is written out. Python itself judges ``__future__``."""
         module = "." * node.level + (node.module or "")
         if module == "__future__":
-            return self._without_futures(node)
-        if module not in MODULES:
+            return node
+        if not self._may_import(module):
             self._refuse_module(node, module)
             return node
         for alias in node.names:
             if alias.name == "*":
-                names = sorted(MODULES[module] - {"abc"})
-                node.names = [ast.copy_location(ast.alias(name), alias) for name in names]
+                node.names = [ast.copy_location(ast.alias(name), alias) for name in public(module)]
                 self.bound.update(name.name for name in node.names)
             else:
                 self.check_name(node, alias.asname or alias.name)
                 self._check_member(node, module, alias.name)
         return node
 
-    def _without_futures(self, node: ast.ImportFrom) -> ast.AST:
-        """Nothing of it; Python knows no way to catch a wrong one."""
-        for name in (alias.name for alias in node.names if alias.name not in FUTURES):
-            hint = did_you_mean(name, FUTURES) or f"__future__ has: {', '.join(sorted(FUTURES))}"
-            self.refuse(node, IMPORT, f"`__future__.{name}` is not available in plans", hint)
-        return ast.copy_location(ast.Pass(), node)
-
     def check_members(self) -> None:
         """Judge what is read from modules, once it is known which variables are nothing else."""
         for node in self.members:
             variable = getattr(node.value, "id", "")
-            if variable in self.modules and variable not in self.bound and node.attr not in READABLE_ATTRIBUTES:
+            if variable in self.modules and variable not in self.bound:
                 self._check_member(node, self.modules[variable], node.attr)
+
+    def _may_import(self, module: str) -> bool:
+        return module in MODULES or module.partition(".")[0] in self.more_modules
 
     def _refuse_module(self, node: ast.AST, name: str) -> None:
         if self._caught:
@@ -101,10 +104,12 @@ class ImportPolicy(BasePolicy):
         self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
 
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
-        if name not in (known := MODULES[module]) and not self._caught:
-            hint = MEMBER_HINTS.get(f"{module}.{name}") or did_you_mean(name, known)
-            hint = hint or f"{module} has: {', '.join(sorted(known))}"
-            self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
+        if name.startswith("__") or f"{module}.{name}" in MODULES or name in members(module) or self._caught:
+            return
+        shown = public(module)
+        hint = MEMBER_HINTS.get(f"{module}.{name}") or did_you_mean(name, shown)
+        hint = hint or f"{module} has: {', '.join(shown[:MOST_SHOWN])}"
+        self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
 
 
 def _catches_import(kinds: ast.expr | None) -> bool:

@@ -2,18 +2,14 @@
 
 import _string  # type: ignore[import-not-found]
 import ast
+import importlib
+import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
-from sandbox.caching import cached_if_short
 from sandbox.policy.hints import ATTRIBUTE_HINT, ATTRIBUTE_HINTS, INSIDE_HINTS, SYNTAX_HINTS
-from sandbox.policy.tables import (
-    HIDDEN_ATTRIBUTES,
-    READABLE_ATTRIBUTES,
-    RUNTIME_ATTRIBUTES,
-    SUNDERS,
-    TEXT_ATTRIBUTES,
-)
+from sandbox.policy.tables import MODULES, PARTS, REFUSED_ATTRIBUTES
 from sandbox.suggest import closest
 
 SYNTAX = "syntax"
@@ -23,7 +19,6 @@ NAME = "forbidden-name"
 ATTRIBUTE = "forbidden-attribute"
 IMPORT = "forbidden-import"
 STATEMENT = "forbidden-statement"
-CALL = "forbidden-call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,75 +32,64 @@ class Problem:
     hint: str = ""
 
 
-def is_dunder(name: str) -> bool:
-    """Whether Python itself gives the name a meaning, as in ``__init__``."""
-    return name.startswith("__") and name.endswith("__") and len(name) > 4
-
-
-def is_hidden(name: str) -> bool:
-    """Whether no plan may use the attribute, whatever its object: frames, code, and the sandbox's own ``_x_``."""
-    if not name.startswith("_"):
-        return name in HIDDEN_ATTRIBUTES
-    if not name.strip("_"):
-        return False
-    return name in HIDDEN_ATTRIBUTES or (name.endswith("_") and name not in SUNDERS)
-
-
-@cached_if_short(4096)
-def may_read(name: str) -> bool:
-    """Whether a plan may read the attribute, directly or through the run-time guard."""
-    return name in READABLE_ATTRIBUTES or not is_hidden(name)
-
-
-@cached_if_short(4096)
-def may_write(name: str) -> bool:
-    """Whether a plan may set or delete the attribute, if its object may be written."""
-    return not is_hidden(name)
-
-
-@cached_if_short(4096)
-def is_plain(name: str) -> bool:
-    """Whether reading the attribute is harmless on every object."""
-    return name in TEXT_ATTRIBUTES or (not is_hidden(name) and name not in RUNTIME_ATTRIBUTES)
-
-
 def last_name(node: ast.expr | None) -> str | None:
-    """The name, or the last part of a dotted one; None for any other expression."""
+    """Return the name, or the last part of a dotted one; None for any other expression."""
     return getattr(node, "attr", getattr(node, "id", None))
 
 
 def attribute_hint(name: str) -> str:
-    """What to write instead of the attribute."""
+    """Return what to write instead of the attribute."""
     inside = next((hint for start, hint in INSIDE_HINTS.items() if name.startswith(start)), ATTRIBUTE_HINT)
     return ATTRIBUTE_HINTS.get(name, inside)
 
 
 def syntax_hint(message: str) -> str:
-    """What to do about what Python's own parser and compiler say, or nothing."""
+    """Return what to do about a message of Python's own parser or compiler, or nothing."""
     return next((hint for part, hint in SYNTAX_HINTS if part in message), "")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A suggestion in words, or nothing."""
+    """Return a suggestion in words, or nothing."""
     near = closest(name, known)
     return f"did you mean `{near}`?" if near else ""
 
 
-def template_attributes(template: str) -> Iterator[str]:
-    """The attributes that ``template.format(...)`` would look up, nested fields included.
+@lru_cache(256)
+def members(module: str) -> frozenset[str]:
+    """Return the names that plans may read of a module: its own, public ones, but no modules that it uses itself."""
+    if module in PARTS:
+        return PARTS[module] & set(dir(importlib.import_module(module)))
+    real = importlib.import_module(module)
+    if module not in MODULES:
+        return frozenset((*dir(real), *getattr(real, "__all__", ())))
+    return frozenset(name for name, value in vars(real).items() if not _is_foreign(value, module))
 
-    Raises ValueError where ``str.format`` itself would.
-    """
+
+def _is_foreign(value: object, module: str) -> bool:
+    return isinstance(value, types.ModuleType) and not value.__name__.startswith(f"{module}.")
+
+
+@lru_cache(256)
+def public(module: str) -> tuple[str, ...]:
+    """Return the names that ``from module import *`` binds."""
+    shown = getattr(importlib.import_module(module), "__all__", None)
+    known = members(module)
+    return tuple(sorted(known & set(shown) if shown else (name for name in known if not name.startswith("_"))))
+
+
+def refused_in_template(template: str) -> str | None:
+    """Return a refused attribute that ``template.format(...)`` would read. Raises ValueError where ``format`` would."""
+    if "." not in template:
+        return None
+    return next((name for name in _template_attributes(template) if name in REFUSED_ATTRIBUTES), None)
+
+
+def _template_attributes(template: str) -> Iterator[str]:
+    """Yield the attributes that the template reads, those of nested fields included."""
     for _, field, spec, _ in _string.formatter_parser(template):
         if field is not None:
             yield from (
                 str(part) for is_attribute, part in _string.formatter_field_name_split(field)[1] if is_attribute
             )
         if spec:
-            yield from template_attributes(spec)
-
-
-@cached_if_short(256)
-def harmless_template(template: str) -> bool:
-    """Whether formatting the template can't reach anything a plan may not read. Raises ValueError as above."""
-    return "." not in template or all(map(is_plain, template_attributes(template)))
+            yield from _template_attributes(spec)

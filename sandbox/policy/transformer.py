@@ -1,39 +1,28 @@
 """The policy over the whole syntax tree.
 
-RestrictedPython's transformer refuses what it does not know; we keep that and its list of frame and code attributes,
-and give back what plans really write. Names are constants, so nearly all is decided here; what only the running program
-knows is rewritten into a call of one of ``tables.HOOKS``. Lines never move.
+RestrictedPython's transformer refuses every kind of node that it does not know; we keep that, and give back what plans
+write. Nearly all is decided here, by names. Two things only the running plan knows: the text that ``format`` is called
+on, and whether ``__dict__`` is that of a module. Reading these becomes a call of the guard. Lines never move.
 """
 
 import ast
+import builtins
 
-from sandbox.policy.classes import ClassPolicy
 from sandbox.policy.hints import NAME_HINTS, STATEMENT_HINTS
 from sandbox.policy.imports import ImportPolicy
-from sandbox.policy.patterns import PatternPolicy
-from sandbox.policy.rules import (
-    ATTRIBUTE,
-    CALL,
-    NAME,
-    STATEMENT,
-    harmless_template,
-    is_dunder,
-    is_plain,
-    last_name,
-    may_read,
-    may_write,
-)
-from sandbox.policy.tables import HOOKS, MARKS, PLAIN_ANNOTATIONS, RUNTIME_ATTRIBUTES
+from sandbox.policy.rules import NAME, STATEMENT, refused_in_template
+from sandbox.policy.tables import FORMATS, GUARD, GUARDED_ATTRIBUTES, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
 
-BY_NAME = frozenset({"getattr", "setattr", "delattr"})
+BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
+BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 """Builtins whose second argument names an attribute."""
 
 
-class PlanPolicy(ClassPolicy, ImportPolicy, PatternPolicy):
+class PlanPolicy(ImportPolicy):
     """Visit a module once; then ``problems`` holds its faults, and the tree is ready to be compiled."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:  # noqa: N802
-        """The whole tree; what needs all names known is settled at the end."""
+        """Visit the tree; what needs all names known is settled at the end."""
         node = self.node_contents_visit(node)
         for name in self.missing:
             if name.id not in self.bound | self.bound_elsewhere:
@@ -44,47 +33,101 @@ class PlanPolicy(ClassPolicy, ImportPolicy, PatternPolicy):
     def _allowed(self, node: ast.AST) -> ast.AST:
         return self.node_contents_visit(node)
 
-    visit_Subscript = _allowed  # noqa: N815  (nothing a plan is handed has items that could be set, but containers)
-    visit_With = _allowed  # noqa: N815
-    visit_Lambda = _allowed  # noqa: N815
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
-        """Decide by the name; a store also asks the write guard about the object."""
-        if isinstance(node.ctx, ast.Load):
-            return self._read(self.node_contents_visit(node))
-        if not may_write(node.attr):
-            self.refuse_attribute(node, "set", node.attr)
-        node.value = self.hook("write", node.value, self.visit(node.value))
-        return node
-
-    def _read(self, node: ast.Attribute) -> ast.AST:
-        if node.attr in ("__class__", "__dict__"):
-            return self.hook(node.attr, node, node.value)
-        if not may_read(node.attr):
-            self.refuse_attribute(node, "read", node.attr)
-            return node
-        if isinstance(node.value, ast.Name):
-            self.members.append(node)
-        if is_plain(node.attr) or _formats_harmlessly(node):
-            return node
-        return self.hook("attribute", node, node.value, ast.copy_location(ast.Constant(node.attr), node))
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:  # noqa: N802
-        """Python evaluates object and index once by itself; the old value of an attribute is read without the guard."""
-        if isinstance(node.target, ast.Attribute) and (name := node.target.attr) in RUNTIME_ATTRIBUTES:
-            hint = f"write it out: x.{name} = x.{name} + ..."
-            self.refuse(node, ATTRIBUTE, f"the attribute `{name}` can't be updated in place", hint)
+    def _named(self, node: ast.AST) -> ast.AST:
+        """Check the name that the node binds, and visit what it consists of."""
+        self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
         return self.node_contents_visit(node)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
-        """Keep that there is an annotation (dataclasses count them), not what it says."""
-        node.annotation = ast.copy_location(_stripped(node.annotation), node.annotation)
-        if isinstance(node.target, ast.Name) and not may_write(node.target.id):
-            self.refuse_attribute(node, "set", node.target.id)  # in a class, it would name a field
-        node.target = self.visit(node.target)
-        if node.value is not None:
-            node.value = self.visit(node.value)
+    visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allowed  # noqa: N815
+    visit_TypeAlias = _allowed  # noqa: N815
+    visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allowed  # noqa: N815
+    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _named  # noqa: N815
+    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _named  # noqa: N815
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+        """Check the name, the annotations and the body."""
+        self.check_name(node, node.name)
+        self._bind_type_parameters(node)
+        returns, node.returns = self._annotation(node.returns), None
+        node = self.node_contents_visit(node)
+        node.returns = returns
         return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+        """Check the body, and the name, which is bound after it."""
+        self._bind_type_parameters(node)
+        node = self.node_contents_visit(node)
+        self.check_name(node, node.name)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        """Check the name and the annotation."""
+        self.check_name(node, node.arg)
+        node.annotation = self._annotation(node.annotation)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
+        """Check all parts."""
+        annotation = self._annotation(node.annotation)
+        node.annotation = ast.Constant(None)
+        node = self.node_contents_visit(node)
+        node.annotation = annotation or node.annotation
+        return node
+
+    def _bind_type_parameters(self, node: ast.AST) -> None:
+        self.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
+
+    def _annotation(self, node: ast.expr | None) -> ast.expr | None:
+        """Return the annotation; as a text where it reads what nothing above defines: models forget such imports."""
+        if node is None:
+            return None
+        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        text = None if names <= self.bound | self.modules.keys() | self.known | BUILTINS else ast.unparse(node)
+        visited: ast.expr = self.visit(node)
+        return visited if text is None else ast.copy_location(ast.Constant(text), node)
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:  # noqa: N802
+        """Check the name of the rest, and the keys."""
+        self.check_name(node, node.rest)
+        self._check_expressions(node.keys)
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        return node
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:  # noqa: N802
+        """Check the value: a constant, or a dotted name."""
+        self._check_expressions([node.value])
+        return node
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:  # noqa: N802
+        """Check the class, and the attributes that the pattern reads."""
+        self._check_expressions([node.cls])
+        for name in REFUSED_ATTRIBUTES.intersection(node.kwd_attrs):
+            self.refuse_attribute(node, "match", name)
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        node.kwd_patterns = [self.visit(pattern) for pattern in node.kwd_patterns]
+        return node
+
+    def _check_expressions(self, parts: list[ast.expr]) -> None:
+        """Check what stands in a pattern, which must stay as it is."""
+        for part in (each for whole in parts for each in ast.walk(whole)):
+            if isinstance(part, ast.Attribute) and part.attr in REFUSED_ATTRIBUTES:
+                self.refuse_attribute(part, "match", part.attr)
+            elif isinstance(part, ast.Name):
+                self.visit_Name(part)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+        """Decide by the name, or have the guard decide."""
+        node = self.node_contents_visit(node)
+        reads = isinstance(node.ctx, ast.Load)
+        if node.attr in REFUSED_ATTRIBUTES:
+            self.refuse_attribute(node, "read" if reads else "set", node.attr)
+        if isinstance(node.value, ast.Name):
+            self.members.append(node)
+        if not reads or node.attr not in GUARDED_ATTRIBUTES or _formats_harmlessly(node):
+            return node
+        guard = ast.copy_location(ast.Name(GUARD, ast.Load()), node)
+        name = ast.copy_location(ast.Constant(node.attr), node)
+        return ast.copy_location(ast.Call(guard, [node.value, name], []), node)
 
     def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
         """Iteration needs no guard."""
@@ -92,52 +135,21 @@ class PlanPolicy(ClassPolicy, ImportPolicy, PatternPolicy):
             self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
         return self.node_contents_visit(node)
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:  # noqa: N802
-        """Check the name that the exception is given."""
-        self.check_name(node, node.name)
-        return self.node_contents_visit(node)
-
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
-        """Refuse early what the run-time guards would refuse; star-args need no guard."""
-        for keyword in node.keywords:
-            if keyword.arg is not None and is_dunder(keyword.arg):
-                self.refuse(keyword, NAME, f"the argument name `{keyword.arg}` is not available", "choose a plain name")
-        if isinstance(node.func, ast.Name):
-            self._check_builtin(node, node.func.id)
+        """Refuse early what the guards of ``getattr`` and its like would refuse."""
+        if isinstance(node.func, ast.Name) and node.func.id in BY_NAME and len(node.args) > 1:
+            name = getattr(node.args[1], "value", None)
+            if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
+                self.refuse_attribute(node, "use", name)
         return self.node_contents_visit(node)
-
-    def _check_builtin(self, node: ast.Call, name: str) -> None:
-        if name == "print" and any(keyword.arg == "file" for keyword in node.keywords):
-            self.refuse(node, CALL, "print takes no file= in plans", "leave file= out: what is printed is the output")
-        elif name == "type" and len(node.args) > 1:
-            self.refuse(node, CALL, "type() takes one argument in plans", "write a class statement")
-        elif name in BY_NAME and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
-            allowed, attribute = (may_read if name == "getattr" else may_write), node.args[1].value
-            if isinstance(attribute, str) and not allowed(attribute):
-                self.refuse_attribute(node, "use", attribute)
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        """Check the name, drop the annotation."""
-        self.check_name(node, node.arg)
-        node.annotation = None
-        return node
 
 
 def _formats_harmlessly(node: ast.Attribute) -> bool:
-    """Whether this is ``.format`` of a literal that reaches nothing: then it needs no guard."""
+    """Return whether this is ``.format`` of a literal that reads nothing refused: then it needs no guard."""
     template = getattr(node.value, "value", None)
-    if node.attr not in ("format", "format_map") or not isinstance(template, str):
+    if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
         return False
     try:
-        return isinstance(node.value, ast.Constant) and harmless_template(template)
+        return refused_in_template(template) is None
     except ValueError:
         return True
-
-
-def _stripped(annotation: ast.expr) -> ast.expr:
-    """A harmless value instead of an annotation; the marks that dataclasses look for stay."""
-    head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
-    name = last_name(head)
-    if name in MARKS or (name in PLAIN_ANNOTATIONS and isinstance(annotation, ast.Name)):
-        return ast.copy_location(ast.Name(HOOKS[name], ast.Load()), annotation)
-    return ast.Constant(None)

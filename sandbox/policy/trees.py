@@ -34,7 +34,7 @@ def _alone() -> Iterator[None]:
 
 
 def parse_source(source: str, name: str = "<plan>") -> ast.Module:
-    """The tree of a source. Raises what ``ast.parse`` raises, and SyntaxError for one that takes long to compile."""
+    """Return the tree of a source. Raises what ``ast.parse`` raises; SyntaxError for one that takes long to compile."""
     if too_much := _too_much(source):
         raise SyntaxError(f"too many {too_much} in one piece of code", (name, 1, 1, None))
     with _alone():
@@ -50,8 +50,10 @@ def _too_much(source: str) -> str:
     return ""
 
 
-def compile_tree(tree: ast.Module | ast.Expression, name: str, mode: Literal["exec", "eval"] = "exec") -> CodeType:
-    """The code of a tree. Raises what ``compile`` raises."""
+def compile_tree(
+    tree: ast.Module | ast.Expression, name: str, mode: Literal["exec", "eval"] = "exec", flags: int = 0
+) -> CodeType:
+    """Return the code of a tree. Raises what ``compile`` raises."""
     with _alone():
-        code: CodeType = compile(tree, name, mode, dont_inherit=True)
+        code: CodeType = compile(tree, name, mode, flags, dont_inherit=True)
         return code

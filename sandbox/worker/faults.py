@@ -8,8 +8,7 @@ from functools import cached_property
 from opcode import opmap
 from types import CodeType, TracebackType
 
-from sandbox.protocol import MAX_CALLERS, MAX_FAULT_TEXT, MAX_FAULTS
-from sandbox.worker import language
+from sandbox.protocol import MAX_CALLERS, MAX_FAULT_TEXT
 from sandbox.worker.values import printable, text_of
 
 RAISE = opmap["RAISE_VARARGS"]
@@ -66,19 +65,6 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
             yield from _nested(constant)
 
 
-def refused(error: Exception, source: str) -> list[Report]:
-    """The faults of a cell that was not compiled."""
-    lines = source.splitlines()
-    if isinstance(error, language.PolicyRefused):
-        return [_refusal(p.name, p.message, p.line, p.column, lines, p.hint) for p in error.problems[:MAX_FAULTS]]
-    if isinstance(error, SyntaxError):
-        column = None if error.offset is None else max(error.offset - 1, 0)
-        return [_refusal(type(error).__name__, error.msg or "invalid syntax", error.lineno, column, lines)]
-    if isinstance(error, (RecursionError, MemoryError)):
-        return [_refusal("SyntaxError", "the code is nested too deeply to be compiled", None, None, lines)]
-    return [_refusal("SyntaxError", text_of(error, str), None, None, lines)]
-
-
 def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping[str, object]) -> Report:
     """The fault of a cell that raised."""
     if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, [cell, *earlier]):
@@ -98,11 +84,6 @@ def _raised_by_plan(trace: TracebackType | None, cells: list[Cell]) -> bool:
     if trace is None or not any(id(trace.tb_frame.f_code) in cell.codes for cell in cells):
         return False
     return trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISE
-
-
-def _refusal(name: str, message: str, line: int | None, column: int | None, lines: list[str], hint: str = "") -> Report:
-    source = lines[line - 1] if line and line <= len(lines) else ""
-    return _report("check", name, message[:MAX_TEXT], line, column, source, hint)
 
 
 def _report(

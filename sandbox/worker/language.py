@@ -1,111 +1,148 @@
-"""The language layer, as the worker uses it: compile under the policy, run in a namespace of guards and facades."""
+"""The namespace of a session's plans: Python's builtins, but for what is refused, and a few with a guard.
 
-import builtins
-import gc
-import importlib
-from collections.abc import Callable
-from random import Random
-
-from sandbox.policy import CompiledCell, PolicyRefused, Problem, compile_cell, compile_plain
-from sandbox.policy.tables import HOOKS
-from sandbox.worker import builtin_names, facades
-from sandbox.worker.attributes import Attributes, guard_templates
-from sandbox.worker.classes import guard_fields
-from sandbox.worker.clock import Clock
-from sandbox.worker.copies import guard_copies
-from sandbox.worker.guards import PLAN_NAME, protect
-from sandbox.worker.methods import guard_methods
-from sandbox.worker.shared import guard_shared
-
-__all__ = [
-    "CompiledCell",
-    "PolicyRefused",
-    "Problem",
-    "compile_cell",
-    "compile_plain",
-    "guard_library",
-    "namespace",
-    "preload",
-    "protect",
-    "unguarded_namespace",
-]
-
-_LAZY = """_strptime calendar collections.abc copyreg decimal encodings.cp1252 encodings.idna encodings.latin_1
-encodings.punycode encodings.unicode_escape encodings.utf_16 encodings.utf_16_be encodings.utf_16_le encodings.utf_32
-encodings.utf_32_be encodings.utf_32_le encodings.utf_8_sig fractions heapq json.decoder json.encoder
-keyword numbers reprlib stringprep weakref""".split()
-"""Modules that the library imports only when they are needed: a locked worker could not."""
-_WARM_UP = """
-import collections, copy, dataclasses, datetime, enum, functools, json, random, re, statistics, string, textwrap, time
-@dataclasses.dataclass(order=True)
-class Point:
-    x: int
-    y: int = 0
-class Colour(enum.Enum):
-    RED = enum.auto()
-copy.deepcopy([Point(1)])
-collections.Counter("aab").most_common(1)
-collections.namedtuple("Pair", "a b")(1, 2)
-datetime.datetime.strptime("2024-01-02", "%Y-%m-%d").strftime("%A")
-time.strptime("2024-01-02", "%Y-%m-%d")
-json.loads(json.dumps({"a": [1.5, None, "é"]}, indent=1))
-try:
-    json.loads("{")
-except json.JSONDecodeError as error:
-    str(error)
-re.sub(r"(?i)(a)", r"<\\1>", "bab")
-statistics.quantiles([statistics.mean([1, 2]), statistics.stdev([1.5, 2]), 3])
-string.Template("$a").substitute(a=1)
-textwrap.dedent(textwrap.fill("a b"))
-random.gauss(0, 1), random.sample(range(9), 2), random.shuffle([1, 2])
-"{0:>5}".format("a"), "é".encode("latin-1"), type(Colour.RED).__name__
+The guards refuse by name what the check refuses in source. They hold no hostile plan: the process does.
 """
 
+import builtins
+import functools
+import io
+import operator
+import string
+import sys
+import types
+from collections import UserString
+from collections.abc import Callable
+from typing import Any
 
-def preload() -> None:
-    """Import and use once whatever is imported late, so that a worker that can open no file lacks nothing."""
-    for name in _LAZY:
-        importlib.import_module(name)
+from sandbox.policy.rules import attribute_hint, refused_in_template
+from sandbox.policy.tables import FORMATS, GUARD, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
+from sandbox.worker import imports
+from sandbox.worker.clock import as_builtin
 
-    class Still:
-        def now(self) -> float:
-            return 0.0
+MAIN = "__main__"
+_KEPT = frozenset({"__build_class__", "__debug__", "__import__"})
+"""Special names among the builtins that running code needs."""
 
-        def sleep(self, seconds: float) -> None:
-            pass
 
-    exec(compile_cell(_WARM_UP, "<preload>").code, namespace(Random(0), Still(), lambda text: None))
-    gc.collect()
+class RefusedAttribute(AttributeError):
+    """A plan reached for an attribute that no plan may use."""
+
+
+RefusedAttribute.__name__ = RefusedAttribute.__qualname__ = "AttributeError"
+RefusedAttribute.__module__ = "builtins"
+
+
+def _checked(name: Any) -> Any:
+    """Return the name of an attribute. Raises RefusedAttribute."""
+    if isinstance(name, str) and (plain := str.__str__(name)) in REFUSED_ATTRIBUTES:
+        raise RefusedAttribute(f"plans may not use the attribute `{plain}`: {attribute_hint(plain)}", name=plain)
+    return name
+
+
+def _getattr(target: Any, name: str, /, *default: Any) -> Any:
+    found = getattr(target, _checked(name), *default)
+    if name == "__dict__" and isinstance(target, types.ModuleType):
+        raise RefusedAttribute(f"plans may not use the attribute `__dict__` of {target!r}: use dir()", name=name)
+    return _formatter(found) if name in FORMATS else found
+
+
+def _vars(*target: Any) -> Any:
+    return _getattr(target[0], "__dict__") if len(target) == 1 else sys._getframe(1).f_locals
+
+
+def _hasattr(target: Any, name: str, /) -> bool:
+    return hasattr(target, _checked(name))
+
+
+def _setattr(target: Any, name: str, value: Any, /) -> None:
+    setattr(target, _checked(name), value)
+
+
+def _delattr(target: Any, name: str, /) -> None:
+    delattr(target, _checked(name))
+
+
+def _formatter(found: Any) -> Any:
+    """Return a method ``format`` or ``format_map``; that of a text with a check of its template."""
+    if found is str.format or found is str.format_map:
+        return lambda template, *args, **kwargs: found(_template(template), *args, **kwargs)
+    if isinstance(found, types.BuiltinMethodType) and isinstance(found.__self__, str):
+        _template(found.__self__)
+    return found
+
+
+def _template(template: Any) -> Any:
+    """Return a template that reads no refused attribute. Raises RefusedAttribute."""
+    try:
+        name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
+    except ValueError:  # Python's own format will say so
+        name = None
+    return template if name is None else _checked(name)
+
+
+def _attrgetter(*names: str) -> Any:
+    for name in names:
+        for part in name.split(".") if isinstance(name, str) else ():
+            _checked(part)
+    return _ATTRGETTER(*names)
+
+
+def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
+    return _METHODCALLER(_checked(name), *args, **kwargs)
+
+
+def _print(*values: Any, file: Any = None, **options: Any) -> None:
+    """Print as Python does, but in one piece: each piece is a message to the host."""
+    text = io.StringIO()
+    try:
+        _PRINT(*values, file=text, **options)
+    finally:
+        (sys.stdout if file is None else file).write(text.getvalue())
+
+
+_ATTRGETTER, _METHODCALLER, _PRINT = operator.attrgetter, operator.methodcaller, print
+_GUARDED: dict[str, Callable[..., Any]] = {
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "setattr": _setattr,
+    "delattr": _delattr,
+    "print": _print,
+    "vars": _vars,
+}
 
 
 def guard_library() -> None:
-    """From now on the library's own Python code keeps to the policy too, in the whole process."""
-    guard_copies()
-    guard_fields()
-    guard_methods()
-    guard_shared()
-    guard_templates()
+    """Have the library's functions that take names of attributes refuse the same ones, in the whole process."""
+    operator.attrgetter = functools.wraps(_ATTRGETTER, updated=())(_attrgetter)  # type: ignore[misc, assignment]
+    operator.methodcaller = functools.wraps(_METHODCALLER, updated=())(_methodcaller)  # type: ignore[misc, assignment]
+    vars(string)["getattr"] = _getattr  # of string.Formatter
+    for name in FORMATS:
+        setattr(UserString, name, _of_data(getattr(UserString, name)))
 
 
-def namespace(random: Random, clock: Clock, write: Callable[[str], None]) -> dict[str, object]:
-    """A fresh namespace for one session: guarded builtins, facades for modules; ``print`` goes to ``write``."""
-    attributes = Attributes(clock)
-    named = builtin_names.FIXED | {
-        "__import__": facades.importer(random, clock, attributes, write),
-        "getattr": attributes.getattr,
-        "hasattr": attributes.hasattr,
-        "print": builtin_names.printer(write),
-        HOOKS["attribute"]: attributes.getattr,
+def _of_data(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def checked(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        _template(self.data)
+        return method(self, *args, **kwargs)
+
+    return checked
+
+
+def namespace(*, guarded: bool) -> dict[str, Any]:
+    """Return the namespace of a session: that of the module ``__main__``. Without guards it has Python's builtins."""
+    main = types.ModuleType(MAIN)
+    sys.modules[MAIN] = main
+    names = vars(main)
+    names["__builtins__"] = _builtins() if guarded else {**vars(builtins), "print": _print}
+    return names
+
+
+def _builtins() -> dict[str, Any]:
+    real = {
+        name: value
+        for name, value in vars(builtins).items()
+        if name not in REFUSED_BUILTINS and (name in _KEPT or not name.startswith("_"))
     }
-    return {"__name__": PLAN_NAME, "__doc__": None, "__builtins__": named}
-
-
-def unguarded_namespace(random: Random, clock: Clock, write: Callable[[str], None]) -> dict[str, object]:
-    """A namespace with the language layer off: Python's own builtins and modules, but for print, random and time."""
-    ours = facades.importer(random, clock, Attributes(clock), write)
-
-    def load(name: str, *args: object, **kwargs: object) -> object:
-        return (ours if name in ("random", "time") else importlib.__import__)(name, *args, **kwargs)  # type: ignore[arg-type]
-
-    named = vars(builtins) | {"print": builtin_names.printer(write), "__import__": load}
-    return {"__name__": "__main__", "__doc__": None, "__builtins__": named}
+    guards = {name: as_builtin(guard, name) for name, guard in _GUARDED.items()}
+    return real | guards | {"__import__": imports.importer(), GUARD: _getattr}

@@ -8,8 +8,16 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
-from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, MAX_STRING, Channel, ChannelClosed, FrameTooLong
-from sandbox.worker.clock import LogicalClock
+from sandbox.protocol import (
+    MAX_FROM_HOST,
+    MAX_FROM_WORKER,
+    MAX_MODULE,
+    MAX_STRING,
+    Channel,
+    ChannelClosed,
+    FrameTooLong,
+)
+from sandbox.worker.clock import CLOCK
 from sandbox.worker.faults import MEMORY
 from sandbox.worker.objects import refresh
 from sandbox.worker.values import SCALARS, decode, encode, exact, printable, to_bytes
@@ -36,7 +44,6 @@ class Link:
     def __init__(self, sock: socket.socket) -> None:
         self._channel = Channel(sock, send_cap=MAX_FROM_WORKER, receive_cap=MAX_FROM_HOST)
         self._file: str | None = None
-        self.clock = LogicalClock(0, self._sleep)
         self.objects: dict[str, object] = {}
 
     def receive(self) -> list[Any]:
@@ -56,7 +63,7 @@ class Link:
 
     def catch_up(self, changed: Mapping[str, object] | None, clock: int) -> None:
         """Take over what the host says with each frame: the attributes that changed, and the clock."""
-        self.clock.set_to = clock
+        CLOCK.set_to = clock
         if changed:
             refresh(self.objects, changed)
 
@@ -94,8 +101,16 @@ class Link:
             frame = frame.f_back
         return None if frame is None else frame.f_lineno
 
-    def _sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
+        """Have the host advance the clock."""
         self._ask(encode(["sleep", seconds]).encode())
+
+    def source(self, module: str) -> tuple[str, bool] | None:
+        """Ask the host for the source of a module and whether it is a package; None where it hands out none."""
+        if self._file is None or len(module) > MAX_MODULE:
+            return None
+        found: Any = self._ask(encode(["import", module]).encode())
+        return None if found is None else (found[0], found[1])
 
     def _ask(self, payload: bytes) -> object:
         if self._file is None:

@@ -8,14 +8,21 @@ import ctypes
 import errno
 import os
 import resource
+import select
+import signal
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from typing import NoReturn
 
 from sandbox.worker import seccomp
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
-CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x08000000, 0x10000000, 0x40000000
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
+CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
+CAP_KILL = 5
+NOBODY = 65534
+"""The user and group of a worker whose host is root."""
 SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
 """The same numbers on every machine."""
 LANDLOCK_VERSION = 1
@@ -39,6 +46,21 @@ def _prctl(option: int, value: int) -> None:
 
 def _unshare(flag: int) -> None:
     _check(seccomp.LIBC.unshare(flag))
+
+
+def unprivileged_user() -> None:
+    """Give up being root, where the host is. Raises OSError if the host could not end such a worker."""
+    if os.geteuid() == 0:
+        if not _capabilities() & 1 << CAP_KILL:
+            raise OSError(errno.EPERM, "the host lacks CAP_KILL, and could not end a worker of another user")
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
+def _capabilities() -> int:
+    with open("/proc/self/status", "rb") as status:
+        return next(int(line.split()[1], 16) for line in status if line.startswith(b"CapEff:"))
 
 
 def no_files() -> None:
@@ -77,18 +99,25 @@ def landlock() -> None:
         os.close(ruleset)
 
 
-INHERITED: Mapping[str, Callable[[], None]] = {
-    "rlimits": no_files,
-    "user namespace": partial(_unshare, CLONE_NEWUSER),
+_NAMESPACES: Mapping[str, Callable[[], None]] = {
     "net namespace": partial(_unshare, CLONE_NEWNET),
     "ipc namespace": partial(_unshare, CLONE_NEWIPC),
     "mount namespace": partial(_unshare, CLONE_NEWNS),
-    "no_new_privs": no_new_privs,
-    "landlock": landlock,
-    "capabilities": no_capabilities,
-    "undumpable": undumpable,
+    "pid namespace": partial(_unshare, CLONE_NEWPID),
 }
-"""The order matters: namespaces need capabilities, Landlock needs no_new_privs."""
+INHERITED: tuple[tuple[str, Callable[[], None]], ...] = (
+    ("rlimits", no_files),
+    *_NAMESPACES.items(),
+    ("user id", unprivileged_user),
+    ("user namespace", partial(_unshare, CLONE_NEWUSER)),
+    *_NAMESPACES.items(),
+    ("no_new_privs", no_new_privs),
+    ("landlock", landlock),
+    ("capabilities", no_capabilities),
+    ("undumpable", undumpable),
+)
+"""The order matters. Namespaces need capabilities: root's, or else those that a user has in a user namespace, so that
+they are tried before and after. Landlock needs no_new_privs."""
 
 
 def attempt(step: Callable[..., None], *of: object) -> str:
@@ -100,25 +129,43 @@ def attempt(step: Callable[..., None], *of: object) -> str:
     return ""
 
 
-def lock_zygote() -> dict[str, str]:
-    """Take every inherited step. Mechanism to empty, or why it was not granted."""
-    return {name: attempt(step) for name, step in INHERITED.items()}
+LEFT_OUT = "left out by the caller"
+
+
+def lock_zygote(without: Collection[str]) -> dict[str, str]:
+    """Take every inherited step but those. Return mechanism to empty, or why it was not granted."""
+    granted = dict.fromkeys(without, LEFT_OUT)
+    for name, step in INHERITED:
+        if granted.get(name, "not tried") and name not in without:
+            granted[name] = attempt(step)
+    return granted
 
 
 def die_with_parent(parent: int) -> None:
-    """Die when the zygote dies. Raises OSError if it already has."""
+    """Die when the zygote dies, of which ``parent`` is a pidfd. Raises OSError if it already has."""
     _prctl(PR_SET_PDEATHSIG, SIGKILL)
-    if os.getppid() != parent:
+    if select.select([parent], [], [], 0)[0]:
         raise ProcessLookupError(errno.ESRCH, "the zygote is gone")
 
 
-def bound(idle_bytes: int, memory_mb: int, confined: bool) -> None:
-    """Set the worker's own limits: address space, and for a confined one no new file, no new process."""
+def keep_namespace(parent: int) -> NoReturn:
+    """Be process 1 of the pid namespace, with which it ends: do nothing until the zygote dies."""
+    try:
+        die_with_parent(parent)
+        os.closerange(0, os.sysconf("SC_OPEN_MAX"))
+        while True:
+            signal.pause()
+    finally:
+        os._exit(0)
+
+
+def bound(idle_bytes: int, memory_mb: int, *, alone: bool) -> None:
+    """Set the worker's own limits: address space, and where it is to be ``alone`` no new file, no new process."""
     space, most = idle_bytes + (memory_mb << 20), resource.getrlimit(resource.RLIMIT_AS)[1]
     if most != resource.RLIM_INFINITY:
         space = min(space, most)
     resource.setrlimit(resource.RLIMIT_AS, (space, space))
-    if confined:
+    if alone:
         resource.setrlimit(resource.RLIMIT_NPROC, NONE)
         resource.setrlimit(resource.RLIMIT_NOFILE, NONE)
 

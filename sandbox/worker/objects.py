@@ -1,7 +1,4 @@
-"""What a plan sees of the host: plain functions, objects with functions and read-only attributes, records.
-
-Attributes called ``_x_`` are hidden from plans by the language layer.
-"""
+"""What a plan sees of the host: plain functions, objects with functions and read-only attributes, records."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping

@@ -1,15 +1,16 @@
 """The process that workers are forked from: started once per sandbox, its environment empty, nothing of the host in it.
 
-It imports what plans need, gives up once what workers inherit as given up, and then forks a worker for each packet that
-comes in on its control socket: the memory that it may have, in MB. The answer carries the worker's number, its memory
-and, as descriptors, the host's end of the worker's channel and a pidfd. It ends when the control socket closes or the
-host dies: it watches the host by a pidfd, since the kernel's parent-death signal comes already when the thread that
-started it ends.
+It imports what plans need, gives up once what workers inherit as given up, and then does what comes in on its control
+socket. It forks a worker that may have so much memory, in MB: the answer carries the worker's number, its memory and,
+as descriptors, the host's end of the worker's channel and a pidfd. Or it limits the processor time of a worker. It ends
+when the control socket closes or the host dies: it watches the host by a pidfd, since the kernel's parent-death signal
+comes already when the thread that started it ends.
 """
 
 import _socket
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -17,31 +18,36 @@ import struct
 import sys
 import traceback
 import warnings
+from contextlib import suppress
 from typing import NoReturn
 
-from sandbox.protocol import MEMORY_BYTES
-from sandbox.worker import lockdown, seccomp, serve
+from sandbox.protocol import LIMIT
+from sandbox.worker import imports, lockdown, seccomp, serve
 
 CHANNEL, CONTROL = 3, 4
 """The channel's descriptor, in a worker the only one beside 0, 1 and 2; the control socket's."""
 DESCRIPTORS = struct.Struct("ii")
+KEEPER_SECONDS = 1.0
+"""How long it takes a pid namespace at most to end once no process can be forked in it any more."""
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
-def main(control_number: int, *, host: int, confined: bool, guarded: bool) -> None:
+def main(control_number: int, *, host: int, without: list[str], modules: list[str], guarded: bool) -> None:
     """Serve until the host, whose process number is given, is gone; the control socket has that descriptor."""
     os.dup2(control_number, CONTROL)
     os.closerange(CONTROL + 1, OPEN_MAX)
     control, channel = socket.socket(fileno=CONTROL), _channel()
     try:
-        watched = os.pidfd_open(_parent(host))
+        watched, own = [os.pidfd_open(_parent(host))], os.pidfd_open(os.getpid())
         _quiet()
-        nature, granted = _settle(channel, confined=confined, guarded=guarded)
+        nature, granted = _settle(channel, frozenset(without), modules, guarded=guarded)
+        if not granted["pid namespace"]:
+            watched.append(_keeper(own))
     except Exception:
         control.send(json.dumps({"failed": traceback.format_exc()}).encode())
         return
     control.send(json.dumps({"granted": granted}).encode())
-    _fork_on_request(control, watched, nature)
+    _fork_on_request(control, watched, own, nature)
 
 
 def _parent(expected: int) -> int:
@@ -57,25 +63,36 @@ def _quiet() -> None:
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
     os.close(null)
-    sys.stdin = sys.stdout = sys.stderr = None
+    sys.stdin = None
     sys.argv = sys.orig_argv = []
     warnings.simplefilter("ignore")
+    warnings.simplefilter("default", UserWarning)  # what a plan says itself
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
-def _settle(channel: socket.socket, *, confined: bool, guarded: bool) -> tuple[serve.Nature, dict[str, str]]:
+def _settle(
+    channel: socket.socket, without: frozenset[str], modules: list[str], *, guarded: bool
+) -> tuple[serve.Nature, dict[str, str]]:
     """Import, lock, freeze; what workers are born with, and mechanism to empty or why it was not granted."""
-    cells = serve.prepare(channel, guarded=guarded)
+    cells = serve.prepare(channel, modules, guarded=guarded)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    if not confined:
-        return serve.Nature(cells, False, None, idle_bytes), {}
-    granted = lockdown.lock_zygote()
-    try:
-        program = seccomp.prepare()
-    except OSError as error:
-        program, granted["seccomp"] = None, str(error)
-    return serve.Nature(cells, True, program, idle_bytes), granted
+    imports.close_imports(confined="seccomp" not in without)
+    granted, program = lockdown.lock_zygote(without), None
+    if "seccomp" not in without:
+        try:
+            program = seccomp.prepare()
+        except OSError as error:
+            granted["seccomp"] = str(error)
+    return serve.Nature(cells, without, program, idle_bytes), granted
+
+
+def _keeper(own: int) -> int:
+    """Fork process 1 of the pid namespace; return a pidfd of it. Once it ends, no worker can be forked any more."""
+    keeper = os.fork()
+    if keeper == 0:
+        lockdown.keep_namespace(own)
+    return os.pidfd_open(keeper)
 
 
 def _channel() -> socket.socket:
@@ -86,23 +103,33 @@ def _channel() -> socket.socket:
     return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, CHANNEL)
 
 
-def _fork_on_request(control: socket.socket, host: int, nature: serve.Nature) -> None:
+def _fork_on_request(control: socket.socket, watched: list[int], own: int, nature: serve.Nature) -> None:
+    """Fork until the control socket closes or a process that is watched, by its pidfd, ends."""
     poll = select.poll()
-    poll.register(control, select.POLLIN)
-    poll.register(host, select.POLLIN)
-    zygote = os.getpid()
+    for each in (control.fileno(), *watched):
+        poll.register(each, select.POLLIN)
     while True:
         for ready, _ in poll.poll():
-            asked = b"" if ready == host else control.recv(MEMORY_BYTES)
+            asked = b"" if ready in watched else control.recv(LIMIT.size)
             if not asked:
                 return
+        if len(asked) == LIMIT.size:
+            _limit(*LIMIT.unpack(asked))
+            continue
         try:
-            _fork(control, zygote, nature, int.from_bytes(asked))
+            _fork(control, own, nature, int.from_bytes(asked))
         except OSError as error:
+            if select.select(watched, [], [], KEEPER_SECONDS)[0]:
+                return
             control.send(json.dumps({"failed": f"fork: {error}"}).encode())
 
 
-def _fork(control: socket.socket, zygote: int, nature: serve.Nature, memory_mb: int) -> None:
+def _limit(worker: int, seconds: int) -> None:
+    with suppress(OSError):  # it may have ended
+        resource.prlimit(worker, resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
+
+
+def _fork(control: socket.socket, own: int, nature: serve.Nature, memory_mb: int) -> None:
     """Fork a worker, and tell the host.
 
     By the C library's own sockets: after a fork this process copies each page that it writes to, too.
@@ -110,7 +137,7 @@ def _fork(control: socket.socket, zygote: int, nature: serve.Nature, memory_mb: 
     ours, theirs = _socket.socketpair()
     worker = os.fork()
     if worker == 0:
-        _become_worker(theirs, zygote, nature, memory_mb)
+        _become_worker(theirs, own, nature, memory_mb)
     theirs.close()
     pidfd = os.pidfd_open(worker)
     handed = DESCRIPTORS.pack(ours.fileno(), pidfd)
@@ -120,10 +147,10 @@ def _fork(control: socket.socket, zygote: int, nature: serve.Nature, memory_mb: 
     ours.close()
 
 
-def _become_worker(sock: _socket.socket, zygote: int, nature: serve.Nature, memory_mb: int) -> NoReturn:
+def _become_worker(sock: _socket.socket, own: int, nature: serve.Nature, memory_mb: int) -> NoReturn:
     """In the forked process: keep one socket of all that was open, serve, and end without a way back."""
     try:
-        lockdown.die_with_parent(zygote)
+        lockdown.die_with_parent(own)
         os.dup2(sock.fileno(), CHANNEL)
         os.closerange(CHANNEL + 1, OPEN_MAX)
         serve.serve(nature, memory_mb)

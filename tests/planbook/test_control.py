@@ -191,6 +191,6 @@ def test_looking_whether_somebody_plays_does_not_take_the_folder(tmp_path: Path)
 
 def test_a_sitting_tells_how_to_host_the_next_one_alike(tmp_path: Path) -> None:
     assert arguments(hosted(Hosting())) == ["--jobs", "1"]
-    whole = Hosting(jobs=3, allow_missing=("landlock",), prices=tmp_path / "prices.json", executor="processes")
-    told = ["--jobs", "3", "--executor", "processes", "--allow-missing", "landlock", "--prices"]
+    whole = Hosting(jobs=3, unsafe_no_sandbox=True, prices=tmp_path / "prices.json", executor="processes")
+    told = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox", "--prices"]
     assert arguments(hosted(whole)) == [*told, str(tmp_path / "prices.json")]

@@ -113,3 +113,14 @@ def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, t
     assert finished.returncode == errors.BAD_INPUT
     assert told in finished.told
     assert "Traceback" not in finished.told
+
+
+def test_plans_import_the_packages_that_an_environment_offers(tmp_path: Path) -> None:
+    (tmp_path / "sums.py").write_text(f"{SOUND}\n    modules = ('numpy',)\n")
+    plan = tmp_path / "plan.py"
+    plan.write_text("import numpy\nprint('total', numpy.arange(4).sum())\n")
+    played = here("exec", plan, "--env", tmp_path / "sums.py", "--out", tmp_path / "run", "--json")
+    assert played.returncode in (errors.OK, errors.BROKEN), played.told
+    assert "total 6" in here("show", tmp_path / "run", 0).told
+    (tmp_path / "bare.py").write_text(SOUND)
+    assert "there is no module `numpy`" in here("check", plan, "--env", tmp_path / "bare.py").told

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -68,3 +69,17 @@ def test_passes_of_a_graph_are_there(runs: Path) -> None:
     with closing(GraphRun.open(runs / "graph")) as run:
         replies: list[Any] = [event.body["reply"] for event in run.store.events(kind="ask")]
     assert [reply["text"] for reply in replies] == ["yes", "light", "An umbrella."]
+
+
+def test_a_run_that_is_not_over_is_not_gone_on_with(runs: Path) -> None:
+    with closing(sqlite3.connect(runs / "run" / "run.db")) as database, database:
+        database.execute("DELETE FROM event WHERE kind = 'outcome' AND scope = 'task/2'")
+    resumed = here("run", "--resume", runs / "run", "--allow-changed")
+    assert resumed.returncode == 2
+    assert "begun by planbook 0.1.0" in resumed.told
+    assert f"planbook rerun {runs / 'run'}" in resumed.told
+
+
+def test_a_run_that_is_over_is_told_of_again(runs: Path) -> None:
+    resumed = here("run", "--resume", runs / "run", "--json")
+    assert resumed.returncode == 0, resumed.told

@@ -1,7 +1,7 @@
-"""The attacks, one a section of the tables, each with what must happen.
+"""The attacks, one a section of the tables; cells are separated by a line ``---``.
 
-A section begins with a line ``### NAME -> OUTCOME``; cells are separated by a line ``---``, and the outcome is that of
-the first cell that does not finish, or of the last one. An outcome is one of
+In the folders a section begins with a line ``### NAME -> OUTCOME``. The outcome is that of the first cell that does not
+finish, or of the last one: one of
 
     refused FAULT       before it runs, for this fault (sandbox.policy.rules)
     raises EXCEPTION    of exactly this type
@@ -9,7 +9,9 @@ the first cell that does not finish, or of the last one. An outcome is one of
     gives JSON          it is harmless, and the last expression has this value
 
 ``(plain Python too)`` after it says that the attack fails without any layer: Python itself, or the host, stands in its
-way. All others go through there, which a test holds.
+way. The attacks of the tables outside of the folders aim at the insides of their own worker, which are theirs to spoil:
+they have no outcome, and must have no effect on the host. ``deeds`` are what a plan does that got past the policy by
+one of the ``escapes``, which leave ``modules`` behind.
 """
 
 import json
@@ -39,11 +41,6 @@ class Attack:
     outcome: str
     fails_plainly: bool
 
-    @property
-    def is_refused(self) -> bool:
-        """Whether the language layer refuses its first cell, so that no worker runs anything of it."""
-        return self.outcome.startswith("refused ") and len(self.cells) == 1
-
     def run_in(self, session: Session) -> CellResult:
         """The result of the first cell that does not finish, or of the last."""
         result = CellResult()
@@ -63,7 +60,7 @@ def attacks(*folders: str) -> list[Attack]:
 def _attacks_of(file: Path) -> Iterator[Attack]:
     for title, source in sections(file):
         name, arrow, outcome = title.partition(" -> ")
-        assert arrow, f"{file.name}: {name}: says not what must happen"
+        assert arrow or file.parent == HERE, f"{file.name}: {name}: says not what must happen"
         cells = tuple(source.rstrip("\n").split("\n---\n"))
         yield Attack(f"{file.stem}: {name}", cells, outcome.removesuffix(PLAINLY), outcome.endswith(PLAINLY))
 

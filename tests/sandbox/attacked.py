@@ -1,74 +1,34 @@
-"""What attacks are made on: an object and a function of the host, and how to tell that something of theirs leaked.
+"""What attacks are made on: a host with actions, a function and a secret."""
 
-Stands on Python alone: the tests also run its source inside a worker without any layer, to see the attacks succeed.
-"""
+from collections.abc import Callable
 
-import builtins
-import types
-from collections.abc import Iterator
-from typing import Any, NoReturn
+from sandbox import CellResult, Limits, Sandbox, Session
 
 CANARY = "the host's secret"
-INSIDES = (types.FrameType, types.CodeType, types.TracebackType, types.CellType)
-REAL = [
-    vars(builtins)[name] for name in "open eval exec compile globals locals vars input __import__ type getattr".split()
-]
+LIMITS = Limits(wall_seconds=20, memory_mb=256)
 
 
-class HostAgent:
-    """Stands for the object with a world's actions; what it must not give away is under ``_link_``."""
+class Host:
+    """Actions and a function of the host, whose module and instance hold the secret."""
 
-    __slots__ = ("__dict__",)
+    def __init__(self) -> None:
+        self.secret, self.calls = CANARY, list[object]()
 
-    def __init__(self, name: str) -> None:
-        vars(self).update(location=name, go_to=self._go_to_, _link_=[CANARY])
+    def go_to(self, place: str) -> str:
+        self.calls.append(place)
+        return f"at {place}"
 
-    def _go_to_(self, place: str) -> str:
-        try:
-            return "at " + place
-        except TypeError as error:
-            raise ValueError(CANARY) from error
+    def act(self, place: str = "") -> str:
+        self.calls.append(place)
+        return f"done {place}"
 
-    def __copy__(self) -> "HostAgent":
-        return self
+    def open_in(self, sandbox: Sandbox, limits: Limits = LIMITS) -> Session:
+        functions: dict[str, Callable[..., object]] = {"agent.go_to": self.go_to, "host_act": self.act}
+        return sandbox.session(functions, attributes=lambda: {"agent.location": "desk"}, limits=limits)
 
-    def __deepcopy__(self, _memo: object) -> "HostAgent":
-        return self
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{name} is read-only")
-
-
-def host_act(place: str = "") -> str:
-    """A function of the host, in whose globals the canary sits."""
-    return f"done {place}"
-
-
-def is_inside(value: object) -> bool:
-    """Whether the value is something no plan may hold."""
-    if isinstance(value, types.ModuleType):
-        return type(value).__name__ != "Facade"
-    if isinstance(value, INSIDES) or any(value is real for real in REAL):
-        return True
-    if isinstance(value, dict) and ("__builtins__" in value or "CANARY" in value or "_link_" in value):
-        return True
-    return (isinstance(value, str) and CANARY in value) or (
-        isinstance(value, type) and issubclass(value, (type, HostAgent))
-    )
-
-
-def _held(value: object, depth: int = 4) -> Iterator[object]:
-    """The value and what its containers hold."""
-    yield value
-    if depth and isinstance(value, (list, tuple, set, frozenset)):
-        for item in value:
-            yield from _held(item, depth - 1)
-    elif depth and isinstance(value, dict):
-        for item in value.values():
-            yield from _held(item, depth - 1)
-
-
-def found_loot(names: dict[str, Any]) -> list[object]:
-    """What a plan's variables hold of the insides, but for what the plan was handed."""
-    own = {name: value for name, value in names.items() if name not in ("__builtins__", "__name__", "agent")}
-    return [inside for inside in _held(own) if inside is not own and is_inside(inside)]
+    def touched(self, *results: CellResult) -> str:
+        """Return what an attack reached of the host; nothing if it reached nothing."""
+        told = " ".join(f"{result.output} {result.value} {result.faults}" for result in results)
+        if CANARY in told or self.secret != CANARY or vars(self).keys() != {"secret", "calls"}:
+            return "reached the host"
+        return "" if all(type(call) is str for call in self.calls) else f"gave an action {self.calls}"

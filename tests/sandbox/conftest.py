@@ -18,3 +18,10 @@ def unguarded() -> Iterator[Sandbox]:
     """Plans are plain Python; only process and protocol hold them."""
     with Sandbox(language_layer=False) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def numbered() -> Iterator[Sandbox]:
+    """As ``unguarded``; plans can tell one worker from another by its number on the host."""
+    with Sandbox(language_layer=False, without=["pid namespace"]) as opened:
+        yield opened

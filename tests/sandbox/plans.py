@@ -1,97 +1,79 @@
-"""Running plan code in process, with and without the language layer, and reading tables of snippets."""
+"""Running programs in a sandbox and in plain Python, and reading tables of snippets."""
 
+import atexit
 import contextlib
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 
-from sandbox.policy import CompiledCell
-from sandbox.worker import language
+from sandbox import Limits, Sandbox
+from sandbox.policy.compiler import compile_plain
 from tests.sandbox.sections import sections
 
 HERE = Path(__file__).parent
-language.preload()
-language.guard_library()
 
 
-class StillClock:
-    """Starts at a moment of 2023 and moves only by sleeping."""
-
-    def __init__(self) -> None:
-        self.seconds = 1_700_000_000.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
-
-
-@dataclass
+@dataclass(frozen=True)
 class Ran:
-    """What running a plan gave; ``error`` is the exception itself, which comparisons leave to its type and message."""
+    """What a program did: its output, and type, message and innermost line of the exception that ended it."""
 
     output: str
-    names: dict[str, Any]
-    value: object = None
-    error: BaseException | None = None
-
-    @property
-    def told(self) -> tuple[str, str, str]:
-        return self.output, type(self.error).__name__, str(self.error)
-
-    @property
-    def line(self) -> int | None:
-        """The innermost line of the plan that the error came through."""
-        line, trace = None, self.error.__traceback__ if self.error else None
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == "<plan>":
-                line = trace.tb_lineno
-            trace = trace.tb_next
-        return line
+    type: str = ""
+    message: str = ""
+    line: int | None = None
 
 
-class Session:
-    """A namespace and its output; several cells may run in it."""
-
-    def __init__(self, **names: object) -> None:
-        self.written: list[str] = []
-        self.clock = StillClock()
-        self.names: dict[str, Any] = language.namespace(Random(5), self.clock, self.written.append) | names
-
-    def run(self, source: str) -> Ran:
-        """Run a cell; raises PolicyRefused if it does not compile."""
-        start = len(self.written)
-        value, error = execute(language.compile_cell(source, "<plan>"), self.names)
-        return Ran("".join(self.written[start:]), self.names, value, error)
+@cache
+def opened() -> Sandbox:
+    """Return one sandbox for all programs of a test process."""
+    sandbox = Sandbox()
+    atexit.register(sandbox.close)
+    return sandbox
 
 
-def execute(cell: CompiledCell, names: dict[str, Any]) -> tuple[object, BaseException | None]:
-    try:
-        exec(cell.code, names)
-        return (None if cell.tail is None else eval(cell.tail, names)), None
-    except BaseException as error:
-        return None, error
+def run_in_sandbox(source: str, limits: Limits | None = None) -> Ran:
+    """Run a program in a session of its own."""
+    return run_in(opened(), source, limits)
 
 
-def run_guarded(source: str, **names: object) -> Ran:
-    return Session(**names).run(source)
+def run_in(sandbox: Sandbox, source: str, limits: Limits | None = None) -> Ran:
+    """Run a program in a session of a sandbox."""
+    with sandbox.session({}, limits=limits or Limits()) as session:
+        result = session.run(source)
+    fault = result.fault
+    return Ran(result.output, fault.type, fault.message, fault.line) if fault else Ran(result.output)
 
 
 def run_plain(source: str) -> Ran:
+    """Run a program in this process."""
     names: dict[str, Any] = {"__name__": "__main__"}
+    cell = compile_plain(source, "<plan>")
     with contextlib.redirect_stdout(io.StringIO()) as output:
-        value, error = execute(language.compile_plain(source, "<plan>"), names)
-    return Ran(output.getvalue(), names, value, error)
+        try:
+            exec(cell.code, names)
+            if cell.tail is not None:
+                eval(cell.tail, names)
+        except BaseException as error:
+            return Ran(output.getvalue(), type(error).__name__, str(error), _line(error))
+    return Ran(output.getvalue())
+
+
+def _line(error: BaseException) -> int | None:
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<plan>":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
 
 
 def snippets(folder: str) -> Iterator[Any]:
-    """The sections of the folder's tables."""
+    """Yield the sections of the folder's tables."""
     for file in sorted((HERE / folder).glob("*.txt")):
         for name, source in sections(file):
             yield pytest.param(source, id=f"{file.stem}: {name}")

@@ -89,7 +89,7 @@ def test_deep_recursion_is_an_exception_like_any_other(sandbox: Sandbox) -> None
 
 def test_more_faults_than_can_be_told_are_cut_and_still_arrive(sandbox: Sandbox) -> None:
     with sandbox.session({}) as session:
-        faults = session.run("x = [" + ", ".join(f"a.__{'é' * 300}{n}__" for n in range(200)) + "]").faults
+        faults = session.run("x = [" + ", ".join(f"a.gi_code + {'é' * 300}{n}" for n in range(200)) + "]").faults
         assert len(faults) == 50
         assert {fault.kind for fault in faults} == {FaultKind.CHECK}
         assert session.run("1").value == 1

@@ -68,6 +68,7 @@ CASES = {
     "brackets": Case(raw(pack(b"[" * 500_000, MAX_FROM_WORKER)), "protocol"),
     "a deep value": Case(say("end", deep(40), []), "protocol"),
     "an infinite value": Case(raw(pack(b'["end",[1e999],[]]', 99)), "protocol"),
+    "a long import": Case(raw(pack(b'["import","' + b"a" * 101 + b'"]', 200)), "protocol"),
     "an infinite sleep": Case(raw(pack(b'["sleep",1e999]', 99)), "protocol"),
     "a long sleep": Case(say("sleep", 10**30), "sleep"),
     "a sleep back": Case(say("sleep", -1), "protocol"),

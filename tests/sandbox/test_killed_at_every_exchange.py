@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,7 +176,8 @@ def test_all_workers_are_killed_at_once(sandbox: Sandbox) -> None:
 
     def strike() -> str:
         for child in workers():
-            os.kill(child, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended with its pid namespace
+                os.kill(child, signal.SIGKILL)
         return "struck"
 
     with sandbox.session({"strike": strike}) as inner, sandbox.session({"run": lambda: inner.run(CODE).value}) as outer:
@@ -284,7 +286,7 @@ def test_a_plan_that_ends_its_workers_is_told_so_whatever_else_kills_them(unguar
     world = World()
     deaths: dict[int, How] = {0: "asked"}
     with Reaper(deaths.get).open(unguarded.session, {"add": world.add}) as session:
-        fault = session.run("import os\nprint('so far')\nadd(1)\nos._exit(0)").fault
+        fault = session.run("import posix as os\nprint('so far')\nadd(1)\nos._exit(0)").fault
         assert fault is not None
         assert (fault.type, session.output, world.number) == ("crashed", "so far\n", 1)
 
@@ -321,18 +323,21 @@ def test_zygotes_killed_while_plan_code_runs_are_no_fault_of_the_plan() -> None:
 
 
 OTHERWISE = [
-    ("import os\nprint('process', os.getpid())", r"cell 1 \(odd\): printed process \d+\n, run again process \d+\n"),
-    ("import os\nos.getpid()", r"cell 1 \(odd\): came to ..end.,\d+,.*, run again ..end.,\d+,"),
-    ("import os\nraise ValueError(os.getpid())", r"cell 1 \(odd\): came to .*ValueError"),
-    ("import os\nprint(os.getpid())\nadd(1)", r"cell 1 \(odd\): printed \d+"),
+    (
+        "import posix as os\nprint('process', os.getpid())",
+        r"cell 1 \(odd\): printed process \d+\n, run again process \d+\n",
+    ),
+    ("import posix as os\nos.getpid()", r"cell 1 \(odd\): came to ..end.,\d+,.*, run again ..end.,\d+,"),
+    ("import posix as os\nraise ValueError(os.getpid())", r"cell 1 \(odd\): came to .*ValueError"),
+    ("import posix as os\nprint(os.getpid())\nadd(1)", r"cell 1 \(odd\): printed \d+"),
 ]
 
 
 @pytest.mark.parametrize(("code", "message"), OTHERWISE)
 def test_a_cell_that_shows_something_else_when_it_is_run_again_is_reported(
-    unguarded: Sandbox, code: str, message: str
+    numbered: Sandbox, code: str, message: str
 ) -> None:
-    with unguarded.session({"add": World().add}) as session:
+    with numbered.session({"add": World().add}) as session:
         session.run(code, "odd")
         kill_worker(session)
         with pytest.raises(RebuildDiverged, match=message):
@@ -342,12 +347,12 @@ def test_a_cell_that_shows_something_else_when_it_is_run_again_is_reported(
 @pytest.mark.parametrize(
     "shown", ["print(os.getpid())\nadd(1)", "add(os.getpid())", "if os.getpid() == process:\n    add(1)"]
 )
-def test_a_cell_under_way_that_does_otherwise_does_nothing_more(unguarded: Sandbox, shown: str) -> None:
+def test_a_cell_under_way_that_does_otherwise_does_nothing_more(numbered: Sandbox, shown: str) -> None:
     """Its worker is killed at the second call; the third is not carried out any more."""
     world = World()
     deaths: dict[int, How] = {1: "answered"}
-    with Reaper(deaths.get).open(unguarded.session, {"add": world.add}) as session:
-        code = f"import os\nif add(0) == 0:\n    process = {worker_of(session)}\n{shown}\nadd(100)"
+    with Reaper(deaths.get).open(numbered.session, {"add": world.add}) as session:
+        code = f"import posix as os\nif add(0) == 0:\n    process = {worker_of(session)}\n{shown}\nadd(100)"
         with pytest.raises(RebuildDiverged, match=r"cell 1 \(cell\): "):
             session.run(code)
         assert world.number != 101

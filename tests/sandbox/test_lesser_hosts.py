@@ -48,23 +48,22 @@ LOOK = """
 import json, os
 from sandbox import Limits, MissingMechanism, Sandbox
 told = {"user": os.getuid(), "refusal": ""}
-allowed = ()
 try:
     opened = Sandbox()
 except MissingMechanism as error:
-    told["refusal"], allowed = str(error), ("seccomp",)
-    opened = Sandbox(allow_missing=allowed)
+    told["refusal"] = str(error)
+    opened = Sandbox(unsafe_no_sandbox=True)
 with opened as sandbox, sandbox.session({"f": lambda x: x}, limits=Limits(wall_seconds=0.5)) as s:
     told["value"] = s.run("f(6) * 7").value
     told["limit"] = s.run("while True:\\n    pass").fault.type
     told["missing"] = {m.name: m.reason for m in sandbox.mechanisms().values() if not m.granted}
-with Sandbox(language_layer=False, allow_missing=allowed) as sandbox, sandbox.session({}) as s:
+with Sandbox(language_layer=False, unsafe_no_sandbox=True) as sandbox, sandbox.session({}) as s:
     codes = "open('/etc/passwd')", "import socket\\nsocket.socket()", "import os\\nos.fork()"
     tried = [s.run(code).fault for code in codes]
     told["plain"] = [fault and fault.type for fault in tried]
 print(json.dumps(told))
 """
-SPACES = {f"{kind} namespace" for kind in ("ipc", "mount", "net", "user")}
+SPACES = {f"{kind} namespace" for kind in ("ipc", "mount", "net", "pid", "user")}
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def test_what_is_missing_is_named_and_only_seccomp_is_refused(host: Host, user: 
     assert all(told["missing"].values())
     if host.refused:
         assert told["refusal"].startswith("seccomp is not granted here: ")
-        assert "allow_missing=('seccomp',)" in told["refusal"]
+        assert "--unsafe-no-sandbox" in told["refusal"]
     else:
         assert told["refusal"] == ""
         assert told["plain"] == ["PermissionError"] * 3, "seccomp alone holds plain Python"
@@ -137,3 +136,15 @@ def test_the_command_line_shows_what_is_missing_and_runs_no_plan_without_seccomp
     assert {name for name, each in found.items() if each["required"]} == {"seccomp", "no_new_privs", "rlimits"}
     assert played.returncode == 3, played.stderr
     assert "seccomp is not granted here" in played.stderr
+
+
+def test_a_run_whose_plans_were_not_confined_says_so(tmp_path: Path) -> None:
+    replay = ["-m", "planbook", "replay", "--env", "toy", "--split", "all:1", "--out", str(tmp_path / "run")]
+    played = launch([], BARE, tmp_path, *replay, "--unsafe-no-sandbox")
+    assert played.returncode == 0, played.stderr
+    assert "Plans were allowed to run where the kernel cannot confine them" in " ".join(played.stdout.split())
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["unsafe_no_sandbox"] is True
+    page = tmp_path / "report.html"
+    reported = launch([], BARE, tmp_path, "-m", "planbook", "report", str(tmp_path / "run"), "--out", str(page))
+    assert reported.returncode == 0, reported.stderr
+    assert "<code>--unsafe-no-sandbox</code>" in page.read_text(encoding="utf-8")

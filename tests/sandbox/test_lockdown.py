@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -13,8 +14,9 @@ import pytest
 
 import sandbox as package
 from sandbox import Limits, MissingMechanism, Sandbox
-from sandbox.mechanisms import OPTIONAL, REQUIRED, demand, read
+from sandbox.mechanisms import ALL, OPTIONAL, REQUIRED
 from sandbox.worker import seccomp
+from sandbox.worker.lockdown import NOBODY
 
 ROOT = Path(package.__file__).parent.parent
 LIBC = "import ctypes, errno, os, signal, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n"
@@ -113,7 +115,7 @@ def test_the_arguments_of_a_worker_tell_nothing_of_the_host(unguarded: Sandbox) 
         assert session.run("import os, sys\n[sys.argv, sys.orig_argv, sorted(os.environ)]").value == [
             [],
             [],
-            ["LC_CTYPE", "LD_BIND_NOW", "PYTHONHASHSEED"],
+            ["LC_CTYPE", "LD_BIND_NOW", "PYTHONHASHSEED", "TZ"],
         ]
     arguments = Path(f"/proc/{unguarded._zygote._process.pid}/cmdline").read_bytes().decode().split("\0")
     assert not [each for each in arguments[1:] if str(ROOT) in each or str(os.getpid()) in each]
@@ -129,15 +131,9 @@ def test_libraries_may_lie_on_the_path_of_the_environment_alone() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "42"), done.stderr
 
 
-@pytest.mark.parametrize("language", [True, False])
-def test_without_the_process_layer_nothing_runs_unless_the_risk_is_named(language: bool) -> None:
-    with pytest.raises(ValueError, match=r"reads and writes files.*accept_risk=True"):
-        Sandbox(language_layer=language, process_layer=False)
-
-
-def test_the_same_worker_without_the_process_layer_is_not_refused(tmp_path: Path) -> None:
+def test_the_same_worker_without_any_mechanism_is_not_refused(tmp_path: Path) -> None:
     """So that the tests above fail for no other reason than the lockdown; time and memory stay limited."""
-    with Sandbox(language_layer=False, process_layer=False, accept_risk=True) as loose:
+    with Sandbox(language_layer=False, without=ALL, unsafe_no_sandbox=True) as loose:
         assert not any(mechanism.granted for mechanism in loose.mechanisms().values())
         with loose.session({}, limits=Limits(memory_mb=64)) as session:
             assert session.run(f"open({str(tmp_path / 'x')!r}, 'w').write('here')").fault is None
@@ -155,15 +151,43 @@ def test_every_mechanism_is_named() -> None:
         assert all(mechanism.granted or mechanism.reason for mechanism in found.values())
 
 
-def test_a_required_mechanism_may_only_be_missing_by_name() -> None:
-    found = read({"seccomp": "Function not implemented", "no_new_privs": "", "rlimits": "", "landlock": "ENOSYS"})
-    with pytest.raises(
-        MissingMechanism, match=r"seccomp is not granted here: Function not.*allow_missing=\('seccomp',\)"
-    ):
-        demand(found, ())
-    demand(found, ("seccomp",))
-    with pytest.raises(ValueError, match="landlock"):
-        Sandbox(allow_missing=("landlock",))
+@pytest.mark.parametrize("name", ["seccomp", "rlimits"])
+def test_without_a_required_mechanism_nothing_runs_unless_the_risk_is_named(name: str) -> None:
+    with pytest.raises(MissingMechanism, match=rf"{name} is not granted here: left out.*unsafe_no_sandbox=True"):
+        Sandbox(without=[name])
+    with Sandbox(without=[name], unsafe_no_sandbox=True) as own, own.session({}) as session:
+        assert not own.mechanisms()[name].granted
+        assert session.run("6 * 7").value == 42
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_an_optional_mechanism_may_be_left_out(name: str) -> None:
+    with Sandbox(without=[name]) as own, own.session({}) as session:
+        assert not own.mechanisms()[name].granted
+        assert session.run("6 * 7").value == 42
+
+
+def test_a_mechanism_that_does_not_exist_is_no_mechanism() -> None:
+    with pytest.raises(ValueError, match="there is no mechanism"):
+        Sandbox(without=["landlok"])
+
+
+def test_a_worker_sees_no_other_process_and_is_no_root() -> None:
+    with Sandbox(language_layer=False, without=["seccomp"], unsafe_no_sandbox=True) as own:
+        with own.session({}) as session:
+            number, user = (session.run(f"import posix\nposix.{each}()").value for each in ("getpid", "geteuid"))
+        assert not own.mechanisms()["pid namespace"].granted or number in range(100)
+        assert user == (os.geteuid() or NOBODY)
+
+
+def test_a_zygote_whose_pid_namespace_has_ended_is_replaced() -> None:
+    with Sandbox() as own:
+        if not own.mechanisms()["pid namespace"].granted:
+            pytest.skip("the kernel grants no pid namespace here")
+        children = Path(f"/proc/{own._zygote._process.pid}/task/{own._zygote._process.pid}/children").read_text()
+        os.kill(min(map(int, children.split())), signal.SIGKILL)
+        with own.session({}) as session:
+            assert session.run("6 * 7").value == 42
 
 
 # --- hosts that have less: test_lesser_hosts.py; the same for an ordinary user

@@ -145,25 +145,28 @@ def test_errors_of_functions_are_part_of_what_is_recorded(sandbox: Sandbox) -> N
 
 
 DIVERGING = [
-    ("import os\necho(str(os.getpid()))", r"cell 2 \(odd\): call 1 was \[\"call\",.*run again \[\"call\""),
+    ("import posix as os\necho(str(os.getpid()))", r"cell 2 \(odd\): call 1 was \[\"call\",.*run again \[\"call\""),
     (
-        "import os\nseen = os.getpid()\nif str(seen) != first():\n    echo('more')",
+        "import posix as os\nseen = os.getpid()\nif str(seen) != first():\n    echo('more')",
         r"cell 2 \(odd\): run again, it made a call more",
     ),
     (
-        "import os\nif str(os.getpid()) == first(True):\n    echo('less')",
+        "import posix as os\nif str(os.getpid()) == first(True):\n    echo('less')",
         r"cell 2 \(odd\): run again, it ended before call 2",
     ),
-    ("import os\nif str(os.getpid()) != first():\n    os._exit(0)", r"cell 2 \(odd\): run again, it ended its worker"),
     (
-        "import os\nif str(os.getpid()) != first():\n    while True:\n        pass",
+        "import posix as os\nif str(os.getpid()) != first():\n    os._exit(0)",
+        r"cell 2 \(odd\): run again, it ended its worker",
+    ),
+    (
+        "import posix as os\nif str(os.getpid()) != first():\n    while True:\n        pass",
         r"cell 2 \(odd\): run again, it did not finish",
     ),
 ]
 
 
 @pytest.mark.parametrize(("code", "message"), DIVERGING)
-def test_a_cell_that_does_otherwise_when_run_again_is_reported(unguarded: Sandbox, code: str, message: str) -> None:
+def test_a_cell_that_does_otherwise_when_run_again_is_reported(numbered: Sandbox, code: str, message: str) -> None:
     holder: list[Session] = []
 
     def first(_: bool = False) -> str:
@@ -172,7 +175,7 @@ def test_a_cell_that_does_otherwise_when_run_again_is_reported(unguarded: Sandbo
         return str(worker._pid)
 
     functions: dict[str, Callable[..., object]] = {"echo": lambda x: x, "first": first}
-    with unguarded.session(functions, limits=SHORT) as session:
+    with numbered.session(functions, limits=SHORT) as session:
         holder.append(session)
         session.run("x = 1")
         assert session.run(code, "odd").fault is None
@@ -290,7 +293,7 @@ def _children(pid: int) -> list[int]:
     return [int(child) for child in text.split()]
 
 
-def test_a_cell_may_wait_longer_when_it_is_run_again(unguarded: Sandbox) -> None:
+def test_a_cell_may_wait_longer_when_it_is_run_again(numbered: Sandbox) -> None:
     """As on a machine that is slower by then: only processor time says that it does not end."""
     holder: list[Session] = []
 
@@ -299,8 +302,8 @@ def test_a_cell_may_wait_longer_when_it_is_run_again(unguarded: Sandbox) -> None
         assert worker is not None
         return str(worker._pid)
 
-    wait = "import _thread, os\nlock = _thread.allocate_lock()\nlock.acquire()\n"
-    with unguarded.session({"first": first}, limits=SHORT) as session:
+    wait = "import _thread\nimport posix as os\nlock = _thread.allocate_lock()\nlock.acquire()\n"
+    with numbered.session({"first": first}, limits=SHORT) as session:
         holder.append(session)
         assert session.run(f"{wait}if str(os.getpid()) != first():\n    lock.acquire(True, 3)").fault is None
         session.run(KILL)

@@ -111,7 +111,8 @@ class _Collector:
         goals = {f"{AGENT}.{name}" for name in self._api.specs}
         no_goals = {f"{AGENT}.{name}" for name in self._world.offer.actions} - goals
         functions = {name: each for name, each in self.frame.functions.items() if name not in no_goals}
-        return check(code, functions, attributes=self.frame.attributes, names=self.frame.names)
+        frame = self.frame
+        return check(code, functions, attributes=frame.attributes, names=frame.names, modules=frame.modules)
 
     def _note(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
         self._add(spec.bind(*args, **kwargs))

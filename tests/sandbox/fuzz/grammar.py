@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sandbox.policy import hints, tables
+from sandbox.policy import hints, rules, tables
 
 NAMES = """x y z f g C D self cls agent host_act json re math collections dataclasses functools enum operator string
 copy contextlib typing datetime random time abc itertools loot e _x __x T""".split()
@@ -11,7 +11,6 @@ super object print map filter zip enumerate range min max callable repr format p
 hash id reversed next bytes bytearray Exception ValueError BaseException ExceptionGroup NotImplemented""".split()
 HOSTILE_NAMES = [
     *hints.NAME_HINTS,
-    *tables.HOOKS.values(),
     *"""__builtins__ __import__ __build_class__ __name__ __class__ __debug__ __loader__ __spec__ __annotations__ __doc__
     __file__ __x__ _call_ _title_ _link_ ｅval ｏpen __ｃlass__ __ﬁle__ ªb µ ℘ _ __ ___""".split(),
 ]
@@ -19,7 +18,7 @@ ATTRIBUTES = """location go_to x y a append items keys get join split name value
 register __name__ __qualname__ __doc__ __init__ __new__ __call__ __setattr__ __members__ copy update field func
 partial keywords maketrans mro_ index""".split()
 HOSTILE_ATTRIBUTES = sorted(
-    tables.HIDDEN_ATTRIBUTES
+    tables.REFUSED_ATTRIBUTES
     | hints.ATTRIBUTE_HINTS.keys()
     | set("__closure__ __code__ __func__ __defaults__ __kwdefaults__ __builtins__ __slots__ __subclasshook__".split())
     | set(
@@ -27,7 +26,8 @@ HOSTILE_ATTRIBUTES = sorted(
     )
 )
 MODULES = sorted(tables.MODULES)
-MEMBERS = sorted({member for members in tables.MODULES.values() for member in members})
+COMMON = ("collections", "dataclasses", "functools", "itertools", "math", "operator", "re", "typing")
+MEMBERS = sorted({name for module in ("json", *COMMON) for name in rules.public(module)})
 HOSTILE_MODULES = (
     "os sys builtins types gc inspect importlib _io ctypes typing.io json.decoder collections.abc os.path".split()
 )

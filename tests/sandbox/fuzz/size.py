@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from sandbox import check as static
-from sandbox.precompile import compiled
+from sandbox.precompile import Request, compiled
 from sandbox.reading import (
     GrowingReply,
     bound_by_part,
@@ -171,7 +171,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "check": checked,
     "part": checked_part,
     "procedure": checked_procedure,
-    "precompile": lambda code: compiled(code, "plan"),
+    "precompile": lambda code: compiled(Request(code, "plan", guarded=True)),
     "reply": read_reply,
     "fenced reply": lambda code: read_reply(f"```python\n{code}\n```\n"),
     "streamed": streamed,

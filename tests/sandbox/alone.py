@@ -1,0 +1,54 @@
+"""Hold each mechanism of the kernel alone to the attacks on the machine, and print what effect they had; a program.
+
+It is run as several users and on hosts that grant less. Plans are plain Python here.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+
+from sandbox import Sandbox
+from sandbox.mechanisms import ALL
+from tests.sandbox.attack_tables import Attack, attacks
+from tests.sandbox.machine import Machine
+
+ALONE: Mapping[str, frozenset[str]] = {
+    "seccomp": frozenset({"seccomp", "no_new_privs"}),
+    "namespaces": frozenset(name for name in ALL if name.endswith(" namespace")),
+    "Landlock": frozenset({"landlock", "no_new_privs"}),
+    "user id": frozenset({"user id"}),
+    "rlimits": frozenset({"rlimits"}),
+    "capabilities": frozenset({"capabilities", "undumpable"}),
+    "all but seccomp": frozenset(ALL) - {"seccomp"},
+}
+"""What the threat model calls them, and the mechanisms that are left on."""
+SETS: Mapping[str, frozenset[str]] = {"none": frozenset(), **ALONE, "all": frozenset(ALL)}
+Effects = dict[str, list[str]]
+"""From the name of an attack to its kinds of effect, of attacks that had one."""
+
+
+def look(machine: Machine, found: Iterable[Attack], kept: Iterable[str]) -> Effects | None:
+    """Return what attacks do against these mechanisms; None where the kernel does not grant them."""
+    without = [name for name in ALL if name not in kept]
+    with Sandbox(language_layer=False, without=without, unsafe_no_sandbox=True) as opened:
+        granted = {name for name, each in opened.mechanisms().items() if each.granted}
+        if not granted.issuperset(kept) and len(without) > 0:
+            return None
+        effects = {attack.name: sorted(machine.run(attack, opened)[1]) for attack in found}
+    return {name: kinds for name, kinds in effects.items() if kinds}
+
+
+def main(folders: list[str]) -> None:
+    """Print, as JSON, what the attacks of these folders do against each set of mechanisms."""
+    with Machine() as machine:
+        found = attacks(*folders)
+        told: dict[str, Effects | None] = {"none": (plainly := look(machine, found, ()) or {})}
+        found = [attack for attack in found if attack.name in plainly]
+        for name, kept in SETS.items():
+            if name != "none":
+                told[name] = look(machine, found, kept)
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

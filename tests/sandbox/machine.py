@@ -1,0 +1,214 @@
+"""What attacks on the machine are made on: files, a process, servers; and what an attack did to them."""
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from shutil import rmtree
+from types import TracebackType
+from typing import Self
+
+from pydantic import JsonValue
+
+from sandbox import CellResult, Limits, Sandbox, Session
+from tests.sandbox.attack_tables import Attack
+from tests.sandbox.attacked import CANARY
+
+HIDDEN = "the victim's environment"
+"""What stands in the memory of another process."""
+ROOMY = Limits(wall_seconds=20, memory_mb=256)
+PLANTED = "planted.py"
+MOUNTS = Path("/proc/self/mountinfo")
+NICE, FILES = 5, 200
+"""How the victim is hosted: its priority, and its limit of open files."""
+
+
+class Machine:
+    """A private folder, one that every user may write to, servers, and another process of the host's user."""
+
+    def __init__(self) -> None:
+        self.folder, self.shared = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
+        self.shared.chmod(0o1777)
+        (self.folder / "secret").write_text(CANARY)
+        (self.folder / PLANTED).write_text("")
+        self._files = self._listed()
+        self._victim = _victim()
+        self._servers = [
+            socket.create_server(("127.0.0.1", 0)),
+            _bound(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+            _bound(socket.AF_UNIX, socket.SOCK_DGRAM, f"\0planbook-test-{os.getpid()}"),
+        ]
+        for server in self._servers:
+            server.setblocking(False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end_victim()
+        for server in self._servers:
+            server.close()
+        rmtree(self.folder)
+        rmtree(self.shared)
+
+    def run(self, attack: Attack, sandbox: Sandbox) -> tuple[CellResult, set[str]]:
+        """Run an attack in a session of its own; return its result, and the kinds of effect that it had."""
+        with sandbox.session({}, values=self.values(), limits=ROOMY) as session:
+            result = attack.run_in(session)
+            effects = self._effects(result, session)
+        if effects:
+            self._restore()
+        return result, effects
+
+    def values(self) -> dict[str, JsonValue]:
+        """Return what attacks are told of the machine; NEW and OPEN are files that do not exist."""
+        tcp, udp, _ = self._servers
+        return {
+            "SECRET": str(self.folder / "secret"),
+            "NEW": str(self.folder / "new"),
+            "OPEN": str(self.shared / "new"),
+            "FOLDER": str(self.folder),
+            "HOST": os.getpid(),
+            "VICTIM": self._victim.pid,
+            "TCP": tcp.getsockname()[1],
+            "UDP": udp.getsockname()[1],
+        }
+
+    def _effects(self, result: CellResult, session: Session) -> set[str]:
+        told = f"{result.output} {result.value} {result.faults}"
+        found = {kind for kind, look in LOOKS.items() if look(self)}
+        found |= {kind for kind, words in TOLD.items() if any(word in told for word in words)}
+        if _started(session):
+            found.add("processes started")
+        return found
+
+    def _listed(self) -> list[tuple[str, int, bytes]]:
+        files = [file for folder in (self.folder, self.shared) for file in sorted(folder.iterdir())]
+        return [(file.name, file.lstat().st_mode, _content(file)) for file in files]
+
+    def _received(self) -> bool:
+        tcp, *datagrams = self._servers
+        return any([_tried(tcp.accept), *(_tried(partial(each.recv, 99)) for each in datagrams)])
+
+    def _is_killed(self) -> bool:
+        if self._victim.poll() is None and _state(self._victim.pid, "ShdPnd", 16) & 1 << (signal.SIGKILL - 1):
+            self._victim.wait()
+        return self._victim.returncode is not None
+
+    def _is_changed(self) -> bool:
+        if self._victim.returncode is not None:
+            return False
+        limits = resource.prlimit(self._victim.pid, resource.RLIMIT_NOFILE)
+        nice = os.getpriority(os.PRIO_PROCESS, self._victim.pid)
+        return (nice, limits) != (NICE, (FILES, FILES)) or _state(self._victim.pid, "TracerPid") != 0
+
+    def _has_more_mounts(self) -> bool:
+        return f" {self.shared} " in MOUNTS.read_text(encoding="utf-8") or _segment() is not None
+
+    def _restore(self) -> None:
+        if f" {self.shared} " in MOUNTS.read_text(encoding="utf-8"):
+            subprocess.run(["umount", self.shared], check=True)
+        if (segment := _segment()) is not None:
+            subprocess.run(["ipcrm", "-m", segment], check=True)
+        for folder in (self.folder, self.shared):
+            for file in folder.iterdir():
+                rmtree(file) if file.is_dir() and not file.is_symlink() else file.unlink()
+        (self.folder / "secret").write_text(CANARY)
+        (self.folder / PLANTED).write_text("")
+        self._end_victim()
+        self._victim = _victim()
+
+    def _end_victim(self) -> None:
+        self._victim.kill()
+        self._victim.wait()
+
+
+LOOKS: Mapping[str, Callable[[Machine], bool]] = {
+    "files changed": lambda machine: machine._files != machine._listed(),
+    "network": Machine._received,
+    "signals to others": Machine._is_killed,
+    "others' limits and priority": Machine._is_changed,
+    "mounts and shared memory": Machine._has_more_mounts,
+}
+TOLD = {
+    "files read": (CANARY[:10], PLANTED, "root:"),
+    "others' memory": (HIDDEN,),
+    "others seen": ("saw-others",),
+    "executable memory": ("may-run",),
+}
+"""What the worker says when it got something that leaves no trace."""
+KINDS = (*LOOKS, *TOLD, "processes started")
+STAYING = {"sleep", "stays"}
+"""The names of processes that attacks start and that do not end by themselves."""
+SEGMENT = 0x40000000
+"""With the number of the host, the key of a piece of shared memory of System V."""
+
+
+def _victim() -> "subprocess.Popen[bytes]":
+    """Start another process of the host's user."""
+    without_rights = ["setpriv", "--inh-caps=-all", "--ambient-caps=-all"]
+    limited = ["prlimit", f"--nofile={FILES}:{FILES}", "nice", "-n", str(NICE), "sleep", "600"]
+    process = subprocess.Popen([*without_rights, *limited], env={**os.environ, "HIDDEN": HIDDEN})
+    while Path(f"/proc/{process.pid}/comm").read_text(encoding="utf-8").strip() != "sleep":
+        os.sched_yield()
+    return process
+
+
+def _bound(family: int, kind: int, address: object) -> socket.socket:
+    made = socket.socket(family, kind)
+    made.bind(address)  # type: ignore[arg-type]
+    return made
+
+
+def _content(file: Path) -> bytes:
+    return file.read_bytes() if file.is_file() and not file.is_symlink() else b""
+
+
+def _tried(receive: Callable[[], object]) -> bool:
+    with suppress(BlockingIOError):
+        receive()
+        return True
+    return False
+
+
+def _state(process: int, name: str, base: int = 10) -> int:
+    """Return what the kernel tells of a process, a number."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    return int(status.partition(f"{name}:")[2].split()[0], base)
+
+
+def _segment() -> str | None:
+    """Return the number of the piece of shared memory, if there is one."""
+    rows = Path("/proc/sysvipc/shm").read_text(encoding="utf-8").splitlines()[1:]
+    return next((row.split()[1] for row in rows if int(row.split()[0]) == SEGMENT + os.getpid()), None)
+
+
+def _started(session: Session) -> bool:
+    """Tell whether the worker has started processes that stay, and end them."""
+    assert session._worker is not None
+    worker, found = session._worker._pid, False
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for child in Path(f"/proc/{worker}/task/{worker}/children").read_text(encoding="utf-8").split():
+            found = found or _stays(int(child))
+            os.kill(int(child), signal.SIGKILL)
+    return found
+
+
+def _stays(process: int) -> bool:
+    """Wait until a process waits or ends; return whether it waits, and has a name of those that stay."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        while True:
+            name, _, state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(") ")
+            if (named := name.partition("(")[2]) not in STAYING or state[0] in "SZ":
+                return named in STAYING and state[0] == "S"
+            time.sleep(0.001)
+    return False

@@ -1,0 +1,1 @@
+"""Test suites of other people, run as plan code."""

@@ -1,0 +1,111 @@
+"""Every way to time, random numbers and addresses gives the same in every zygote; and none of them is the machine's."""
+
+import ctypes
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox import Limits, Sandbox
+from sandbox.policy.tables import MODULES
+from sandbox.worker.determinism import NODE
+from sandbox.zygote import FIXED_ADDRESSES, READ_PERSONALITY
+
+CLOCKS = """time.time() time.time_ns() time.monotonic() time.monotonic_ns() time.perf_counter() time.perf_counter_ns()
+time.process_time() time.process_time_ns() time.thread_time() time.thread_time_ns() time.clock_gettime(0)
+time.clock_gettime_ns(1) tuple(time.gmtime()) tuple(time.localtime()) time.ctime() time.asctime() time.strftime('%c')
+str(datetime.datetime.now()) str(datetime.datetime.now(datetime.UTC)) str(datetime.datetime.utcnow())
+str(datetime.datetime.today()) str(datetime.date.today()) str(datetime.datetime.fromtimestamp(time.time()))
+str(Moment.now()) str(Day.today()) str(datetime.datetime.now(zoneinfo.ZoneInfo('Asia/Tokyo')))
+operator.methodcaller('now')(datetime.datetime).isoformat() getattr(datetime.datetime,'now')().isoformat()
+logging.makeLogRecord({}).created logging.LogRecord('n',20,'p',1,'m',(),None).created uuid.uuid1().time
+calendar.timegm(time.gmtime())""".split()
+RANDOM = """random.random() random.getrandbits(64) random.Random().random() random.Random(None).random()
+random.SystemRandom().random() random.Random.__new__(random.Random).random() random.randbytes(8).hex()
+type(random.Random(1))().random() copy.copy(random.Random()).random() uuid.uuid4().hex uuid.uuid1().hex uuid.getnode()
+secrets.token_hex() secrets.randbelow(10**9) secrets.choice(range(10**6)) hash('text') hash(b'bytes')
+list({'a','b','c'}) hash(1.5) hash(datetime.date(2024,1,1)) list(set(map(str,range(20))))""".split()
+PROCESS = """logging.makeLogRecord({'x':1}).process logging.LogRecord('n',20,'p',1,'m',(),None).process
+logging.LogRecord('n',20,'p',1,'m',(),None).thread logging.LogRecord('n',20,'p',1,'m',(),None).threadName
+sys.getsizeof([]) sys.getrecursionlimit() time.tzname time.timezone""".split()
+ADDRESSES = """id(A) id(A()) id('text') hash(A()) hash(A) hash(len) object.__hash__(A()) str(A()) repr(lambda:0)
+[type(each).__name__.__len__()for(each)in{A(),B(),A,B,len,print}] id(math) id(agent) hash(agent.act)""".split()
+PRELUDE = """
+import calendar, copy, datetime, logging, math, operator, random, secrets, sys, time, uuid, zoneinfo
+class A: pass
+class B(A): pass
+class Moment(datetime.datetime): pass
+class Day(datetime.date): pass
+"""
+SWEEP = """
+found = {}
+import MODULE as module
+for name in sorted(dir(module)):
+    if not name.startswith("_") and name not in ("sleep", "setrecursionlimit", "input", "lock"):
+        try:
+            found[name] = repr(getattr(module, name)())[:300]
+        except Exception as error:
+            found[name] = repr(error)[:300]
+found
+"""
+"""Call everything that needs no argument."""
+YEAR_2001 = 978_307_200
+
+
+@pytest.fixture(scope="module")
+def zygotes() -> Iterator[tuple[Sandbox, Sandbox]]:
+    Sandbox().close()  # the first after a change of ours compiles its modules, and so lies elsewhere in memory
+    with Sandbox() as one:
+        time.sleep(0.3)
+        with Sandbox() as other:
+            yield one, other
+
+
+def results(zygotes: tuple[Sandbox, Sandbox], *cells: str) -> list[tuple[object, str, object]]:
+    """Return what the last cell gives in a second session of the first zygote, and in the other."""
+    found = list[tuple[object, str, object]]()
+    for sandbox in (zygotes[0], *zygotes):
+        with sandbox.session({"agent.act": lambda: 1}, limits=Limits(wall_seconds=20)) as session:
+            result = [session.run(cell) for cell in cells][-1]
+            found.append((result.value, result.output, result.fault))
+    assert found[0] == found[1]
+    return found[1:]
+
+
+@pytest.mark.parametrize("way", [*CLOCKS, *RANDOM, *PROCESS])
+def test_it_is_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
+    one, other = results(zygotes, PRELUDE, f"({way}, {way})")
+    assert one == other
+    assert one[2] is None
+
+
+@pytest.mark.parametrize("way", ADDRESSES)
+def test_an_address_is_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
+    personality = ctypes.CDLL(None).personality
+    before = personality(READ_PERSONALITY)
+    if personality(before | FIXED_ADDRESSES) < 0:
+        pytest.skip("the kernel grants no fixed addresses here")
+    personality(before)
+    one, other = results(zygotes, PRELUDE, way)
+    assert one == other
+    assert one[2] is None
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_nothing_that_a_module_offers_differs(zygotes: tuple[Sandbox, Sandbox], module: str) -> None:
+    one, other = results(zygotes, SWEEP.replace("MODULE", module))
+    assert one == other
+    assert one[2] is None
+
+
+def test_no_clock_tells_the_machines_time(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as session:
+        session.run(PRELUDE)
+        told = json.dumps([session.run(way).value for way in CLOCKS])
+        seconds = session.run("time.time()").value
+        assert session.run("[uuid.getnode(), logging.makeLogRecord({}).process]").value == [NODE, 1]
+        assert session.run("logging.LogRecord('n', 20, 'p', 1, 'm', (), None).thread").value == 1
+    assert str(time.gmtime().tm_year) not in told
+    assert isinstance(seconds, float)
+    assert seconds < YEAR_2001

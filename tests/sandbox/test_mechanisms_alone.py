@@ -1,0 +1,120 @@
+"""Each mechanism of the kernel alone against the attacks on the machine, by their effect; and the table that tells it.
+
+Plans are plain Python here. A kernel that grants less of a mechanism than the table is about is not held to it.
+"""
+
+import ctypes
+import json
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import sandbox as package
+from sandbox import Sandbox
+from sandbox.worker.lockdown import LANDLOCK_VERSION, SYS_LANDLOCK_CREATE_RULESET
+from tests.sandbox.alone import ALONE, Effects
+from tests.sandbox.attack_tables import attacks, outcome_of
+from tests.sandbox.machine import KINDS, Machine
+from tests.sandbox.test_lesser_hosts import DOCKER, OLD, USERS, Host, launch
+
+ROOT = Path(package.__file__).parent.parent
+PAGE = (ROOT / "sandbox" / "THREAT_MODEL.md").read_text(encoding="utf-8")
+TABLE = "| attack |" + PAGE.partition("\n| attack |")[2].partition("\n\n")[0]
+FULL = Host({}, frozenset())
+NO_LANDLOCK = Host({"landlock_create_ruleset": OLD.denied["landlock_create_ruleset"]}, frozenset({"landlock"}))
+LESSER = (
+    (DOCKER, {"namespaces", "all but seccomp"}),
+    (NO_LANDLOCK, {"Landlock", "all but seccomp"}),
+    (OLD, {"namespaces", "Landlock", "all but seccomp"}),
+)
+SCOPED = 6
+"""The ABI of Landlock from which on it keeps from sockets and signals, too."""
+Told = Mapping[str, Effects | None]
+
+
+def told_on(host: Host, user: str, *folders: str) -> Told:
+    """Return the effects of the attacks against each set of mechanisms, on a host and as a user."""
+    done = launch(USERS[user], host, ROOT, "-m", "tests.sandbox.alone", *folders)
+    assert done.returncode == 0, done.stderr
+    told: Told = json.loads(done.stdout)
+    return told
+
+
+@pytest.fixture(scope="module", params=USERS)
+def user(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def told(user: str) -> Told:
+    """Return the effects on this machine as it is."""
+    return told_on(FULL, user, "machine", "effects")
+
+
+def effects_in(told: Told, mechanisms: str) -> Effects:
+    effects = told[mechanisms]
+    assert effects is not None
+    return effects
+
+
+def verdict(told: Told, kind: str, mechanism: str) -> str:
+    """Return whether a mechanism alone stops the attacks of a kind."""
+    attempts = {name for name, kinds in effects_in(told, "none").items() if kind in kinds}
+    left = {name for name in attempts if kind in effects_in(told, mechanism).get(name, ())}
+    return "some" if left and left < attempts else "no" if left else "yes"
+
+
+def shown(user: str) -> dict[tuple[str, str], str]:
+    """Return what the table tells of each kind of attack and mechanism."""
+    header, _, *rows = [row.strip("| ").split(" | ") for row in TABLE.splitlines()]
+    place = 0 if user == "as it is" and os.geteuid() == 0 else -1
+    return {
+        (kind, mechanism): told.split(" / ")[place]
+        for kind, *cells in rows
+        for mechanism, told in zip(header[1:], cells, strict=True)
+    }
+
+
+def test_the_table_shows_every_kind_of_attack_and_mechanism(user: str) -> None:
+    assert {kind for kind, _ in shown(user)} == set(KINDS)
+    assert {mechanism for _, mechanism in shown(user)} == set(ALONE)
+
+
+def test_every_kind_of_effect_is_real_and_none_is_left_by_all_mechanisms_or_by_seccomp(told: Told) -> None:
+    assert {kind for kinds in effects_in(told, "none").values() for kind in kinds} == set(KINDS)
+    assert effects_in(told, "all") == effects_in(told, "seccomp") == {}
+
+
+@pytest.mark.parametrize("mechanism", ALONE)
+def test_the_table_tells_what_each_mechanism_stops_alone(told: Told, user: str, mechanism: str) -> None:
+    if told[mechanism] is None or (mechanism == "Landlock" and landlock() < SCOPED):
+        pytest.skip("this kernel does not grant all of it")
+    expected = {kind: cell for (kind, name), cell in shown(user).items() if name == mechanism}
+    assert {kind: verdict(told, kind, mechanism) for kind in KINDS} == expected
+
+
+def test_what_is_left_on_lesser_hosts_stops_the_same(told: Told, user: str) -> None:
+    with ThreadPoolExecutor() as pool:
+        lesser = list(pool.map(lambda each: told_on(each[0], user, "effects"), LESSER))
+    for found, (_, missing) in zip(lesser, LESSER, strict=True):
+        assert effects_in(found, "all") == {}
+        assert {name for name in ALONE if found[name] is None} >= missing
+        for name in (name for name in ALONE if found[name] is not None):
+            assert effects_in(found, name) == {
+                attack: kinds for attack, kinds in effects_in(told, name).items() if attack.startswith("effects: ")
+            }
+
+
+def landlock() -> int:
+    """Return the ABI of Landlock; -1 where there is none."""
+    return int(ctypes.CDLL(None).syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
+
+
+def test_the_policy_refuses_the_same_attacks_before_they_run(sandbox: Sandbox) -> None:
+    with Machine() as machine:
+        for attack in attacks("effects"):
+            result, effects = machine.run(attack, sandbox)
+            assert (outcome_of(result), effects) == (attack.outcome, set()), attack.name
