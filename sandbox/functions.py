@@ -3,6 +3,7 @@
 import inspect
 import keyword
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
@@ -22,6 +23,7 @@ PLAIN = {str, int, float, bool, None, type(None), object, Any, inspect.Parameter
 EXACT = {str, int, bool}
 """A value of exactly this type needs no further check; pydantic is asked only to say what is wrong."""
 UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
+MUTABLE = (list, dict, set, bytearray)
 VARIADIC: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
@@ -85,22 +87,15 @@ def _signature(name: str, function: Function) -> inspect.Signature:
         return own
     plain = getattr(function, "__func__", function)
     try:
-        signature = _inspected(plain)
+        return _inspected(plain, bound=plain is not function)
     except (TypeError, ValueError, NameError) as error:
         raise BadFunction(f"{name}: its signature cannot be read: {error}") from error
-    if plain is function:
-        return signature
-    return _without_first(signature)
 
 
 @lru_cache(maxsize=1024)
-def _inspected(function: Function) -> inspect.Signature:
-    return inspect.signature(function, eval_str=True)
-
-
-@lru_cache(maxsize=1024)
-def _without_first(signature: inspect.Signature) -> inspect.Signature:
-    return signature.replace(parameters=list(signature.parameters.values())[1:])
+def _inspected(function: Function, *, bound: bool) -> inspect.Signature:
+    signature = inspect.signature(function, eval_str=True)
+    return signature.replace(parameters=list(signature.parameters.values())[bound:])
 
 
 class Misspelt(ValueError):
@@ -121,7 +116,8 @@ class Arguments:
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self._by_position = tuple(self._checks[p.name] for p in positional)
         self._least = sum(p.default is p.empty for p in positional)
-        self._simple = len(positional) == len(parameters)
+        self._mutable = [p.name for p in parameters if isinstance(p.default, MUTABLE)]
+        self._simple = len(positional) == len(parameters) and not self._mutable
 
     def check(
         self, spec: FunctionSpec, args: list[JsonValue], kwargs: dict[str, JsonValue]
@@ -135,7 +131,17 @@ class Arguments:
             raise TypeError(f"{spec.name}(): {error}; it is {spec.name}{self._signature}") from None
         for name, value in bound.arguments.items():
             bound.arguments[name] = self._checked(spec.name, name, value)
+        if self._mutable:
+            self._apply_defaults(bound)
         return bound.args, bound.kwargs
+
+    def _apply_defaults(self, bound: inspect.BoundArguments) -> None:
+        """Give the function defaults of its own: what one call changes of a list, no other call of any plan may see."""
+        given = set(bound.arguments)
+        bound.apply_defaults()
+        for name in self._mutable:
+            if name not in given:
+                bound.arguments[name] = deepcopy(bound.arguments[name])
 
     def _checked(self, function: str, name: str, value: Any) -> object:
         check, kind = self._checks[name], self._signature.parameters[name].kind

@@ -3,14 +3,23 @@
 import ast
 import builtins
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sandbox.caching import cached_up_to
-from sandbox.reading.syntax import code_lines, parse_only, syntax_tree, walk
+from sandbox.reading.scopes import Scopes
+from sandbox.reading.syntax import code_lines, parse_only
+from sandbox.reading.unfenced import whole_statements
 from sandbox.reading.walker import scopes_of
 
 _STEP = re.compile(r"#++\s*+\[Step\s*+([\w.-]*+)\s*+\]\s*:?\s*(.*)", re.IGNORECASE)
+_TEXT = re.compile(
+    r"""(?P<long>\"{3}|'{3})(?:\\.|(?!(?P=long)).)*+ (?P=long)?
+      | (?P<short>["'])(?:\\.|(?!(?P=short))[^\n])*+ (?P=short)?
+      | (?P<comment>\#[^\n]*)""",
+    re.DOTALL | re.VERBOSE,
+)
+"""A string or a comment, either of which may hold what looks like the other."""
 _BUILTINS = frozenset(dir(builtins))
 _KEPT = 4 << 20
 """Characters of the cells whose names are kept."""
@@ -50,16 +59,21 @@ class Definition:
 
 @cached_up_to(_KEPT)
 def bound_names(code: str) -> frozenset[str]:
-    """The names that a cell defines for the cells after it; none for code that is broken."""
-    tree = parse_only(code)
-    return frozenset() if isinstance(tree, str) else frozenset(scopes_of(tree).module.bindings)
+    """The names that a cell defines for the cells after it; none for code that is broken or nested too deeply."""
+    return frozenset(_scopes(code).module.bindings)
 
 
 def bound_by_part(code: str) -> frozenset[str]:
     """The same of a part of a cell for the parts after it, with ANY_NAME among them if it imports whatever there is."""
+    return bound_names(code) | ({ANY_NAME} if _scopes(code).star_import else frozenset())
+
+
+def _scopes(code: str) -> Scopes:
     tree = parse_only(code)
-    star = not isinstance(tree, str) and scopes_of(tree).star_import
-    return bound_names(code) | ({ANY_NAME} if star else frozenset())
+    try:
+        return scopes_of(ast.Module([], []) if isinstance(tree, str) else tree)
+    except RecursionError:
+        return scopes_of(ast.Module([], []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +89,21 @@ class _Part:
 def sections(code: str) -> list[Section]:
     """The ``[Step n]`` sections; comments only, so a string that looks like one is none. Works on broken code too."""
     starts = []
-    for node in walk(syntax_tree(code)):
-        if node.type == "comment" and node.text and (match := _STEP.match(node.text.decode("utf-8", "replace"))):
-            starts.append((node.start_point.row + 1, match[1], match[2].strip()))
+    for line, comment in _comments(code):
+        if match := _STEP.match(comment):
+            starts.append((line, match[1], match[2].strip()))
     end = len(code.rstrip().split("\n"))
     ends = [line - 1 for line, _, _ in starts[1:]] + [end]
     return [Section(number, title, line, last) for (line, number, title), last in zip(starts, ends, strict=False)]
+
+
+def _comments(code: str) -> Iterator[tuple[int, str]]:
+    """Each comment and its line, counted from 1."""
+    line = end = 0
+    for found in _TEXT.finditer(code):
+        if found["comment"]:
+            line, end = line + code.count("\n", end, found.start()), found.start()
+            yield line + 1, found["comment"]
 
 
 def definitions(code: str) -> list[Definition]:
@@ -187,17 +210,11 @@ def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def _statements(code: str) -> list[ast.stmt]:
-    """The top-level statements; of broken code those that tree-sitter finds whole and CPython confirms."""
+    """The top-level statements; of broken code those that stand whole between the breaks."""
     tree = parse_only(code)
     if isinstance(tree, ast.Module):
         return tree.body
-    found: list[ast.stmt] = []
-    for node in syntax_tree(code).root_node.children:
-        if node.is_named and not node.has_error and node.text:
-            part = parse_only(node.text.decode("utf-8", "replace"))
-            if isinstance(part, ast.Module):
-                found.extend(ast.increment_lineno(statement, node.start_point.row) for statement in part.body)
-    return found
+    return whole_statements(code_lines(code))
 
 
 def _free(statement: ast.stmt) -> frozenset[str]:

@@ -6,19 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import UnionType
 
-from tree_sitter import Parser, Point, Tree
-
-from sandbox.reading.syntax import LANGUAGE, parse_only
+from sandbox.reading.syntax import parse_only
 
 _GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
 """How a line begins that begins no statement."""
-_NO_STATEMENTS = frozenset({"comment", "line_continuation"})
-"""What tree-sitter takes for a sibling of statements, and is none."""
 _TAKES_MORE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
 """What an ``else`` or ``except`` further down may still belong to."""
-_LONG, _PATIENCE = 64, 4
-"""Behind so many lines without an end the parsers are asked again only when there is a quarter more, or, since
-they take their time over it, as much again of a broken plan."""
+_IN_VAIN = 400_000
+"""Characters that are parsed in vain, those that are parsed again included; from then on the parser is asked again only
+when half as much again has come: over a broken plan it would be asked at every line."""
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 
@@ -39,16 +35,14 @@ class Statement:
 class StatementFinder:
     """Finds statements in lines of code as they come. A statement is whole when the first line of the next is there.
 
-    tree-sitter's incremental parse sees where the next one may begin; that the lines before it are whole statements
-    CPython's parser decides. They then are for certain: a line at the margin that does not go on (``else``, a closing
-    bracket) begins a new one.
+    The next may begin with a line at the margin that does not go on (``else``, a closing bracket). If CPython's parser
+    takes the lines before it for whole statements, it does.
     """
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._given = self._not_before = 0
-        self._parser, self._text, self._end = Parser(LANGUAGE), b"", Point(0, 0)
-        self._tree: Tree | None = None
+        self._given = self._waiting = self._not_before = 0
+        self._left = _IN_VAIN
 
     @property
     def code(self) -> str:
@@ -58,32 +52,20 @@ class StatementFinder:
     def add(self, line: str) -> list[Statement]:
         """Take in the next line, whole; the statements that are known to be whole by it."""
         self._lines.append(line)
-        if _GOES_ON.match(line) or len(self._lines) < self._not_before:
+        self._waiting += len(line) + 1
+        if _GOES_ON.match(line) or self._waiting < self._not_before:
             return []
-        found = self._give(len(self._lines) - 1) if self._begins_another() else []
-        waiting = len(self._lines) - self._given
-        if not found and waiting > _LONG:
-            broken = self._tree is not None and self._tree.root_node.has_error
-            self._not_before = len(self._lines) + waiting // (1 if broken else _PATIENCE)
-        return found
+        if found := self._give(len(self._lines) - 1):
+            self._waiting, self._not_before = len(line) + 1, 0
+            return found
+        self._left -= self._waiting
+        if self._left < 0:
+            self._not_before = self._waiting + self._waiting // 2
+        return []
 
     def close(self) -> list[Statement]:
         """What is whole if no line follows in this place, but perhaps in another: nothing that may still go on."""
         return self._give(len(self._lines), but=_TAKES_MORE)
-
-    def _begins_another(self) -> bool:
-        """Whether the last line begins a statement behind another, as tree-sitter sees it."""
-        new = "\n".join(self._lines[self._given + self._end.row :]).encode("utf-8", "replace") + b"\n"
-        begun, self._text = len(self._text), self._text + new
-        row = len(self._lines) - self._given
-        if self._tree is None:
-            self._tree = self._parser.parse(self._text)
-        else:
-            self._tree.edit(begun, begun, len(self._text), self._end, self._end, Point(row, 0))
-            self._tree = self._parser.parse(self._text, self._tree)
-        self._end = Point(row, 0)
-        begins = [node.start_point for node in self._tree.root_node.children if node.type not in _NO_STATEMENTS]
-        return len(begins) > 1 and Point(row - 1, 0) in begins
 
     def _give(self, until: int, but: UnionType | None = None) -> list[Statement]:
         """The statements in the lines up to this one that were not given yet, if CPython's parser agrees."""
@@ -92,7 +74,6 @@ class StatementFinder:
             return []
         if found:
             self._given = found[-1].last_line
-            self._tree, self._text, self._end = None, b"", Point(0, 0)
         return found
 
 

@@ -17,6 +17,8 @@ FILENAME = "<plan>"
 MAX_LINES = 5_000
 """Lines and semicolons: CPython's compiler takes seconds over tens of thousands of statements."""
 
+MAX_EXPLAINED = 4_000
+"""Characters that tree-sitter reads to explain an error."""
 MAX_SHOWN = 300
 """Characters of a line that a fault shows."""
 
@@ -145,10 +147,9 @@ def _explained(code: str, error: SyntaxError) -> Fault:
 
 def _tree_sitter_view(code: str, line: int) -> str | None:
     """What tree-sitter found missing or unreadable on this line, where CPython says "invalid syntax" only."""
-    for node in walk(syntax_tree(code)):
-        if node.start_point.row + 1 > line:
-            return None
-        if node.start_point.row + 1 < line:
+    lines = _lines_up_to(code_lines(code)[:line])
+    for node in walk(syntax_tree("\n".join(lines))):
+        if node.start_point.row + 1 < len(lines):
             continue
         if node.is_missing:
             return f"invalid syntax: {_readable(node.type)} is missing"
@@ -156,6 +157,17 @@ def _tree_sitter_view(code: str, line: int) -> str | None:
             shown = node.text.decode("utf-8", "replace").split("\n")[0][:40]
             return f"invalid syntax at {shown!r}"
     return None
+
+
+def _lines_up_to(lines: list[str]) -> list[str]:
+    """The statements at the end, as many as tree-sitter reads in a moment: over 40,000 characters it can take 15 s."""
+    left, start = MAX_EXPLAINED, len(lines)
+    for number in range(len(lines) - 1, -1, -1):
+        left -= len(lines[number]) + 1
+        if left < 0:
+            return lines[start:]
+        start = number if lines[number][:1].strip() else start
+    return lines
 
 
 @cache

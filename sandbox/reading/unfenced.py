@@ -123,10 +123,10 @@ def _runs(lines: list[str]) -> list[Span]:
     """Stretches of statements that parse, cut back to those that do something at both ends."""
     runs: list[Span] = []
     start: int | None = None
-    for span, acts in _statements(lines):
-        if span is None:
+    for span, tree in _statements(lines):
+        if tree is None:
             start = None
-        elif acts:
+        elif any(map(_does_something, tree.body)):
             if start is None:
                 start = span.start
                 runs.append(span)
@@ -134,9 +134,15 @@ def _runs(lines: list[str]) -> list[Span]:
     return runs
 
 
-def _statements(lines: list[str]) -> list[tuple[Span | None, bool]]:
-    """Each statement's lines and whether it does something; None for a line that is no Python."""
-    found: list[tuple[Span | None, bool]] = []
+def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
+    """The statements of code that is broken in places, with their lines in the whole."""
+    pieces = [(span, tree.body) for span, tree in _statements(lines) if tree]
+    return [ast.increment_lineno(statement, span.start) for span, body in pieces for statement in body]
+
+
+def _statements(lines: Sequence[str]) -> list[tuple[Span, ast.Module | None]]:
+    """The lines of each statement and its tree; None for lines that are no Python."""
+    found: list[tuple[Span, ast.Module | None]] = []
     number, left = 0, _PARSED
     while number < len(lines) and left > 0:
         if not lines[number].strip():
@@ -144,7 +150,7 @@ def _statements(lines: list[str]) -> list[tuple[Span | None, bool]]:
             continue
         tree, end, cost, _ = _statement_from(lines, number)
         left -= cost
-        found.append((Span(number, end), any(map(_does_something, tree.body))) if tree else (None, False))
+        found.append((Span(number, end), tree))
         number = end
     return found
 
@@ -165,11 +171,13 @@ def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None
 
 
 def _next_start(lines: Sequence[str], start: int) -> int:
-    """The next line that may begin a statement: not indented, not blank, no else and no closing bracket."""
+    """The next line that may begin a statement: not indented, not blank, no else, no bracket, not what is decorated."""
     for number in range(start + 1, len(lines)):
         line = lines[number]
         if line.strip() and line[0] not in " \t" and not _CONTINUES.match(line):
-            return number
+            if not lines[start].startswith("@"):
+                return number
+            start = number
     return len(lines)
 
 

@@ -5,11 +5,13 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from opcode import opmap
 from types import CodeType, TracebackType
 
 from sandbox.protocol import MAX_CALLERS, MAX_FAULT_TEXT
 from sandbox.worker.values import printable, text_of
 
+RAISE = opmap["RAISE_VARARGS"]
 Report = dict[str, object]
 """The fields of sandbox.types.Fault."""
 MEMORY: Report = {"kind": "limit", "type": "memory", "message": ""}
@@ -65,7 +67,7 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping[str, object]) -> Report:
     """The fault of a cell that raised."""
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, [cell, *earlier]):
         return MEMORY
     lines, deeper = _place(error.__traceback__, cell, earlier)
     line = lines.pop() if lines else None
@@ -73,6 +75,15 @@ def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping
     source = cell.line(line) if line else ""
     report = _report("raised", type(error).__name__, message, line, None, source, _hint(error, names))
     return {**report, "callers": lines[-MAX_CALLERS:]} if lines else report
+
+
+def _raised_by_plan(trace: TracebackType | None, cells: list[Cell]) -> bool:
+    """Whether a ``raise`` of a plan's own code made the exception, and not a lack of memory."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not any(id(trace.tb_frame.f_code) in cell.codes for cell in cells):
+        return False
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISE
 
 
 def _report(

@@ -1,7 +1,6 @@
 """What the host does with a text of a plan or a model takes a moment and little memory, and means nothing else."""
 
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable
 from itertools import count
@@ -13,26 +12,14 @@ from envs import Selection
 from envs.toy import Toy
 from planner.models.tokens import estimate_tokens
 from sandbox.answers import Answers
-from sandbox.check import check, check_part, check_procedure
+from sandbox.check import check
 from sandbox.opening import specs
 from sandbox.precompile import Request, precompile
-from sandbox.reading import (
-    GrowingReply,
-    bound_names,
-    carry,
-    carryable,
-    definitions,
-    parse_source,
-    read_reply,
-    sections,
-    statements_of,
-)
-from sandbox.reading.walker import scopes_of
+from sandbox.reading import GrowingReply, bound_names, read_reply
 from sandbox.suggest import closest
 from tests.dry_plans import followed
-from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
+from tests.sandbox.fuzz.size import MEGABYTES, READERS, SECONDS, megabytes_of, seconds_of
 
-SECONDS, MEGABYTES = 1.0, 100
 REPLIES = {
     "open brackets": "".join("f(" + "a," * 480 + "\n" for _ in range(104)),
     "open tuples": "".join("x = (" + "1," * 7_000 + "\n" for _ in range(7)),
@@ -53,52 +40,33 @@ PLANS = {
     "a text that is put together": "x = 'ab'\n" + "x = f'{x}{x}'\n" * 40 + "agent.open(x)",
     "a text that is replaced": "x = 'a' * 18_000\ny = 'b' * 18_000\nagent.open(x.replace('a', y, 99_999))",
 }
-
-
-def checked(code: str) -> str:
-    """Check the code, and put the faults into words."""
-    return "\n".join(map(str, check(code, FUNCTIONS, attributes=ATTRIBUTES)))
-
-
-def streamed(code: str) -> None:
-    """Read the code as a reply that comes seven characters at a time."""
-    growing, text = GrowingReply(), f"```python\n{code}\n```\n"
-    for start in range(0, len(text), 7):
-        list(growing.add(text[start : start + 7]))
-
-
-def scopes_of_text(code: str) -> set[str]:
-    return scopes_of(parse_source(code)).free_names()
-
-
-def carried(code: str) -> None:
-    carry(code, carryable(code))
-
-
 PARAMETERS = ",".join(f"p{number}" for number in range(12_000))
-CODES: dict[str, tuple[Callable[[str], object], str]] = {
-    "keywords": (checked, f"agent.open({','.join(f'k{number}=1' for number in range(9_000))})"),
-    "keywords of a pattern": (checked, f"match x:\n case A({','.join(f'k{n}=1' for n in range(9_000))}): pass"),
-    "parameters": (checked, f"def f({PARAMETERS}): pass\n" + "f()\n" * 100),
-    "parameters and calls": (checked, f"def f({PARAMETERS[:50_000]}0): pass\n" + "f(*a)\n" * 4_000),
+CODES = {
+    "keywords": ("check", f"agent.open({','.join(f'k{number}=1' for number in range(9_000))})"),
+    "keywords of a pattern": ("check", f"match x:\n case A({','.join(f'k{n}=1' for n in range(9_000))}): pass"),
+    "parameters": ("check", f"def f({PARAMETERS}): pass\n" + "f()\n" * 100),
+    "parameters and calls": ("check", f"def f({PARAMETERS[:50_000]}0): pass\n" + "f(*a)\n" * 4_000),
     "unknown names": (
-        checked,
+        "check",
         "".join(f"def f{depth}():\n{' ' * (depth + 1)}" for depth in range(60)) + "zz.a()," * 9_000,
     ),
-    "faults of a long line": (checked, f"x = [{'__a__,' * 15_000}]"),
-    "fields of an f-string": (checked, f"f'{'{x}' * 33_000}'"),
-    "part": (lambda code: check_part(code, FUNCTIONS), "x\n" * 2_400 + "x = 1\n" * 2_400),
-    "procedure": (lambda code: check_procedure(code, FUNCTIONS), "agent.open('a')\n" * 4_900),
-    "blanks in a heading": (sections, f"# [Step {' ' * 90_000}"),
-    "definitions": (definitions, "".join(f"def f{number}(): f{number + 1}()\n" for number in range(4_500))),
-    "carried definitions": (carried, "a0 = 1\n" + "".join(f"a{n + 1} = a{n}\n" for n in range(4_500))),
-    "names of the module": (scopes_of_text, "x = x = x = 1\n" * 4_900),
-    "statements": (lambda code: statements_of(code.split("\n")), "This is a line: of prose\n" * 4_000),
-    "streamed line": (streamed, f"x = [{'1,' * 49_000}]"),
-    "streamed prose": (streamed, "This is a line: of 'prose'\n" * 3_600),
-    "fences in a string": (read_reply, "x = '''\n" + "```\n" * 24_000),
-    "fences in strings": (read_reply, "'''\n```\n''' + \\\n" * 6_000),
-    "streamed fences in a string": (lambda text: list(GrowingReply().add(text)), "x = '''\n" + "```\n" * 24_000),
+    "faults of a long line": ("check", f"x = [{'__a__,' * 15_000}]"),
+    "fields of an f-string": ("check", f"f'{'{x}' * 33_000}'"),
+    "part": ("part", "x\n" * 2_400 + "x = 1\n" * 2_400),
+    "procedure": ("procedure", "agent.open('a')\n" * 4_900),
+    "blanks in a heading": ("sections", f"# [Step {' ' * 90_000}"),
+    "definitions": ("definitions", "".join(f"def f{number}(): f{number + 1}()\n" for number in range(4_500))),
+    "carried definitions": ("carried", "a0 = 1\n" + "".join(f"a{n + 1} = a{n}\n" for n in range(4_500))),
+    "names of the module": ("scopes", "x = x = x = 1\n" * 4_900),
+    "statements": ("statements", "This is a line: of prose\n" * 4_000),
+    "streamed line": ("streamed", f"x = [{'1,' * 49_000}]"),
+    "streamed prose": ("streamed", "This is a line: of 'prose'\n" * 3_600),
+    "fences in a string": ("reply", "x = '''\n" + "```\n" * 24_000),
+    "fences in strings": ("reply", "'''\n```\n''' + \\\n" * 6_000),
+    "broken f-strings": ("streamed", 'f"\u00e9' * 30_000),
+    "broken blocks": ("definitions", "x = '''\n" + "".join(f"{' ' * n}if x:\n" for n in range(5)) + "x)if~~~" * 6_000),
+    "a deep tree": ("bound names", "f" + "(1)" * 900),
+    "streamed fences in a string": ("streamed reply", "x = '''\n" + "```\n" * 24_000),
 }
 
 
@@ -106,23 +74,12 @@ CODES: dict[str, tuple[Callable[[str], object], str]] = {
 def test_code_is_read_in_a_moment(kind: str) -> None:
     """Each time with another comment at its end: what was read before is kept."""
     (reader, code), numbers = CODES[kind], count()
-    bounded(lambda: reader(f"{code[:99_990]}\n#{next(numbers)}"))
+    bounded(lambda: READERS[reader](f"{code[:99_990]}\n#{next(numbers)}"))
 
 
 def bounded(do: Callable[[], object]) -> None:
     assert min(seconds_of(do), seconds_of(do)) < SECONDS
-    tracemalloc.start()
-    do()
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert most < MEGABYTES << 20
-
-
-def seconds_of(do: Callable[[], object]) -> float:
-    """Return the processor time that it takes."""
-    begun = time.process_time()
-    do()
-    return time.process_time() - begun
+    assert megabytes_of(do) < MEGABYTES
 
 
 @pytest.mark.parametrize("kind", REPLIES)
@@ -147,7 +104,7 @@ def test_a_guess_at_a_misspelt_name_is_made_once() -> None:
 
 def test_misspelt_arguments_of_a_cell_are_guessed_at_for_a_moment() -> None:
     answers = _answers_about(400)
-    bounded(lambda: [_misspelt(answers, number) for number in range(300)])
+    bounded(lambda: [answers.run("", "cell"), *(_misspelt(answers, number) for number in range(300))])
     assert b"did you mean" not in _misspelt(answers, 1)
     answers.run("", "the next cell")
     assert b"did you mean" in _misspelt(answers, 1)

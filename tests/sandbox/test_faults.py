@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from sandbox import FaultKind, Sandbox
+from sandbox import FaultKind, Limits, Sandbox
 
 
 def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
@@ -143,3 +143,29 @@ def test_a_hint_neither_runs_the_plans_code_nor_breaks_its_report(code: str, hin
         assert result.fault is not None
         assert (result.fault.kind, result.fault.hint, result.output) == (FaultKind.RAISED, hint, "")
         assert session.run("1").value == 1
+
+
+KEEP = "def keep():\n    kept = []\n    while True:\n        kept.append('a' * 1_000_000)\n"
+OUT_OF_MEMORY = {
+    "raised": ("raise MemoryError('no more')", "raised"),
+    "raised in a function": ("def f():\n    raise MemoryError\nf()", "raised"),
+    "raised by an earlier cell": ("fail()", "raised"),
+    "raised from another": ("try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise MemoryError from e", "raised"),
+    "a subclass": ("class Full(MemoryError):\n    pass\nraise Full", "raised"),
+    "a large text": ("'a' * 10**10", "limit"),
+    "a large list": (f"{KEEP}keep()", "limit"),
+    "raised again": (f"{KEEP}try:\n    keep()\nexcept MemoryError:\n    raise", "limit"),
+    "raised again by name": (f"{KEEP}try:\n    keep()\nexcept MemoryError as e:\n    raise e", "limit"),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_MEMORY)
+def test_a_memory_error_that_a_plan_raises_itself_is_an_exception_like_any_other(name: str, sandbox: Sandbox) -> None:
+    code, kind = OUT_OF_MEMORY[name]
+    with sandbox.session({}, limits=Limits(memory_mb=64)) as session:
+        session.run("def fail():\n    raise MemoryError\nx = 1")
+        fault = session.run(code).fault
+        assert fault is not None
+        assert fault.kind == kind
+        assert session.mark() == (2 if kind == "raised" else 1)
+        assert session.run("x").value == 1

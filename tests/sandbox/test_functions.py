@@ -244,3 +244,22 @@ def test_arguments_are_checked_or_refused_and_nothing_else(annotation: object, v
     if annotation in (str, int, bool):
         assert type(checked) is annotation
         assert checked == value
+
+
+class Collector:
+    """A world whose actions have lists as defaults, as plain Python lets them share."""
+
+    def add(self, item: str, before: int = 0, seen: list[str] = [], /, *more: str, **named: str) -> list[str]:  # noqa: B006
+        seen.append(item)
+        return seen
+
+
+def test_a_mutable_default_is_another_at_every_call() -> None:
+    offered = spec(Collector().add, "agent.add")
+    calls: list[list[JsonValue]] = [["a"], ["a", 2], ["a"]]
+    for args in calls:
+        checked, named = offered.check(args, {})
+        assert offered.function(*checked, **named) == ["a"]
+    assert offered.signature.parameters["seen"].default == []
+    checked, named = offered.check(["a", 1, ["b"], "c"], {"d": "e"})
+    assert (tuple(checked), dict(named)) == (("a", 1, ["b"], "c"), {"d": "e"})

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from sandbox.check import check
 from sandbox.policy.base import MAX_PROBLEMS
 from sandbox.policy.compiler import check as check_policy
 from sandbox.precompile import MAX_CODE, Request, compiled
-from tests.sandbox.fuzz import arguments, policy, wire
+from tests.sandbox.fuzz import arguments, policy, size, wire
 from tests.sandbox.fuzz.__main__ import TARGETS
 from tests.sandbox.fuzz.programs import MAKERS, grown, mutated, program, spelt
 from tests.sandbox.fuzz.settings import TIMES, examples
@@ -62,6 +63,11 @@ def test_arguments_are_checked_as_plain_python_would(data: bytes) -> None:
 @given(CHOICES)
 def test_nothing_a_worker_says_raises_what_is_not_declared(data: bytes) -> None:
     wire.test_one(data)
+
+
+@pytest.mark.parametrize("seed", range(12 * TIMES))
+def test_long_texts_are_read_in_a_moment(seed: int) -> None:
+    size.test_one(Random(seed).randbytes(200))
 
 
 JSON = st.recursive(

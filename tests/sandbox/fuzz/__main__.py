@@ -1,5 +1,7 @@
 """``python -m tests.sandbox.fuzz TARGET SECONDS [FOLDER]``: coverage-guided fuzzing with atheris.
 
+The target ``size`` takes random inputs instead: instrumented code takes another time.
+
 Grows its inputs in the folder, so that a later run goes on where this one ends. What makes the target fail is written
 there as ``crash-...``; ``python -m tests.sandbox.fuzz TARGET FILE`` runs that alone, without atheris.
 """
@@ -7,11 +9,13 @@ there as ``crash-...``; ``python -m tests.sandbox.fuzz TARGET FILE`` runs that a
 import importlib
 import sys
 import tempfile
+import time
 from pathlib import Path
 from random import Random
 from typing import Any
 
 TARGETS = ("policy", "arguments", "wire")
+SIZE = "size"
 INSTRUMENTED = ["sandbox", "RestrictedPython"]
 SEEDS = 10
 """Of each kind, a second: they all run before the fuzzer looks at the clock."""
@@ -20,12 +24,28 @@ MAX_BYTES = 400
 
 def main(name: str, what: str, folder: str | None = None) -> None:
     """Run one target for a time, or on one file."""
-    if name not in TARGETS:
-        sys.exit(f"there is no target {name!r}; there are: {', '.join(TARGETS)}")
+    if name not in (*TARGETS, SIZE):
+        sys.exit(f"there is no target {name!r}; there are: {', '.join((*TARGETS, SIZE))}")
     if Path(what).is_file():
         importlib.import_module(f"tests.sandbox.fuzz.{name}").test_one(Path(what).read_bytes())
+    elif name == SIZE:
+        _look_for_large(float(what), Path(folder or tempfile.mkdtemp()))
     else:
         _fuzz(name, float(what), Path(folder or tempfile.mkdtemp()))
+
+
+def _look_for_large(seconds: float, folder: Path) -> None:
+    """Raises AssertionError for the first text that is read too slowly, or takes too much memory."""
+    size, random, ends = importlib.import_module("tests.sandbox.fuzz.size"), Random(), time.monotonic() + seconds
+    folder.mkdir(parents=True, exist_ok=True)
+    while time.monotonic() < ends:
+        data = random.randbytes(MAX_BYTES)
+        (folder / "last").write_bytes(data)
+        try:
+            size.test_one(data)
+        except BaseException:
+            (folder / "last").rename(folder / "crash-size")
+            raise
 
 
 def _fuzz(name: str, seconds: float, folder: Path) -> None:

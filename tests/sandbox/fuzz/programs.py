@@ -6,11 +6,13 @@ Where the bytes end, every choice is the first one: the rows of the grammar begi
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 from tests.sandbox.attack_tables import attacks
 from tests.sandbox.fuzz.grammar import ATTRIBUTES, BUILTINS, GRAMMAR, HOSTILE_ATTRIBUTES, HOSTILE_NAMES, MEMBERS, NAMES
 from tests.sandbox.plans import snippets
 
+T = TypeVar("T")
 DEEPEST = 5
 """Levels of a generated program; deeper, every choice is the first one."""
 PART = re.compile(r"<([a-z_]+)>")
@@ -34,13 +36,18 @@ class Choices:
         self._next += width
         return int.from_bytes(taken, "little") % most
 
-    def of(self, row: Sequence[str]) -> str:
+    def of(self, row: Sequence[T]) -> T:
         return row[self.below(len(row))]
 
 
 def grown(data: bytes) -> str:
     """A program of the grammar."""
     return _grown("program", Choices(data), 0, "")
+
+
+def part(kind: str, choices: Choices) -> str:
+    """A part of a program, of some kind."""
+    return _grown(kind, choices, 0, "")
 
 
 def _grown(kind: str, choices: Choices, depth: int, indent: str) -> str:

@@ -1,0 +1,186 @@
+"""Long texts, against the time and the memory that the host takes for whatever reads a text of a plan or a model."""
+
+import re
+import time
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
+
+from sandbox import check as static
+from sandbox.precompile import Request, compiled
+from sandbox.reading import (
+    GrowingReply,
+    bound_by_part,
+    carry,
+    definitions,
+    parse_source,
+    read_reply,
+    sections,
+    statements_of,
+)
+from sandbox.reading.walker import scopes_of
+from tests.sandbox.fuzz.programs import Choices, part
+from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
+
+LONGEST = 100_000
+"""Characters of a text, for which the bounds hold."""
+SECONDS, MEGABYTES = 1.0, 100
+SIZES = (1_000, 10_000, 40_000, LONGEST)
+KINDS = ("line", "statement", "expr", "block", "target", "pattern", "member", "name")
+TOKENS = """( [ { ) ] } , . : = == += * ** @ -> ; # \\ ` ~ ' " ''' \"\"\" f' f" {x} {x!r:{y}} lambda: not x. x( x[ x,
+x=1,
+await yield 1 1. 1j 0x1 1if 'a' b'a' import from def class if elif else: for while try: except finally: return break
+global x nonlocal x match case _ with async del assert pass [Step 1] python ``` ~~~ > é ﷺ 😀""".split()
+BLANKS = (" ", "\t", "\n", "\r", "\\\n", "\f", "\n\n", "\n ", "    ")
+FRAMES = (
+    "(|)",
+    "[|]",
+    "{|}",
+    "f(|)",
+    "x[|]",
+    "lambda:|",
+    "(|,)",
+    "not |",
+    "-|",
+    "f'{|}'",
+    "x if | else y",
+    "[|for x in y]",
+)
+BLOCKS = ("def f():", "class A:", "if x:", "for x in y:", "while x:", "with x:", "try:", "match x:", "case x:")
+FENCES = ("{}", "```python\n{}\n```\n", "```\n{}\n```\n", "Prose.\n\n{}\n\nMore prose.\n", "x = '''\n{}\n")
+NAMES = re.compile(r"\b[xyzfg]\b")
+
+
+def test_one(data: bytes) -> None:
+    """One text: every reader keeps to the bounds."""
+    long = text(Choices(data))
+    for name, reader in READERS.items():
+        assert keeps_to_bounds(reader, long), (name, long[:200], len(long))
+
+
+def text(choices: Choices) -> str:
+    """Two stretches that each repeat or nest something, in a fence or in none."""
+    size = choices.of(SIZES) // 2
+    stretches = [choices.of(STRETCHES)(choices, size) for _ in range(2)]
+    return choices.of(FENCES).replace("{}", choices.of(("\n", "")).join(stretches))[:LONGEST]
+
+
+def _piece(choices: Choices) -> str:
+    kind = choices.below(4)
+    if kind == 0:
+        return choices.of(TOKENS)
+    if kind == 1:
+        return choices.of(TOKENS) + choices.of((*TOKENS, *BLANKS))
+    return part(choices.of(KINDS), choices) + choices.of(("\n", "", ",", ";"))
+
+
+def _repeated(choices: Choices, size: int) -> str:
+    piece = _piece(choices)
+    return piece * (size // len(piece))
+
+
+def _numbered(choices: Choices, size: int) -> str:
+    """Each time with names of its own."""
+    piece = _piece(choices)
+    numbered = (NAMES.sub(rf"\g<0>{number:x}", piece) for number in range(size // (len(piece) + 4)))
+    return "".join(numbered)[:size]
+
+
+def _nested(choices: Choices, size: int) -> str:
+    before, _, after = choices.of(FRAMES).partition("|")
+    depth = choices.of((20, 60, 95, size // (len(before) + len(after))))
+    return before * depth + _piece(choices) * choices.of((1, 1_000)) + after * depth
+
+
+def _indented(choices: Choices, size: int) -> str:
+    """Blocks in blocks, with many lines in the innermost."""
+    opening, depth = choices.of(BLOCKS), choices.of((5, 30, 90))
+    lines = _piece(choices).split("\n")
+    inner = [" " * depth + line for line in lines] * (size // (depth * len(lines) + sum(map(len, lines)) + 1))
+    return "\n".join([*(" " * level + opening for level in range(depth)), *inner])
+
+
+STRETCHES = (_repeated, _numbered, _nested, _indented)
+
+
+def keeps_to_bounds(reader: Callable[[str], object], long: str) -> bool:
+    """Whether a reader keeps to the bounds, measured again with another text if it seems slow: results are kept."""
+    if (seconds := _seconds(reader, long)) > SECONDS:
+        seconds = min(_seconds(reader, f"{long}#{number}") for number in range(2))
+    return seconds < SECONDS and (seconds < SECONDS / 10 or megabytes_of(lambda: reader(f"{long}#")) < MEGABYTES)
+
+
+def _seconds(reader: Callable[[str], object], long: str) -> float:
+    return seconds_of(lambda: reader(long))
+
+
+def seconds_of(do: Callable[[], object]) -> float:
+    """Return the processor time that it takes."""
+    begun = time.process_time()
+    do()
+    return time.process_time() - begun
+
+
+def megabytes_of(do: Callable[[], object]) -> float:
+    """Return the most memory that Python holds meanwhile."""
+    tracemalloc.start()
+    do()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most / (1 << 20)
+
+
+def checked(code: str) -> str:
+    """Check the code, and put the faults into words."""
+    return "\n".join(map(str, static.check(code, FUNCTIONS, attributes=ATTRIBUTES)))
+
+
+def checked_part(code: str) -> object:
+    """Check the code as a part of a plan."""
+    return static.check_part(code, FUNCTIONS, attributes=ATTRIBUTES)
+
+
+def checked_procedure(code: str) -> object:
+    """Check the code as a procedure."""
+    return static.check_procedure(code, FUNCTIONS, attributes=ATTRIBUTES)
+
+
+def streamed(code: str) -> None:
+    """Read the code as a reply that comes seven characters at a time."""
+    growing, whole = GrowingReply(), f"```python\n{code}\n```\n"
+    for start in range(0, len(whole), 7):
+        list(growing.add(whole[start : start + 7]))
+
+
+def carried(code: str) -> str:
+    """Carry what the plan calls x, if it has one."""
+    with suppress(LookupError):
+        return carry(code, ["x"])
+    return ""
+
+
+def scopes(code: str) -> object:
+    """Find out which names the code binds and reads, if it is code."""
+    try:
+        return scopes_of(parse_source(code)).free_names()
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "check": checked,
+    "part": checked_part,
+    "procedure": checked_procedure,
+    "precompile": lambda code: compiled(Request(code, "plan", guarded=True)),
+    "reply": read_reply,
+    "fenced reply": lambda code: read_reply(f"```python\n{code}\n```\n"),
+    "streamed": streamed,
+    "streamed reply": lambda reply: list(GrowingReply().add(reply)),
+    "statements": lambda code: statements_of(code.split("\n")),
+    "sections": sections,
+    "definitions": definitions,
+    "carried": carried,
+    "bound names": bound_by_part,
+    "scopes": scopes,
+}
+"""All that reads a text of a plan or a model on the host."""
