@@ -82,9 +82,8 @@ class ImportPolicy(BasePolicy):
                 node.names = [ast.copy_location(ast.alias(name), alias) for name in public(module)]
                 self.bound.update(name.name for name in node.names)
                 return node if node.names else ast.copy_location(ast.Pass(), node)
-            else:
-                self.check_name(node, alias.asname or alias.name)
-                self._check_member(node, module, alias.name)
+            self.check_name(node, alias.asname or alias.name)
+            self._check_member(node, module, alias.name)
         return node
 
     def check_members(self) -> None:
