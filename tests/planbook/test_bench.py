@@ -54,7 +54,7 @@ def test_the_sandbox_is_measured_beside_each_peer() -> None:
     assert len(set(names)) == len(names)
     for peer in peers.MODULES:
         assert any(peer in name for name in names), f"{peer} has neither figures nor a row that says why"
-    for part in (*sandbox.CODE, "action, arguments checked", "session start, median"):
+    for part in (*sandbox.CODE, "action", "session start, median", "plans of 4 actions, 2 threads"):
         assert f"{part}: sandbox" in names
     assert all(row.value is None or row.value > 0 for row in rows)
 
