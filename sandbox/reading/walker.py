@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
 
@@ -175,6 +176,12 @@ class _Walker(ast.NodeVisitor):
         with self.inside(ScopeKind.CLASS, deferred=False):
             self.block(node.body)
         self.bind(node.name, node)
+
+    def visit_TypeAlias(self, node: Any) -> None:
+        self.bind(node.name.id, node)
+        with self.inside(ScopeKind.FUNCTION, deferred=True):
+            self.type_parameters(node)
+            self.visit(node.value)
 
     def type_parameters(self, node: ast.AST) -> None:
         for parameter in getattr(node, "type_params", ()):

@@ -5,10 +5,14 @@ What can't be the same is listed in ``sandbox/DIFFERENCES.md``.
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import sandbox
+from sandbox.check import check as check_plan
 from sandbox.policy.compiler import check
 from sandbox.policy.rules import SYNTAX
 from tests.sandbox.plans import run_in_sandbox, run_plain, snippets
@@ -26,6 +30,25 @@ def test_same_as_plain_python() -> None:
         elif (found := run_in_sandbox(source)) != (wanted := run_plain(source)):
             different.append((program.id, found, wanted))
     assert different == []
+
+
+TYPE_PARAMETERS = """
+type Pair[T] = tuple[T, T]
+def first[T: (int, str)](pair: Pair[T]) -> T:
+    return pair[0]
+class Box[T]:
+    def __init__(self, item: T) -> None:
+        self.item = item
+def every[*Ts, **P](*args: *Ts) -> None: ...
+print(first((1, 2)), Box("a").item, Pair.__value__, first.__annotations__, first.__type_params__)
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python has no type parameters before 3.12")
+def test_type_parameters_are_the_same_as_in_plain_python() -> None:
+    assert check(TYPE_PARAMETERS) == []
+    assert check_plan(TYPE_PARAMETERS, {}) == []
+    assert run_in_sandbox(TYPE_PARAMETERS) == run_plain(TYPE_PARAMETERS)
 
 
 def test_there_are_enough_programs_and_few_differences() -> None:
