@@ -1,5 +1,6 @@
 """The sandbox's speed beside plain exec and the peers that are installed: plan code, actions, starts, memory."""
 
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from planbook.bench.peers import MONTY, Engine, Monty, Ours, engines, missing
 from planbook.bench.processes import parents, private_megabytes
 from planbook.bench.timing import in_turn, percentile, seconds, seconds_together
 from sandbox import Sandbox
+from sandbox.policy.tables import PRELOADED
 
 CODE: Mapping[str, tuple[int, str]] = {
     "arithmetic": (
@@ -70,6 +72,21 @@ for _ in range(int(sys.argv[1])):
     os.waitpid(child, 0)
 print(time.perf_counter() - begun)
 """
+IMPORTS = """
+import importlib, json, os, sys
+def resident():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+sys.modules["_hashlib"] = None
+added = {}
+for name in sys.argv[1:]:
+    before = resident()
+    importlib.import_module(name)
+    added[name] = resident() - before
+print(json.dumps(added))
+"""
+SMALLEST = 100_000
+"""Bytes of a module that has a row of its own."""
 MEMORY_GOAL = 4.0
 REPEATS = 5
 STARTS = 60
@@ -80,7 +97,7 @@ IDLE = 8
 def rows(repeats: int = REPEATS, starts: int = STARTS, plans: int = PLANS) -> list[Row]:
     """Every figure; the smaller the counts, the less it takes and the more the figures jump."""
     with Sandbox() as sandbox:
-        found = [_load(), _memory(sandbox)]
+        found = [_load(), _memory(sandbox), *_modules()]
         with engines(sandbox) as every:
             for title, (rounds, code) in CODE.items():
                 found += _code(every, title, rounds, code, repeats)
@@ -206,6 +223,18 @@ def _memory(sandbox: Sandbox) -> Row:
         except PermissionError:
             return Row(f"{title}: only root may read it", None, "")
     return Row(title, value, "MB", None, "", f"at most {MEMORY_GOAL:g} MB", value <= MEMORY_GOAL)
+
+
+def _modules() -> list[Row]:
+    """Memory that the modules which every worker has add to the zygote; workers share it until they write to it."""
+    command = [sys.executable, "-I", "-S", "-c", IMPORTS, *sorted(PRELOADED)]
+    added: dict[str, int] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    large = {name: size for name, size in added.items() if size >= SMALLEST}
+    title = "memory that preloaded modules add, shared"
+    return [
+        Row(f"{title}: all {len(added)}", sum(added.values()) / 1e6, "MB"),
+        *(Row(f"{title}: {name}", size / 1e6, "MB") for name, size in sorted(large.items())),
+    ]
 
 
 def _grandchildren() -> list[int]:
