@@ -4,7 +4,7 @@ import importlib.util
 import sys
 import sysconfig
 import zoneinfo
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -30,8 +30,14 @@ def library_source(name: str) -> tuple[str, bool] | None:
     return None
 
 
+@cache
+def _zones() -> frozenset[str]:
+    """Return the names of the time zones, for which Python reads hundreds of files."""
+    return frozenset(zoneinfo.available_timezones())
+
+
 def _zone(key: str) -> tuple[str, bool] | None:
-    if key not in zoneinfo.available_timezones():
+    if key not in _zones():
         return None
     found = next((path for folder in zoneinfo.TZPATH if (path := Path(folder, key)).is_file()), None)
     data = (found or resources.files("tzdata").joinpath("zoneinfo", *key.split("/"))).read_bytes()

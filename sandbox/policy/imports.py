@@ -78,7 +78,7 @@ class ImportPolicy(BasePolicy):
             self._refuse_module(node, module)
             return node
         for alias in node.names:
-            if alias.name == "*":
+            if alias.name == "*" and self._is_listed(module):
                 node.names = [ast.copy_location(ast.alias(name), alias) for name in public(module)]
                 self.bound.update(name.name for name in node.names)
                 return node if node.names else ast.copy_location(ast.Pass(), node)
@@ -93,6 +93,10 @@ class ImportPolicy(BasePolicy):
             if variable in self.modules and variable not in self.bound:
                 self._check_member(node, self.modules[variable], node.attr)
 
+    def _is_listed(self, module: str) -> bool:
+        """Return whether it is known what the module has; nothing else is imported here."""
+        return module in MODULES or module in self.more_modules
+
     def _may_import(self, module: str) -> bool:
         return module in MODULES or module.partition(".")[0] in self.more_modules
 
@@ -104,7 +108,9 @@ class ImportPolicy(BasePolicy):
         self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
 
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
-        if name.startswith("__") or f"{module}.{name}" in MODULES or name in members(module) or self._caught:
+        if not self._is_listed(module) or name.startswith("__") or f"{module}.{name}" in MODULES:
+            return
+        if name in members(module) or self._caught:
             return
         shown = public(module)
         hint = MEMBER_HINTS.get(f"{module}.{name}") or did_you_mean(name, shown)

@@ -60,7 +60,7 @@ def members(module: str) -> frozenset[str]:
     if module in PARTS:
         return PARTS[module] & set(dir(importlib.import_module(module)))
     real = importlib.import_module(module)
-    if module not in MODULES:
+    if module not in MODULES:  # a package may import some of its parts only when they are read
         return frozenset((*dir(real), *getattr(real, "__all__", ())))
     return frozenset(name for name, value in vars(real).items() if not isinstance(value, types.ModuleType))
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -75,6 +76,13 @@ def test_the_host_hands_out_sources_of_the_standard_library_alone(sandbox: Sandb
         assert library_source(name) is None
 
 
+def test_time_zones_that_do_not_exist_are_looked_up_in_a_moment() -> None:
+    library_source("zoneinfo:nowhere")
+    began = time.process_time()
+    assert not any(library_source(f"zoneinfo:nowhere{number}") for number in range(2_000))
+    assert time.process_time() - began < 1
+
+
 def test_no_module_that_comes_as_source_is_preloaded_and_the_host_imports_none() -> None:
     assert not PRELOADED & ON_DEMAND
     code = "from sandbox.library import *\nlibrary_source('turtle')\nprint('turtle' in sys.modules)"
@@ -100,3 +108,6 @@ def test_numpy_works_where_it_is_offered() -> None:
     assert check(plan, {}, modules=["numpy"], allow_definitions_only=True) == []
     assert "did you mean `zeros`?" in check("import numpy\nnumpy.zeroes(3)", {}, modules=["numpy"])[0].hint
     assert check("import numpy\nnumpy.zeros(3)", {})[0].type == "forbidden-import"
+    for part in ("import numpy.nothing", "from numpy.f2py import x", "from numpy.linalg import *\nnorm([1])"):
+        assert check(part, {}, modules=["numpy"], allow_definitions_only=True) == []
+    assert "numpy.f2py" not in sys.modules, "a plan makes the host import nothing but what is listed"
