@@ -81,8 +81,10 @@ class PlanPolicy(ImportPolicy):
         """Return the annotation; as a text where it reads what nothing above defines: models forget such imports."""
         if node is None:
             return None
-        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-        text = None if names <= self.bound | self.modules.keys() | self.known | BUILTINS else ast.unparse(node)
+        places = (self.bound, self.modules, self.known, BUILTINS)
+        names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
+        known = all(any(name in place for place in places) for name in names)
+        text = None if known else ast.unparse(node)
         visited: ast.expr = self.visit(node)
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
 
