@@ -141,8 +141,8 @@ class Sandbox:
                 raise WorkerFailed(f"a worker did not open its session within {OPEN_SECONDS:g} s")
 
         try:
-            worker.send(settings, look)
             self._admit(messages.parse(worker.receive(look)))
+            worker.send(settings, look)
         except (FrameTooLong, messages.HostileFrame) as error:
             worker.kill()
             raise WorkerFailed(f"a worker did not open its session: {error}") from error
@@ -155,7 +155,7 @@ class Sandbox:
 
     def _admit(self, message: list[object]) -> None:
         """Take note of what holds the worker. Raises MissingMechanism."""
-        if message[0] != "opened" or not isinstance(message[1], dict):
+        if message[0] != "locked" or not isinstance(message[1], dict):
             raise messages.HostileFrame(f"{message[0]!r} out of turn")
         if message[1] == self._admitted:
             return

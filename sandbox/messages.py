@@ -13,7 +13,7 @@ from sandbox.types import Fault, FaultKind
 
 JSON_TYPES = (str, int, float, bool, NoneType, list, dict)
 SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
-    "opened": frozenset({(str, dict)}),
+    "locked": frozenset({(str, dict)}),
     "print": frozenset({(str, str)}),
     "call": frozenset((str, line, str, list, dict) for line in (int, NoneType)),
     "sleep": frozenset({(str, int), (str, float)}),

@@ -4,6 +4,7 @@ A worker takes compiled code from nobody else, and compiles nothing.
 """
 
 import marshal
+from base64 import b64encode
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -33,7 +34,7 @@ class Request(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """The code and the final expression, marshalled, a character a byte; or why there is none."""
+    """The code and the final expression, marshalled, in base64; or why there is none."""
 
     code: str = ""
     leaves: Before = NOTHING
@@ -58,7 +59,7 @@ def compiled(request: Request) -> Compiled:
         message = f"the code takes {len(code):,} bytes when it is compiled; the limit is {MAX_CODE:,}"
         problem = Problem(1, 0, TOO_LARGE, message, "make long constants when the plan runs")
         return Compiled(faults=faults_of(source, [problem]))
-    return Compiled(code.decode("latin-1"), cell.leaves)
+    return Compiled(b64encode(code).decode(), cell.leaves)
 
 
 def faults_of(source: str, problems: Sequence[Problem]) -> tuple[Fault, ...]:

@@ -4,17 +4,18 @@ Both sides import this module, so it needs nothing beyond the standard library. 
 what it checks is in ``sandbox/messages.py``.
 
 From the host                                       From the worker
-["open", settings]                                  ["opened", {mechanism: "" or why not}]
+["open", settings]                                  ["locked", {mechanism: "" or why not}]
 ["run", source, name, compiled, attributes, clock]  ["print", text]
 ["part", ... as "run"]                              ["call", line, function, arguments, keyword arguments]
 ["answer", value, attributes, clock]                ["sleep", seconds]
 ["error", type, message, attributes, clock]         ["import", module]
                                                     ["end", value, faults]
 
-``attributes`` holds what changed since the last frame, or null; ``clock`` is the logical time in microseconds. "call",
-"sleep" and "import" are answered by exactly one "answer" or "error"; "run" and "part" by any number of "print", "call",
-"sleep" and "import", then one "end". A cell that comes in parts is any number of "part" and one "run", whose code has
-the same file; only the end of the "run" has a value, which without source is that of the part before.
+``attributes`` holds what changed since the last frame, or null; ``clock`` is the logical time in microseconds. A worker
+says "locked" first of all, unasked; "open" is not answered. "call", "sleep" and "import" are answered by exactly one
+"answer" or "error"; "run" and "part" by any number of "print", "call", "sleep" and "import", then one "end". A cell
+that comes in parts is any number of "part" and one "run", whose code has the same file; only the end of the "run" has a
+value, which without source is that of the part before.
 """
 
 from collections.abc import Callable

@@ -111,6 +111,9 @@ class Zygote:
 
     def _next(self) -> tuple[Worker, int]:
         """The worker that was asked for longest ago, and its memory."""
+        if self.gone():  # what it and its workers said before could still be read
+            self._end()
+            raise ChannelClosed("the zygote ended")
         try:
             self._control.settimeout(ANSWER_SECONDS)
             answer, descriptors, _, _ = socket.recv_fds(self._control, MAX_ANSWER, 2, socket.MSG_CMSG_CLOEXEC)

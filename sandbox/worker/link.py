@@ -8,15 +8,7 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
-from sandbox.protocol import (
-    MAX_FROM_HOST,
-    MAX_FROM_WORKER,
-    MAX_MODULE,
-    MAX_STRING,
-    Channel,
-    ChannelClosed,
-    FrameTooLong,
-)
+from sandbox.protocol import MAX_FROM_WORKER, MAX_MODULE, MAX_STRING, PREFIX, FrameTooLong, pack
 from sandbox.worker.clock import CLOCK
 from sandbox.worker.faults import MEMORY
 from sandbox.worker.objects import refresh
@@ -34,31 +26,39 @@ class Refusal(NamedTuple):
     error: Exception
 
 
-def patient() -> None:
-    """The worker waits for the rest of a frame as long as it takes: the host keeps the time."""
-
-
 class Link:
     """The worker's end of the channel, as the plan's functions use it."""
 
     def __init__(self, sock: socket.socket) -> None:
-        self._channel = Channel(sock, send_cap=MAX_FROM_WORKER, receive_cap=MAX_FROM_HOST)
+        self._sock = sock
         self._file: str | None = None
         self.objects: dict[str, object] = {}
 
     def receive(self) -> list[Any]:
         """The next message of the host; the worker ends where there is none."""
+        size = int.from_bytes(self._read(PREFIX))
+        return decode(self._read(size).decode())  # type: ignore[no-any-return]
+
+    def _read(self, size: int) -> bytes:
+        """Read so many bytes, in one piece however they come in: what lies where in memory depends on it."""
+        read = b""
         try:
-            payload = self._channel.receive(patient)
-        except ChannelClosed:
+            while len(read) < size:
+                part = self._sock.recv(size - len(read), socket.MSG_WAITALL)
+                read += part or os._exit(0)
+        except OSError:
             os._exit(0)
-        return decode(payload.decode())  # type: ignore[no-any-return]
+        return read
 
     def send(self, payload: bytes) -> None:
-        """Send one message. Where the host has hung up the worker ends, at once: a plan could catch an exception."""
+        """Send one message. Where the host has hung up the worker ends, at once: a plan could catch an exception.
+
+        Raises FrameTooLong.
+        """
+        frame = pack(payload, MAX_FROM_WORKER)
         try:
-            self._channel.send(payload, patient)
-        except ChannelClosed:
+            self._sock.sendall(frame)
+        except OSError:
             os._exit(0)
 
     def catch_up(self, changed: Mapping[str, object] | None, clock: int) -> None:

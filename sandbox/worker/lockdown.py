@@ -159,15 +159,17 @@ def keep_namespace(parent: int) -> NoReturn:
         os._exit(0)
 
 
-def bound(idle_bytes: int, memory_mb: int, *, alone: bool) -> None:
-    """Set the worker's own limits: address space, and where it is to be ``alone`` no new file, no new process."""
-    space, most = idle_bytes + (memory_mb << 20), resource.getrlimit(resource.RLIMIT_AS)[1]
-    if most != resource.RLIM_INFINITY:
-        space = min(space, most)
-    resource.setrlimit(resource.RLIMIT_AS, (space, space))
+def bound(worker: int, space: int, *, alone: bool) -> None:
+    """Set a worker's own limits: bytes of address space, and where it is to be ``alone`` no new file or process.
+
+    The zygote does it, whose pages for that are its own already.
+    """
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    space = space if most == resource.RLIM_INFINITY else min(space, most)
+    resource.prlimit(worker, resource.RLIMIT_AS, (space, space))
     if alone:
-        resource.setrlimit(resource.RLIMIT_NPROC, NONE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, NONE)
+        resource.prlimit(worker, resource.RLIMIT_NPROC, NONE)
+        resource.prlimit(worker, resource.RLIMIT_NOFILE, NONE)
 
 
 def confine(program: seccomp.Program) -> None:

@@ -4,50 +4,63 @@ import gc
 import marshal
 import socket
 import sys
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
 from typing import Any, NoReturn
 
-from sandbox.protocol import MAX_FROM_WORKER, pack
+from sandbox.protocol import MAX_FROM_WORKER, PREFIX, pack
 from sandbox.worker import determinism, faults, imports, language, lockdown, seccomp
 from sandbox.worker.clock import CLOCK
 from sandbox.worker.link import OUT_OF_MEMORY, Link
 from sandbox.worker.objects import HostFunction, HostObject, Record, refresh
-from sandbox.worker.values import decode, shown, to_bytes
+from sandbox.worker.values import shown, to_bytes
 
-WARM_UP = "for n in range(4):\n    text = host.call(n)\nprint(text)\nshown = [host.now, record.a, {'a': 'b'}]"
-WARM_UP_SETTINGS = (
-    '{"seed": 0, "functions": {"host.call": ["x"]}, "attributes": {"host.now": 0}, "values": {"record": {"a": 1}}}'
-)
+REHEARSED_CALLS, REHEARSALS, REHEARSED_FILE = 4, 20, "rehearsal"
+REHEARSED = """
+for n in range(4):
+    text = host.call(n)
+print(text)
+shown = [host.now, record.a, {'a': 'b'}]
+"""
+REHEARSED_SETTINGS = {
+    "seed": 0,
+    "functions": {"host.call": ["x"]},
+    "attributes": {"host.now": 0},
+    "values": {"record": {"a": 1}},
+}
 PART = "part"
 """The kind of message that brings a part of a cell, with more to come."""
 PART_OVER = to_bytes(["end", None, []])
-WARM_UPS = 20
 MAX_VALUE = MAX_FROM_WORKER // 4
 """Bytes of JSON of a cell's value."""
 
 
 @dataclass(frozen=True)
 class Nature:
-    """What a worker is born with: its namespace, the mechanisms left out, the filter, the address space in use."""
+    """What a worker is born with: its namespace, the filter, the address space in use, no right to files or processes.
+
+    ``parent`` is a pidfd of the zygote, where no pid namespace ends the worker with it.
+    """
 
     cells: "Cells"
-    without: frozenset[str]
     program: seccomp.Program | None
     idle_bytes: int
+    alone: bool
+    parent: int | None
 
 
-def serve(nature: Nature, memory_mb: int) -> NoReturn:
-    """Give everything up, and open the session that the host asks for; then run cells until it hangs up, or says what
+def serve(nature: Nature) -> NoReturn:
+    """Put the filter on, and open the session that the host asks for; then run cells until it hangs up, or says what
     it never says.
     """
-    determinism.hide_process()
-    opened = to_bytes(["opened", _lock(nature, memory_mb)])
+    granted = {} if nature.program is None else {"seccomp": lockdown.attempt(lockdown.confine, nature.program)}
     cells, link = nature.cells, nature.cells.link
+    link.send(to_bytes(["locked", granted]))
     _, settings = link.receive()
-    link.send(opened)
     cells.open(settings)
     while True:
         kind, source, name, compiled, changed, clock = link.receive()
@@ -57,16 +70,6 @@ def serve(nature: Nature, memory_mb: int) -> NoReturn:
         except MemoryError:
             end = OUT_OF_MEMORY
         link.send(end)
-
-
-def _lock(nature: Nature, memory_mb: int) -> dict[str, str]:
-    """Take the last steps of the lockdown. Mechanism to empty, or why it was not granted."""
-    alone = "rlimits" not in nature.without
-    reason = lockdown.attempt(partial(lockdown.bound, nature.idle_bytes, memory_mb, alone=alone))
-    granted = {"rlimits": reason if alone else lockdown.LEFT_OUT}
-    if nature.program is not None:
-        granted["seccomp"] = lockdown.attempt(lockdown.confine, nature.program)
-    return granted
 
 
 class Cells:
@@ -130,7 +133,7 @@ class Cells:
 
 def _code(compiled: str) -> tuple[CodeType, CodeType | None]:
     """Return what the host has compiled."""
-    return marshal.loads(compiled.encode("latin-1"))  # type: ignore[no-any-return]
+    return marshal.loads(a2b_base64(compiled))  # type: ignore[no-any-return]
 
 
 def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping[str, object]) -> dict[str, object]:
@@ -147,17 +150,28 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
     return bare | {name: HostObject(name, found) for name, found in members.items()}
 
 
-class _Mirror:
-    """In the place of a socket: answers every frame with the same one."""
+class _Over(Exception):
+    """A rehearsal has come to its end."""
 
-    def __init__(self, answer: list[object]) -> None:
-        self._answer = pack(to_bytes(answer), MAX_FROM_WORKER)
 
-    def send(self, frame: bytes) -> int:
-        return len(frame)
+class _Script:
+    """In the place of a socket: a host that says what it would in a short session."""
 
-    def recv(self, size: int) -> bytes:
-        return self._answer
+    def __init__(self) -> None:
+        compiled = b2a_base64(marshal.dumps((compile(REHEARSED, REHEARSED_FILE, "exec"), None))).decode()
+        run = ["run", REHEARSED, REHEARSED_FILE, compiled, {"host.now": 1}, 1]
+        messages = [["open", REHEARSED_SETTINGS], run, *[["answer", "text", None, 1]] * REHEARSED_CALLS]
+        frames = [pack(to_bytes(message), MAX_FROM_WORKER) for message in messages]
+        self._parts = [part for frame in reversed(frames) for part in (frame[PREFIX:], frame[:PREFIX])]
+
+    def sendall(self, frame: bytes) -> None:
+        """Send nothing."""
+
+    def recv(self, size: int, flags: int) -> bytes:
+        """Return the prefix of the next message, or the rest of it. Raises _Over."""
+        if not self._parts:
+            raise _Over
+        return self._parts.pop()
 
 
 def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> Cells:
@@ -166,19 +180,20 @@ def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> 
     if guarded:
         language.guard_library()
     imports.preload(modules, guarded=guarded)
-    for _ in range(WARM_UPS):
-        _use(Cells(_Mirror(["answer", "text", None, 1]), guarded=guarded))  # type: ignore[arg-type]
+    for _ in range(REHEARSALS):
+        _rehearse(guarded=guarded)
     cells = Cells(sock, guarded=guarded)
     gc.collect()
     gc.freeze()
     return cells
 
 
-def _use(cells: Cells) -> None:
-    """Use what sessions use, for the interpreter adapts code that runs often, by writing into it.
+def _rehearse(*, guarded: bool) -> None:
+    """Serve a session as a worker does, but with no filter, for the interpreter adapts code that runs often.
 
-    A forked process copies each page of memory when it first writes to it: what is written here, no worker copies.
+    It writes into the code for that, and a forked process copies each page of memory when it first writes to it: what
+    is written here, no worker copies.
     """
-    cells.open(decode(WARM_UP_SETTINGS))
-    cells.link.catch_up({"host.now": 1}, 0)
-    cells.run(WARM_UP, "warm-up", marshal.dumps((compile(WARM_UP, "warm-up", "exec"), None)).decode("latin-1"))
+    cells = Cells(_Script(), guarded=guarded)  # type: ignore[arg-type]
+    with suppress(_Over):
+        serve(Nature(cells, seccomp.Program(0), 0, False, None))

@@ -22,10 +22,10 @@ from contextlib import suppress
 from typing import NoReturn
 
 from sandbox.protocol import LIMIT
-from sandbox.worker import imports, lockdown, seccomp, serve
+from sandbox.worker import determinism, imports, lockdown, seccomp, serve
 
-CHANNEL, CONTROL = 3, 4
-"""The channel's descriptor, in a worker the only one beside 0, 1 and 2; the control socket's."""
+NULL, CHANNEL, CONTROL = 0, 3, 4
+"""The descriptors of the null device, of the channel, in a worker the only one beside 0, 1 and 2, and of control."""
 DESCRIPTORS = struct.Struct("ii")
 KEEPER_SECONDS = 1.0
 """How long it takes a pid namespace at most to end once no process can be forked in it any more."""
@@ -40,14 +40,15 @@ def main(control_number: int, *, host: int, without: list[str], modules: list[st
     try:
         watched, own = [os.pidfd_open(_parent(host))], os.pidfd_open(os.getpid())
         _quiet()
-        nature, granted = _settle(channel, frozenset(without), modules, guarded=guarded)
-        if not granted["pid namespace"]:
+        nature, granted = _settle(channel, own, frozenset(without), modules, guarded=guarded)
+        if nature.parent is None:
             watched.append(_keeper(own))
     except Exception:
         control.send(json.dumps({"failed": traceback.format_exc()}).encode())
         return
     control.send(json.dumps({"granted": granted}).encode())
-    _fork_on_request(control, watched, own, nature)
+    determinism.hide_process()
+    _fork_on_request(control, watched, nature)
 
 
 def _parent(expected: int) -> int:
@@ -71,7 +72,7 @@ def _quiet() -> None:
 
 
 def _settle(
-    channel: socket.socket, without: frozenset[str], modules: list[str], *, guarded: bool
+    channel: socket.socket, own: int, without: frozenset[str], modules: list[str], *, guarded: bool
 ) -> tuple[serve.Nature, dict[str, str]]:
     """Import, lock, freeze; what workers are born with, and mechanism to empty or why it was not granted."""
     cells = serve.prepare(channel, modules, guarded=guarded)
@@ -84,7 +85,8 @@ def _settle(
             program = seccomp.prepare()
         except OSError as error:
             granted["seccomp"] = str(error)
-    return serve.Nature(cells, without, program, idle_bytes), granted
+    parent = own if granted["pid namespace"] else None
+    return serve.Nature(cells, program, idle_bytes, "rlimits" not in without, parent), granted
 
 
 def _keeper(own: int) -> int:
@@ -96,14 +98,14 @@ def _keeper(own: int) -> int:
 
 
 def _channel() -> socket.socket:
-    """A socket of the channel's number, in whose place each worker puts its own."""
+    """A socket of the channel's number, in whose place each worker has its own."""
     place, other = socket.socketpair()
     other.close()
     os.dup2(place.detach(), CHANNEL)
     return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, CHANNEL)
 
 
-def _fork_on_request(control: socket.socket, watched: list[int], own: int, nature: serve.Nature) -> None:
+def _fork_on_request(control: socket.socket, watched: list[int], nature: serve.Nature) -> None:
     """Fork until the control socket closes or a process that is watched, by its pidfd, ends."""
     poll = select.poll()
     for each in (control.fileno(), *watched):
@@ -117,7 +119,7 @@ def _fork_on_request(control: socket.socket, watched: list[int], own: int, natur
             _limit(*LIMIT.unpack(asked))
             continue
         try:
-            _fork(control, own, nature, int.from_bytes(asked))
+            _fork(control, nature, int.from_bytes(asked))
         except OSError as error:
             if select.select(watched, [], [], KEEPER_SECONDS)[0]:
                 return
@@ -129,30 +131,36 @@ def _limit(worker: int, seconds: int) -> None:
         resource.prlimit(worker, resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
 
 
-def _fork(control: socket.socket, own: int, nature: serve.Nature, memory_mb: int) -> None:
-    """Fork a worker, and tell the host.
+def _fork(control: socket.socket, nature: serve.Nature, memory_mb: int) -> None:
+    """Fork a worker, and tell the host. Raises OSError.
 
-    By the C library's own sockets: after a fork this process copies each page that it writes to, too.
+    By the C library's own sockets: after a fork this process copies each page that it writes to, too; and a worker
+    copies each page of what it does itself.
     """
     ours, theirs = _socket.socketpair()
+    os.dup2(theirs.fileno(), CHANNEL)
+    theirs.close()
     worker = os.fork()
     if worker == 0:
-        _become_worker(theirs, own, nature, memory_mb)
-    theirs.close()
+        _become_worker(nature)
+    os.dup2(NULL, CHANNEL)
     pidfd = os.pidfd_open(worker)
-    handed = DESCRIPTORS.pack(ours.fileno(), pidfd)
-    told = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
-    control.sendmsg([told], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
-    os.close(pidfd)
-    ours.close()
+    try:
+        lockdown.bound(worker, nature.idle_bytes + (memory_mb << 20), alone=nature.alone)
+        handed = DESCRIPTORS.pack(ours.fileno(), pidfd)
+        told = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
+        control.sendmsg([told], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
+    finally:
+        os.close(pidfd)
+        ours.close()
 
 
-def _become_worker(sock: _socket.socket, own: int, nature: serve.Nature, memory_mb: int) -> NoReturn:
+def _become_worker(nature: serve.Nature) -> NoReturn:
     """In the forked process: keep one socket of all that was open, serve, and end without a way back."""
     try:
-        lockdown.die_with_parent(own)
-        os.dup2(sock.fileno(), CHANNEL)
+        if nature.parent is not None:
+            lockdown.die_with_parent(nature.parent)
         os.closerange(CHANNEL + 1, OPEN_MAX)
-        serve.serve(nature, memory_mb)
+        serve.serve(nature)
     finally:
         os._exit(0)

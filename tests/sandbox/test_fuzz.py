@@ -77,7 +77,7 @@ JSON = st.recursive(
 )
 LEGAL = st.one_of(
     st.tuples(st.just("print"), st.text()),
-    st.tuples(st.just("opened"), st.dictionaries(st.text(), st.text())),
+    st.tuples(st.just("locked"), st.dictionaries(st.text(), st.text())),
     st.tuples(st.just("sleep"), st.floats(0, 1e9) | st.integers(0, 10**9)),
     st.tuples(
         st.just("call"), st.none() | st.integers(0, 9_999), st.text(), st.lists(JSON), st.dictionaries(st.text(), JSON)

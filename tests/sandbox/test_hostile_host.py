@@ -93,10 +93,10 @@ class Host:
 
     def stage(self, name: str) -> None:
         """Bring the worker to where it waits for the session, for a cell, or for an answer."""
+        assert self.hear()[0] == "locked"
         if name == "session":
             return
         self.say(OPEN)
-        assert self.hear()[0] == "opened"
         if name == "answer":
             self.say(to_json(["run", PLAN, "cell", code_of(PLAN), None, 0]))
             assert self.hear()[0] == "call"

@@ -72,7 +72,7 @@ CASES = {
     "an infinite sleep": Case(raw(pack(b'["sleep",1e999]', 99)), "protocol"),
     "a long sleep": Case(say("sleep", 10**30), "sleep"),
     "a sleep back": Case(say("sleep", -1), "protocol"),
-    "opens again": Case(say("opened", {}), "protocol"),
+    "opens again": Case(say("locked", {}), "protocol"),
     "answers": Case(say("answer", 1, None, 0), "protocol"),
     "an unknown kind": Case(say("exec", "1"), "protocol"),
     "an unknown function": Case(say("call", 1, "go_from", [], {}), "protocol"),

@@ -158,7 +158,7 @@ def test_a_worker_that_crashes_is_a_limit(unguarded: Sandbox) -> None:
         ("send(pack(b'[', 10))", "not JSON"),
         ("send(b'\\xff\\xff\\xff\\xff')", "a frame of 4294967295 bytes; at most 1048576"),
         ('send(pack(b\'["call",1,"nothing",[],{}]\', 99))', "'nothing', which the session does not have"),
-        ("send(pack(b'[\"opened\",{}]', 99))", "'opened' out of turn"),
+        ("send(pack(b'[\"locked\",{}]', 99))", "'locked' out of turn"),
     ],
 )
 def test_a_plan_that_takes_over_the_channel_gains_nothing(unguarded: Sandbox, code: str, detail: str) -> None:
@@ -257,7 +257,7 @@ def frame(payload: bytes) -> bytes:
         ([frame(b'["call",1,"f",[]]')], "protocol", "a 'call' message of (int, str, list)"),
         ([frame(b'["call",1,"f",{},{}]')], "protocol", "a 'call' message of (int, str, dict, dict)"),
         ([frame(b'["sleep",-1]')], "protocol", "negative"),
-        ([frame(b'["opened",{}]')], "protocol", "out of turn"),
+        ([frame(b'["locked",{}]')], "protocol", "out of turn"),
         ([frame(b'["end",1,[1]]')], "protocol", "malformed faults"),
         ([frame(b'["end",1,[{"kind":"none","type":"","message":""}]]')], "protocol", "malformed faults"),
         ([b"\0\0\0\x09abc"], "wall", "wall clock"),

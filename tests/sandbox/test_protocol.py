@@ -115,7 +115,7 @@ def test_the_end_of_the_stream_is_told_apart_from_waiting() -> None:
 
 
 HONEST = [
-    ["opened", {"seccomp": ""}],
+    ["locked", {"seccomp": ""}],
     ["print", "text"],
     ["call", 3, "agent.go_to", ["a", 1], {"b": None}],
     ["call", None, "f", [], {}],

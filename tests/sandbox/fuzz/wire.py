@@ -24,7 +24,7 @@ SLOW = 10.0
 """Seconds that no conversation may take beyond its wall clock, on however busy a machine."""
 NUMBERS = ["0", "1", "-1", "3.5", "1e999", "-1e999", "NaN", "Infinity", "1" * 400, "1" * 5000, "-0", "1E2", "01", "0x1"]
 TEXTS = ['"a"', '""', '"agent.go_to"', '"count"', '"\\ud800"', '"\\u0000"', '"\u00e9"', '"' + "x" * 60 + '"', "'a'"]
-KINDS = ['"call"', '"sleep"', '"print"', '"end"', '"opened"', '"answer"', '"CALL"', "null"]
+KINDS = ['"call"', '"sleep"', '"print"', '"end"', '"locked"', '"answer"', '"CALL"', "null"]
 FAULT = '{"kind":%s,"type":%s,"message":%s,"line":%s}'
 FAULT_KINDS = ['"raised"', '"check"', '"limit"', '"none"', "1"]
 HONEST = [
