@@ -21,16 +21,17 @@ from sandbox.types import Limits
 BOOT = """
 import json, os, socket, sys, types
 os.register_at_fork = lambda **hooks: None
-control = socket.socket(fileno=int(sys.argv[1]))
+control = socket.socket(fileno=0)
 config = json.loads(control.recv(1 << 20))
 package = types.ModuleType("sandbox")
 package.__path__ = [config.pop("folder")]
 sys.modules["sandbox"] = package
 sys.path.extend(config.pop("path"))
 from sandbox.worker.zygote import main
-main(control.detach(), **config)
+main(control, **config)
 """
-"""Imports the worker's modules alone: ``sandbox/__init__`` and what it imports stay out of the zygote. What the library
+"""Takes its configuration from the socket that is its standard input: an argument, such as a number that has two digits
+and not one, would move what lies in memory. Imports the worker's modules alone: ``sandbox/__init__`` and what it imports stay out of the zygote. What the library
 wants done after a fork (new random numbers, locks) takes longer than the fork itself, and no worker uses it."""
 FLAGS = ("-S", "-s", "-P")
 """The standard library alone, and nothing that an installation imports at its start. Never -I or -E: they ignore
@@ -74,7 +75,7 @@ class Zygote:
         """Send what the zygote has to know: in its arguments it would stand for as long as it lives."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
-        config = {"folder": folder, "host": os.getpid(), "without": [*without], "guarded": guarded}
+        config = {"folder": folder, "without": [*without], "guarded": guarded}
         config |= {"modules": [*modules], "path": path}
         with suppress(OSError):  # one that has ended says why
             self._control.send(json.dumps(config).encode())
@@ -158,17 +159,16 @@ def _read(answer: bytes) -> dict[str, Any]:
 
 def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     """Start the process in a session of its own, so that Ctrl-C in the terminal is the host's alone."""
-    command = [sys.executable, *FLAGS, "-c", BOOT, str(control.fileno())]
+    command = [sys.executable, *FLAGS, "-c", BOOT]
     try:
         with _fixed_addresses():
             return subprocess.Popen(
                 command,
                 env=environment,
                 cwd="/",
-                stdin=subprocess.DEVNULL,
+                stdin=control,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
-                pass_fds=(control.fileno(),),
                 start_new_session=True,
             )
     except OSError as error:

@@ -26,19 +26,19 @@ from sandbox.worker import determinism, imports, lockdown, seccomp, serve
 
 NULL, CHANNEL, CONTROL = 0, 3, 4
 """The descriptors of the null device, of the channel, in a worker the only one beside 0, 1 and 2, and of control."""
-DESCRIPTORS = struct.Struct("ii")
+DESCRIPTORS, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
 KEEPER_SECONDS = 1.0
 """How long it takes a pid namespace at most to end once no process can be forked in it any more."""
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
-def main(control_number: int, *, host: int, without: list[str], modules: list[str], guarded: bool) -> None:
-    """Serve until the host, whose process number is given, is gone; the control socket has that descriptor."""
-    os.dup2(control_number, CONTROL)
+def main(standard_input: socket.socket, *, without: list[str], modules: list[str], guarded: bool) -> None:
+    """Serve until the host, at the other end of the control socket, is gone."""
+    os.dup2(standard_input.detach(), CONTROL)
     os.closerange(CONTROL + 1, OPEN_MAX)
     control, channel = socket.socket(fileno=CONTROL), _channel()
     try:
-        watched, own = [os.pidfd_open(_parent(host))], os.pidfd_open(os.getpid())
+        watched, own = [os.pidfd_open(_parent(control))], os.pidfd_open(os.getpid())
         _quiet()
         nature, granted = _settle(channel, own, frozenset(without), modules, guarded=guarded)
         if nature.parent is None:
@@ -51,11 +51,12 @@ def main(control_number: int, *, host: int, without: list[str], modules: list[st
     _fork_on_request(control, watched, nature)
 
 
-def _parent(expected: int) -> int:
-    parent = os.getppid()
-    if parent != expected:
+def _parent(control: socket.socket) -> int:
+    """Return the number of the host. Raises ProcessLookupError if it is gone."""
+    host, _, _ = CREDENTIALS.unpack(control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
+    if os.getppid() != host:
         raise ProcessLookupError("the host is gone")
-    return parent
+    return host
 
 
 def _quiet() -> None:

@@ -2,8 +2,10 @@
 
 import ctypes
 import json
+import os
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -56,7 +58,9 @@ YEAR_2001 = 978_307_200
 @pytest.fixture(scope="module")
 def zygotes() -> Iterator[tuple[Sandbox, Sandbox]]:
     Sandbox().close()  # the first after a change of ours compiles its modules, and so lies elsewhere in memory
-    with Sandbox() as one:
+    with Sandbox() as one, ExitStack() as stack:
+        for _ in range(100):  # so that what the second one is given has longer numbers
+            stack.enter_context(open(os.devnull))
         time.sleep(0.3)
         with Sandbox() as other:
             yield one, other
