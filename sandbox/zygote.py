@@ -30,9 +30,10 @@ sys.path.extend(config.pop("path"))
 from sandbox.worker.zygote import main
 main(control, **config)
 """
-"""Takes its configuration from the socket that is its standard input: an argument, such as a number that has two digits
-and not one, would move what lies in memory. Imports the worker's modules alone: ``sandbox/__init__`` and what it imports stay out of the zygote. What the library
-wants done after a fork (new random numbers, locks) takes longer than the fork itself, and no worker uses it."""
+"""Takes its configuration from the socket that is its standard input: a descriptor's number in an argument would move
+what lies in memory, once it has another digit. Imports the worker's modules alone: ``sandbox/__init__`` and what it
+imports stay out of the zygote. What the library wants done after a fork (new random numbers, locks) takes longer than
+the fork itself, and no worker uses it."""
 FLAGS = ("-S", "-s", "-P")
 """The standard library alone, and nothing that an installation imports at its start. Never -I or -E: they ignore
 PYTHONHASHSEED."""
@@ -166,7 +167,7 @@ def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) 
                 command,
                 env=environment,
                 cwd="/",
-                stdin=control,
+                stdin=control.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
                 start_new_session=True,

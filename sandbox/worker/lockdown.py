@@ -141,10 +141,10 @@ def lock_zygote(without: Collection[str]) -> dict[str, str]:
     return granted
 
 
-def die_with_parent(parent: int) -> None:
-    """Die when the zygote dies, of which ``parent`` is a pidfd. Raises OSError if it already has."""
+def die_with_parent(parent: int | None) -> None:
+    """Die when the zygote dies. Where ``parent`` is given, a pidfd of it: raise ProcessLookupError if it has died."""
     _prctl(PR_SET_PDEATHSIG, SIGKILL)
-    if select.select([parent], [], [], 0)[0]:
+    if parent is not None and select.select([parent], [], [], 0)[0]:
         raise ProcessLookupError(errno.ESRCH, "the zygote is gone")
 
 

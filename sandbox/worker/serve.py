@@ -43,7 +43,7 @@ MAX_VALUE = MAX_FROM_WORKER // 4
 class Nature:
     """What a worker is born with: its namespace, the filter, the address space in use, no right to files or processes.
 
-    ``parent`` is a pidfd of the zygote, where no pid namespace ends the worker with it.
+    ``parent`` is a pidfd of the zygote, where no pid namespace ends a worker that was forked too late to see it die.
     """
 
     cells: "Cells"

@@ -53,6 +53,7 @@ def main(standard_input: socket.socket, *, without: list[str], modules: list[str
 
 def _parent(control: socket.socket) -> int:
     """Return the number of the host. Raises ProcessLookupError if it is gone."""
+    host: int
     host, _, _ = CREDENTIALS.unpack(control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
     if os.getppid() != host:
         raise ProcessLookupError("the host is gone")
@@ -159,8 +160,7 @@ def _fork(control: socket.socket, nature: serve.Nature, memory_mb: int) -> None:
 def _become_worker(nature: serve.Nature) -> NoReturn:
     """In the forked process: keep one socket of all that was open, serve, and end without a way back."""
     try:
-        if nature.parent is not None:
-            lockdown.die_with_parent(nature.parent)
+        lockdown.die_with_parent(nature.parent)
         os.closerange(CHANNEL + 1, OPEN_MAX)
         serve.serve(nature)
     finally:
