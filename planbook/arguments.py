@@ -12,6 +12,7 @@ from manuals import usual_starts
 from planbook.config import LIBRARIES, RECORDINGS, SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
 from planbook.option_values import pairs, validated
+from planbook.papers.settings import NO_PAPER, PaperSettings, paper_settings
 from planner import Budget, method
 from planner.asking import DEFAULT
 from planner.models import Sampling
@@ -47,6 +48,7 @@ class Asked(BaseModel):
     strict_recordings: bool = False
     stream: bool = False
     without: tuple[str, ...] = ()
+    paper: bool = False
     sources: tuple[Path, ...] = ()
     """Where episodes are copied from, instead of being played."""
     out: Path | None = None
@@ -71,12 +73,19 @@ class Asked(BaseModel):
             raise BadArgument(f"--library {self.library}: no such folder; there are also {', '.join(LIBRARIES)}")
         return str(folder)
 
-    def world_options(self) -> BaseModel:
+    def world_options(self, theirs: PaperSettings = NO_PAPER) -> BaseModel:
         """The world's options, defaults included. Raises BadArgument."""
-        asked = pairs(self.options, "--option")
+        asked = {**theirs.env_options, **pairs(self.options, "--option")}
         if self.paper_actions:
             asked["paper_actions"] = True
         return validated(self.world().Options, asked, "--option")
+
+    def paper_settings(self, planner: str, *, building: bool = False) -> PaperSettings:
+        """The settings of the method's paper, if they were asked for. Raises BadArgument."""
+        if not self.paper:
+            return NO_PAPER
+        chosen = self.selection()
+        return paper_settings(planner, self.env or "", chosen.split or "", chosen.types, building=building)
 
     def drawn(self, seeds: range, count: int, splits: tuple[str, ...]) -> "Asked":
         """With seeds drawn by the run's own where none are named, and the first of these splits that the world has."""
@@ -125,29 +134,34 @@ class Asked(BaseModel):
             asked["procedures_first"] = True
         return validated(method(planner).options, asked, "--planner-option").model_dump(mode="json")
 
-    def config(self, planner: str, planner_options: dict[str, JsonValue] | None = None) -> Config:
-        """Everything that was asked for, as a run records it."""
-        world = self.world()
+    def config(
+        self, planner: str, planner_options: dict[str, JsonValue] | None = None, *, building: bool = False
+    ) -> Config:
+        """Everything that was asked for, as a run records it: what the paper set stands behind what was given."""
+        world, theirs = self.world(), self.paper_settings(planner, building=building)
+        options = method(planner).options
+        actions = next(
+            (each for each in (self.actions, theirs.actions, options.usual_actions) if each is not None), None
+        )
         return Config(
             planner=in_any_folder(planner),
-            planner_options=self.options_of(planner, planner_options or {}),
+            planner_options=self.options_of(planner, {**theirs.options, **(planner_options or {})}),
             env=self._lasting_name(),
-            env_options=self.world_options().model_dump(mode="json"),
+            env_options=self.world_options(theirs).model_dump(mode="json"),
             selection=self.selection(),
             repeats=self.repeats,
-            actions=(method(planner).options.usual_actions or world.action_limit)
-            if self.actions is None
-            else self.actions,
+            actions=world.action_limit if actions is None else actions,
             limits=Limits.model_validate(validated(Limits, pairs(self.limits, "--limit"), "--limit").model_dump()),
             seed=self.seed,
             library=self._lasting_library(),
             after=self.after,
             rule_tokens=self.rule_tokens,
             models={role: lasting_model(model) for role, model in self.models_by_role().items()},
-            sampling=self.sampling_by_role(method(planner).options.usual_sampling),
+            sampling=self.sampling_by_role({**options.usual_sampling, **theirs.sampling}),
             strict_recordings=self.strict_recordings,
             stream=self.stream,
             without=tuple(sorted(set(self.without))),
+            paper=theirs.paper,
         )
 
 

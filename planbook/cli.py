@@ -98,6 +98,7 @@ def run(planner: str, resume: Path | None, again: str | None, table: bool, as_js
         code, summary = playing.resume(resume, hosting, again=again, as_json=as_json)
     else:
         asked = Asked(**given)
+        table = table or asked.paper
         code, summary = playing.play(asked.config(planner), asked.out, hosting, as_json=as_json, store=asked.store)
     return answer(code, with_table(summary, as_json=as_json) if table else summary, as_json=as_json)
 
@@ -143,7 +144,9 @@ def formulate(run: Path, models: tuple[str, ...], tokens: int | None, as_json: b
 def test(planner: str | None, table: bool, after: str, as_json: bool, **given: Any) -> int:
     """Play test tasks with what was learnt, and nothing is learnt from them."""
     hosting = _hosting(given)
-    code, tested = building.test(planner, Asked(**given), counts_of(after), hosting, table=table, as_json=as_json)
+    asked = Asked(**given)
+    table = table or asked.paper
+    code, tested = building.test(planner, asked, counts_of(after), hosting, table=table, as_json=as_json)
     return answer(code, tested, as_json=as_json)
 
 

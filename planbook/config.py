@@ -88,6 +88,8 @@ class Config(BaseModel):
     """Whether plans run while the model still writes them."""
     without: tuple[str, ...] = ()
     """What is left out (ablations)."""
+    paper: str = Field(default="", exclude_if=lambda paper: not paper)
+    """The paper whose settings these are, where nothing else was given (``--paper``)."""
     learning: Learning | None = None
     """How rules are built from the episodes; None if nothing is learnt."""
 

@@ -120,6 +120,11 @@ ASKING = (
     ),
     click.option("--stream", is_flag=True, help="Run each statement of a plan as soon as the model has written it."),
     click.option("--without", multiple=True, metavar="NAME", help="Leave a part out (ablations)."),
+    click.option(
+        "--paper",
+        is_flag=True,
+        help="Take the settings of the method's paper, but for what you give; tell what differs.",
+    ),
 )
 SPENDING = (
     click.option(

@@ -8,6 +8,7 @@ from envs.registry import known_worlds, load_world
 from manuals import demonstrated
 from planbook.config import Config
 from planbook.errors import BadArgument
+from planbook.papers.settings import paper_settings
 from planbook.terminal.printing import ERRORS
 from planner import METHODS, Memory, method
 
@@ -49,6 +50,13 @@ def _has_naive(world: str) -> bool:
         return bool(load_world(world).naive)
     except UnknownWorld:  # that of another package, which does not import
         return False
+
+
+def tell_paper(config: Config) -> None:
+    """Say which settings a paper set, where nothing else was given."""
+    building, chosen = config.learning is not None, config.selection
+    theirs = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
+    ERRORS.print(f"Settings of {theirs.paper}: {theirs}", soft_wrap=True, markup=False, highlight=False)
 
 
 def tell_missing_demonstrations(config: Config) -> None:

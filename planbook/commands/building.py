@@ -30,6 +30,8 @@ BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
 """Where seeds are drawn from, in worlds that make their tasks from seeds: building and testing share none."""
 TEST_TASKS_PER_TYPE = 6
 LEARNERS = ("builder", "consolidator")
+OF_A_PAPER = ("start", "tasks_per_type", "solved_after", "max_rules", "per_type", "libraries_only")
+"""Options of building that a paper may set."""
 OF_PLAYING = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
 """Options that say how episodes are played: those that are given were."""
 
@@ -50,10 +52,16 @@ def build(planner: str, asked: Asked, learning: Learning, hosting: Hosting, *, a
     if asked.sources:
         return build_from(asked, learning, hosting, as_json=as_json)
     drawn = asked.drawn(BUILD_SEEDS, learning.tasks_per_type, ("train",))
-    config = drawn.config(planner, ablated_options(planner, asked.without))
-    config = config.model_copy(update={"learning": learning})
+    config = drawn.config(planner, ablated_options(planner, asked.without), building=True)
+    theirs = asked.paper_settings(planner, building=True).learning
+    config = config.model_copy(update={"learning": _as_in_paper(learning, theirs) if theirs else learning})
     check_roles(config, learners(config))
     return play(config, asked.out, hosting, as_json=as_json, store=asked.store)
+
+
+def _as_in_paper(learning: Learning, theirs: Learning) -> Learning:
+    """Return what was given, and else what the paper says."""
+    return learning.model_copy(update={name: getattr(theirs, name) for name in OF_A_PAPER if not was_given(name)})
 
 
 def build_from(asked: Asked, learning: Learning, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:

@@ -9,6 +9,7 @@ from envs import known_worlds
 from manuals import demonstrated
 from planbook import errors
 from planbook.option_help import option_facts, options_table
+from planbook.papers.settings import settings_of_papers
 from planbook.terminal.printing import answer, console
 from planner import METHODS, Method, method
 from planner.errors import UnknownStrategy
@@ -31,10 +32,11 @@ def show_planners(name: str | None, *, as_json: bool) -> int:
             _method_table(name, chosen[name]),
             options_table(chosen[name].options, "--planner-option"),
             _demonstrations_table(chosen[name]),
+            _papers_table(name),
         ):
             if table.row_count:
                 out.print(table)
-    facts = {each: _facts(strategy) for each, strategy in chosen.items()}
+    facts = {each: _facts(each, strategy) for each, strategy in chosen.items()}
     return answer(errors.OK, {"planners": facts, "unusable": unusable}, as_json=as_json)
 
 
@@ -78,6 +80,15 @@ def _demonstrations_table(strategy: Method) -> Table:
     return table
 
 
+def _papers_table(name: str) -> Table:
+    table = Table(title="what --paper sets", title_justify="left")
+    for column in ("paper", "environment", "split", "settings"):
+        table.add_column(column)
+    for (env, split), theirs in settings_of_papers(name).items():
+        table.add_row(theirs.paper, env, split, str(theirs))
+    return table
+
+
 def _roles(strategy: Method) -> str:
     return (
         ", ".join(f"{role} ({SOMETIMES})" if role in strategy.sometimes else role for role in strategy.roles) or "none"
@@ -90,7 +101,8 @@ def _shown(strategy: Method) -> dict[str, tuple[str, ...]]:
     return {world: demonstrated(world, names) for world in sorted(known_worlds())} if names else {}
 
 
-def _facts(strategy: Method) -> dict[str, Any]:
+def _facts(name: str, strategy: Method) -> dict[str, Any]:
+    papers = settings_of_papers(name).items()
     return {
         "summary": strategy.summary,
         "roles": strategy.roles,
@@ -98,4 +110,5 @@ def _facts(strategy: Method) -> dict[str, Any]:
         "options": option_facts(strategy.options),
         "demonstrations": strategy.demonstrations,
         "demonstrations_by_world": _shown(strategy),
+        "papers": [{"env": env, "split": split, **theirs.facts()} for (env, split), theirs in papers],
     }

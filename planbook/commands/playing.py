@@ -11,7 +11,13 @@ from rich.console import Console
 
 from envs import Task
 from planbook import errors
-from planbook.commands.beforehand import check_naive, check_procedures, check_streams, tell_missing_demonstrations
+from planbook.commands.beforehand import (
+    check_naive,
+    check_procedures,
+    check_streams,
+    tell_missing_demonstrations,
+    tell_paper,
+)
 from planbook.config import Config
 from planbook.episodes.control import Control, hosted
 from planbook.episodes.distributed import check_executor, play_distributed
@@ -92,6 +98,8 @@ def play(
         if config.planner == "procedures":
             check_procedures(memory, config, tasks)
         tell_missing_demonstrations(config)
+    if config.paper:
+        tell_paper(config)
     made = made_of(config, tasks, hosting.prices)
     folder = out or new_folder(config)
     left_out = config.world.unjudgeable(config.selection, config.world_options)

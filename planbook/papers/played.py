@@ -96,12 +96,17 @@ class Played:
     @property
     def options(self) -> dict[str, JsonValue]:
         """The planner's options as far as they can be held against a paper's, as in ``published.Line``."""
-        found = chosen_options(self.config, self.config.world.name)
-        found = {name: value for name, value in found.items() if value is not None or name not in OWN_CHOICE}
+        found = comparable_options(self.config)
         if self.origin:
             left_out = self.without if self.origin.learnt else (ALL_THAT_IS_LEARNT,)
             found |= {"without": [*left_out], "start": [*sorted(self.start)]}
         return found
+
+
+def comparable_options(config: Config) -> dict[str, JsonValue]:
+    """Return the planner's options in force that can be held against a paper's."""
+    found = chosen_options(config, config.world.name).items()
+    return {name: value for name, value in found if value is not None or name not in OWN_CHOICE}
 
 
 def played(config: Config, summary: Summary, *, learning: bool) -> Played:

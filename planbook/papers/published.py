@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from planbook.config import Learning
 
 FILES = ("automanual.json", "adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
+LEARNING_OPTIONS = ("without", "start")
+"""What a row says of a method that learns, which is no option of it."""
 ALL = "all"
 """The column of all tasks together."""
 
@@ -97,7 +99,7 @@ class Setting(Told):
     actions: int | None = None
     models: tuple[str, ...]
     options: dict[str, JsonValue]
-    sampling: dict[str, float] = Field(default_factory=dict)
+    sampling: dict[str, JsonValue] = Field(default_factory=dict)
     world: str = ""
     """Where theirs is not what ours is,"""
     our_world: str = "in text"
@@ -134,6 +136,15 @@ class Publication(Told):
     def settings_of(self, env: str) -> tuple[Setting, ...]:
         """How the world's splits were played."""
         return tuple(setting for setting in self.settings if setting.env == env)
+
+    def options(self, planner: str, setting: Setting) -> dict[str, JsonValue]:
+        """Return the options that a method was played with: the setting's, but for those that all its rows have."""
+        tables = (table for table in self.tables if self.setting(table.env, table.split) == setting)
+        rows = [row.options for table in tables for row in table.of(planner).values()]
+        agreed = {
+            name: value for row in rows for name, value in row.items() if all(each.get(name) == value for each in rows)
+        }
+        return {name: value for name, value in (setting.options | agreed).items() if name not in LEARNING_OPTIONS}
 
     def setting(self, env: str, split: str, types: Collection[str] = ()) -> Setting:
         """The first setting that has all of the types; failing that, that of the split, or the world's first."""

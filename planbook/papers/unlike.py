@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import SHIPPED_LIBRARY, Config, Learning
-from planbook.papers.played import Origin, Played
+from planbook.papers.played import Origin, Played, comparable_options
 from planbook.papers.published import Building, Publication, Setting
 from planner import Outcome
 from planner.asking import DEFAULT, PLANNER
@@ -109,7 +109,7 @@ def _planning(run: Played, paper: Publication, setting: Setting) -> Facts:
     if config.planner not in paper.planners:
         yield "planner", config.planner, "none of this paper's"
     yield from _models("model", run.models, setting.models)
-    yield from _options("", run.options, setting.options)
+    yield from _options("", run.options, paper.options(config.planner, setting))
     if config.rule_tokens is not None:
         yield "rules in a prompt", f"at most {config.rule_tokens:,} tokens", "all of them"
     sampling = config.sampling.get(PLANNER) or config.sampling.get(DEFAULT) or Sampling()
@@ -140,7 +140,7 @@ def _building(origin: Origin, building: Config, learning: Learning, theirs: Buil
     yield "building planner", building.planner, theirs.planner
     yield "building split", building.selection.split, theirs.split
     yield "actions that an episode of building may take", building.actions, theirs.actions
-    yield from _options(" in building", building.planner_options, theirs.options)
+    yield from _options(" in building", comparable_options(building), theirs.options)
     for name, what in LEARNING.items():
         yield what, _said(name, getattr(learning, name)), _said(name, getattr(theirs.learning, name))
     if building.selection.ids or building.selection.types:

@@ -1,0 +1,94 @@
+"""--paper: what each paper sets is what a run records, and what is given comes first."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from envs import load_world
+from planbook.arguments import Asked
+from planbook.errors import BadArgument
+from planbook.papers import publications
+from planbook.papers.settings import paper_settings, settings_of_papers
+from planner import METHODS
+from planner.asking import DEFAULT
+from tests.command import planbook, result
+from tests.flows import scripted
+
+OWN = """
+from pydantic import BaseModel
+from envs.toy import Toy
+
+class Own(Toy):
+    name = "miniwob"
+
+    class Options(BaseModel):
+        paper_actions: bool = False
+"""
+"""An environment with a paper's name and options, and no browser."""
+PLACES = [(planner, *place) for planner in METHODS for place in settings_of_papers(planner)]
+BUILT = [
+    (planner, each.env, each.split)
+    for paper in publications()
+    for each in paper.settings
+    if each.building
+    for planner in [each.building.planner]
+]
+
+
+@pytest.mark.parametrize(("planner", "env", "split"), PLACES)
+def test_a_run_records_what_its_paper_sets(planner: str, env: str, split: str) -> None:
+    theirs, config = settings_of_papers(planner)[env, split], Asked(env=env, split=split, paper=True).config(planner)
+    assert config.paper == theirs.paper
+    assert theirs.options.items() <= config.planner_options.items()
+    assert theirs.env_options.items() <= config.env_options.items()
+    sampling = config.sampling[DEFAULT].model_dump() if config.sampling else {}
+    assert theirs.sampling.items() <= sampling.items()
+    assert theirs.actions in (config.actions, None)
+
+
+@pytest.mark.parametrize(("planner", "env", "split"), PLACES)
+def test_every_setting_of_a_paper_is_one_that_we_have(planner: str, env: str, split: str) -> None:
+    setting = next(
+        each for paper in publications() for each in paper.settings if (each.env, each.split) == (env, split)
+    )
+    assert set(setting.world_options) <= set(load_world(env).Options.model_fields)
+    assert set(setting.options) <= {name for method in METHODS.values() for name in method.options.model_fields}
+
+
+@pytest.mark.parametrize(("planner", "env", "split"), BUILT)
+def test_building_has_settings_of_its_own(planner: str, env: str, split: str) -> None:
+    theirs = paper_settings(planner, env, split, building=True)
+    assert theirs.learning is not None
+    assert theirs.learning.start
+
+
+def test_what_is_given_comes_before_what_a_paper_sets(tmp_path: Path) -> None:
+    given = ["--planner", "deps", "--env", "tabletop", "--split", "test:1", "--model", "recorded:deps-tabletop"]
+    more = ["--paper", "--planner-option", "rounds=2", "--actions", "9", "--json"]
+    done = planbook("run", *given, *more, "--out", str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    assert "Settings of DEPS: planner: rounds=" in done.stderr
+    assert "What differs from DEPS's setting" in done.stderr
+    assert "rounds: 2; theirs: no limit" in done.stderr
+    recorded = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
+    assert (recorded["paper"], recorded["actions"], recorded["planner_options"]["rounds"]) == ("DEPS", 9, 2)
+    assert result(done)["table"]["papers"][0]["paper"] == "DEPS"
+
+
+def test_a_method_without_a_paper_there_is_refused() -> None:
+    with pytest.raises(
+        BadArgument, match=r"no paper played deps on toy; deps was played in DEPS on alfworld, minecraft"
+    ):
+        Asked(env="toy", paper=True).config("deps")
+    with pytest.raises(BadArgument, match="no paper has the method code"):
+        Asked(env="toy", paper=True).config("code")
+
+
+def test_a_build_takes_the_papers_learning_and_what_is_given_first(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    given = ["--env", f"{tmp_path / 'own.py'}:Own", "--split", "all:1", "--max-rules", "5", "--paper"]
+    done = planbook("build", *given, "--model", scripted(), "--out", str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    learning = json.loads((tmp_path / "run" / "run.json").read_text())["config"]["learning"]
+    assert (learning["max_rules"], learning["start"][0], learning["libraries_only"]) == (5, "search-engine", True)
