@@ -1,11 +1,13 @@
 """How what was learnt is put into words for a prompt."""
 
+import re
 from collections.abc import Iterable
 
 from pydantic import BaseModel
 
 from envs import Environment, Task
 from planner import Prompts, surface
+from planner.models.context import block
 from planner.prompts import fence_around
 from planner.rendered import Rendered
 from rules.naming import rule_number
@@ -13,6 +15,8 @@ from rules.templates import FOLDER
 from rules.types import Knowledge, Reflection, Rule, Skill
 
 PROMPTS = Prompts(FOLDER)
+_CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
+"""A block of code in a manual."""
 
 
 def tell_rules(rules: Iterable[Rule]) -> str:
@@ -38,7 +42,8 @@ def tell_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> 
 
 def tell_manual(knowledge: Knowledge) -> str:
     """The manual, or, where the rules have not been formulated, the rules as a list."""
-    return knowledge.manual.strip() or tell_rules(knowledge.rules)
+    manual = _CODE.sub(lambda code: block(code[0], "example of a rule"), knowledge.manual.strip())
+    return manual or tell_rules(knowledge.rules)
 
 
 def tell_world(world: type[Environment], options: BaseModel | None = None) -> str:

@@ -1,19 +1,47 @@
-"""What becomes of a conversation that is longer than the model's context: a stated policy, and never silently."""
+"""What becomes of a conversation that is longer than the model's context: a stated policy, and never silently.
 
-from collections.abc import Sequence
+Templates name the blocks that can be spared (the filter ``block`` of ``planner.prompts``), and what must stay whole.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from planner.errors import ContextExceeded
 from planner.models.tokens import estimate_prompt
 from planner.models.types import Message, Sampling
+from planner.rendered import Rendered
 
+EXCHANGES = "earlier messages"
+LEFT_OUT_FIRST = (
+    "code of an earlier task",
+    "a failure at an earlier task",
+    "other tasks",
+    EXCHANGES,
+    "example of a rule",
+    "demonstration",
+)
+"""What is left out, in this order: blocks by their names, and the oldest exchanges. Of one name the last block goes
+first."""
+WHOLE = "whole"
+"""The name of a block that is never cut, such as the episode that is judged."""
+OPEN, NAMED, CLOSE = "\x1d", "\x1e", "\x1f"
+"""Marks of a block: they stand in prompts until these are fitted, and never reach a model."""
+_BLOCK = re.compile(f"{OPEN}({'|'.join((*LEFT_OUT_FIRST, WHOLE))}){NAMED}(.*?){CLOSE}", re.DOTALL)
 SHORTEST_CUT = 400
-"""Characters that a cut message keeps at least."""
+"""Characters that a piece which is cut keeps at least."""
+
+
+def block(text: str, name: str) -> str:
+    """Mark a text as a block of that name. Raises ValueError for a name that the policy does not have."""
+    if name not in (*LEFT_OUT_FIRST, WHOLE):
+        raise ValueError(f"a prompt has no blocks {name!r}; there are {', '.join(LEFT_OUT_FIRST)} and {WHOLE}")
+    return f"{OPEN}{name}{NAMED}{text}{CLOSE}" if text.strip() else text
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A conversation that fits, and what that cost: messages left out, characters cut from the ones kept."""
+    """A conversation that fits, and what that cost: messages left out, characters left out of the ones kept."""
 
     messages: tuple[Message, ...]
     left_out: int = 0
@@ -28,24 +56,85 @@ def room(sampling: Sampling) -> int:
 def fit(messages: Sequence[Message], room: int) -> Fitted:
     """Make a conversation fit into so many tokens, by estimate. Raises ContextExceeded where nothing helps.
 
-    System messages, the first user message and the last message stay. The oldest exchanges (a reply with the messages
-    that answer it) are left out one by one, and one note says how many messages those were. If that is not enough, the
-    longest messages kept are cut in the middle, all of them to the same length, each with a note of what is missing.
+    What can be spared is left out piece by piece, as ``LEFT_OUT_FIRST`` says, with a note in its place. System
+    messages, the first user message, the last reply and the last message stay. If that is not enough, the longest texts
+    that are left are cut in the middle, between two lines, all of them to the same length, each with a note of what is
+    missing.
     """
-    exchanges = _exchanges(messages)
-    for dropped in range(len(exchanges) + 1):
-        left_out = {place for exchange in exchanges[:dropped] for place in exchange}
-        kept = _without(messages, left_out)
-        if estimate_prompt(kept) <= room:
-            return Fitted(kept, len(left_out))
-    return replace(_cut(kept, room), left_out=len(left_out))
+    for draft in _drafts(messages):
+        if estimate_prompt(fitted := draft.messages()) <= room:
+            return Fitted(fitted, len(draft.left_out), draft.spared)
+    return _cut(draft, room)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A part of a message: a block, if it has a name."""
+
+    text: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A conversation in pieces, the places of messages that are left out, and the characters of blocks that are."""
+
+    asked: tuple[Message, ...]
+    pieces: tuple[tuple[_Piece, ...], ...]
+    left_out: frozenset[int] = frozenset()
+    spared: int = 0
+
+    def messages(self) -> tuple[Message, ...]:
+        """Return what is left, with a note where messages are missing."""
+        parts = zip(self.asked, self.pieces, strict=True)
+        return _without([_saying(message, pieces) for message, pieces in parts], self.left_out)
+
+    def blocks(self, name: str) -> list[tuple[int, int]]:
+        """Return where blocks of a name are, the last first: the message, and the piece of it."""
+        kept = [(place, each) for place, each in enumerate(self.pieces) if place not in self.left_out]
+        return [(place, n) for place, each in kept for n, piece in enumerate(each) if piece.name == name][::-1]
+
+    def without(self, place: int, number: int) -> "_Draft":
+        """Leave out a block."""
+        message = list(self.pieces[place])
+        block = message[number]
+        message[number] = _Piece(f"[left out to fit the context: {block.name}]\n", WHOLE)
+        pieces = (*self.pieces[:place], tuple(message), *self.pieces[place + 1 :])
+        return replace(self, pieces=pieces, spared=self.spared + len(block.text))
+
+
+def _drafts(messages: Sequence[Message]) -> Iterator[_Draft]:
+    """The conversation, then with one thing less each."""
+    draft = _Draft(tuple(messages), tuple(_pieces(each.content) for each in messages))
+    yield draft
+    for name in LEFT_OUT_FIRST:
+        for exchange in _exchanges(messages) if name == EXCHANGES else ():
+            yield (draft := replace(draft, left_out=draft.left_out | set(exchange)))
+        for place, number in draft.blocks(name):
+            yield (draft := draft.without(place, number))
+
+
+def _pieces(content: str) -> tuple[_Piece, ...]:
+    pieces, end = list[_Piece](), 0
+    for found in _BLOCK.finditer(content):
+        pieces += [_Piece(content[end : found.start()]), _Piece(found[2], found[1])]
+        end = found.end()
+    return (*pieces, _Piece(content[end:]))
+
+
+def _saying(message: Message, pieces: Iterable[_Piece]) -> Message:
+    """The message with other words, made from the same data."""
+    text, content = "".join(piece.text for piece in pieces), message.content
+    known = Rendered.known(text, content.data) if isinstance(content, Rendered) else text
+    return message if text == content else message.model_copy(update={"content": known})
 
 
 def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
-    """The places of what may be left out, oldest first, a reply together with what answered it."""
+    """The places of what may be left out, oldest first, a reply together with what answered it; not the last reply."""
     first_user = next((place for place, message in enumerate(messages) if message.role == "user"), 0)
+    replies = [place for place, message in enumerate(messages) if message.role == "assistant"]
     found: list[list[int]] = []
-    for place in range(first_user + 1, len(messages) - 1):
+    for place in range(first_user + 1, min(len(messages) - 1, replies[-1] if replies else len(messages))):
         if messages[place].role == "assistant" or (messages[place].role == "user" and not found):
             found.append([])
         if messages[place].role != "system":
@@ -53,7 +142,7 @@ def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
     return found
 
 
-def _without(messages: Sequence[Message], left_out: set[int]) -> tuple[Message, ...]:
+def _without(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, ...]:
     """Leave messages out, and say so where it keeps the roles alternating.
 
     Before a reply the note ends the message in front of the gap; before a user's message it takes the reply's place.
@@ -70,18 +159,18 @@ def _without(messages: Sequence[Message], left_out: set[int]) -> tuple[Message, 
     return (*before[:-1], Message(role=last.role, content=f"{last.content}\n\n{note}"), *after)
 
 
-def _cut(messages: tuple[Message, ...], room: int) -> Fitted:
-    """Cut the longest messages to the greatest common length at which all of it fits."""
-    fitted = _cut_to(messages, SHORTEST_CUT)
-    if estimate_prompt(fitted.messages) > room:
+def _cut(draft: _Draft, room: int) -> Fitted:
+    """Cut the longest pieces to the greatest common length at which all of it fits."""
+    fitted = _cut_to(draft, SHORTEST_CUT)
+    if (least := estimate_prompt(fitted.messages)) > room:
         raise ContextExceeded(
-            f"even cut to {SHORTEST_CUT} characters a message, the prompt has about {estimate_prompt(fitted.messages)} "
-            f"tokens, and the context leaves room for {room}: raise the context or lower the tokens of a reply"
+            f"even cut to {SHORTEST_CUT} characters a message, the prompt has about {least} tokens, and the context "
+            f"leaves room for {room}: raise the context or lower the tokens of a reply"
         )
-    fits, too_long = SHORTEST_CUT, max(len(message.content) for message in messages)
+    fits, too_long = SHORTEST_CUT, max(len(piece.text) for message in draft.pieces for piece in message)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
-        tried = _cut_to(messages, middle)
+        tried = _cut_to(draft, middle)
         if estimate_prompt(tried.messages) <= room:
             fits, fitted = middle, tried
         else:
@@ -89,22 +178,28 @@ def _cut(messages: tuple[Message, ...], room: int) -> Fitted:
     return fitted
 
 
-def _cut_to(messages: tuple[Message, ...], length: int) -> Fitted:
-    """Keep so many characters of every message, half at its beginning and half at its end."""
-    kept: list[Message] = []
+def _cut_to(draft: _Draft, length: int) -> Fitted:
+    """Keep about so many characters of every piece that may be cut."""
     missing = 0
-    for message in messages:
-        over = len(message.content) - length
-        if over > 0:
-            head, tail = (
-                message.content[: length // 2],
-                message.content[len(message.content) - (length - length // 2) :],
-            )
-            note = f"\n[{_count(over, 'character')} cut here to fit the context]\n"
-            message = Message(role=message.role, content=head + note + tail)
-            missing += over
-        kept.append(message)
-    return Fitted(tuple(kept), cut_characters=missing)
+    messages = list[tuple[_Piece, ...]]()
+    for message in draft.pieces:
+        cut = [(piece, 0) if piece.name == WHOLE else _shortened(piece, length) for piece in message]
+        messages.append(tuple(piece for piece, _ in cut))
+        missing += sum(over for _, over in cut)
+    kept = replace(draft, pieces=tuple(messages))
+    return Fitted(kept.messages(), len(draft.left_out), draft.spared + missing)
+
+
+def _shortened(piece: _Piece, length: int) -> tuple[_Piece, int]:
+    """Keep half of the length at each end, whole lines where there are some. Return how much is missing, too."""
+    text = piece.text
+    if len(text) <= length:
+        return piece, 0
+    head, tail = text[: length // 2], text[len(text) - (length - length // 2) :]
+    head, tail = head[: head.rfind("\n") + 1].rstrip("\n") or head, tail[tail.find("\n") + 1 :]
+    missing = len(text) - len(head) - len(tail)
+    note = f"\n[{_count(missing, 'character')} cut here to fit the context]\n"
+    return _Piece(f"{head}{note}{tail}", piece.name), missing
 
 
 def _count(number: int, noun: str) -> str:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from planner.errors import ContextExceeded
 from planner.models import Fitted, Message, Sampling, estimate_prompt, estimate_tokens, fit, room
+from planner.models.context import CLOSE, NAMED, OPEN, WHOLE, block
 from planner.models.types import Speaker
 
 WORDS = "word " * 100
@@ -36,25 +37,63 @@ def test_the_oldest_exchanges_go_first_with_one_note() -> None:
     assert fitted.messages[2:] == tuple(messages[4:])
 
 
-def test_the_last_reply_goes_only_after_every_older_exchange() -> None:
+def test_the_last_reply_stays_for_the_next_question_builds_on_it() -> None:
     messages = conversation(4)
-    fitted = fit(messages, estimate_prompt([*messages[:2], messages[-1]]) + 40)
-    assert fitted.left_out == 7
+    fitted = fit(messages, estimate_prompt([*messages[:2], *messages[-2:]]) + 40)
+    assert fitted.left_out == 6
     assert [each.role for each in fitted.messages] == ["system", "user", "assistant", "user"]
-    assert fitted.messages[1] == messages[1]
-    assert fitted.messages[2].content == "[7 earlier messages were left out to fit the context]"
-    assert fitted.messages[3] == messages[-1]
+    assert fitted.messages[1].content == "The task.\n\n[6 earlier messages were left out to fit the context]"
+    assert fitted.messages[2:] == tuple(messages[-2:])
 
 
-def test_the_longest_message_is_cut_in_its_middle() -> None:
+def test_whole_blocks_are_left_out_in_the_stated_order_and_named() -> None:
+    examples = "".join(f"Rule {n}.\n{block(f'example {n} ' + WORDS, 'example of a rule')}\n" for n in range(2))
+    told = f"{examples}{block('code ' + WORDS, 'code of an earlier task')}\nThe task."
+    messages = [message("system", "Be brief."), message("user", told), *conversation(2)[2:]]
+    whole = estimate_prompt(fit(messages, 10_000).messages)
+    block_tokens, note = estimate_prompt([message("user", WORDS)]), 20
+
+    def seen(blocks: int) -> str:
+        room = whole - blocks * (block_tokens - note)
+        return "\n".join(each.content for each in fit(messages, room).messages)
+
+    assert not any(mark in seen(0) for mark in (OPEN, NAMED, CLOSE, "left out"))
+    assert "[left out to fit the context: code of an earlier task]" in seen(1)
+    assert all(kept in seen(1) for kept in ("example 0", "example 1", "plan 0", "plan 1"))
+    assert "[2 earlier messages were left out to fit the context]" in seen(3)
+    assert all(kept in seen(3) for kept in ("example 0", "example 1", "plan 1"))
+    assert ("example 0" in seen(4), "example 1" in seen(4)) == (True, False)
+    assert all(kept in seen(5) for kept in ("Rule 0.", "Rule 1.", "The task.", "plan 1"))
+    assert fit(messages, whole - note).cut_characters == len("code " + WORDS)
+
+
+def test_a_whole_block_is_never_cut() -> None:
+    episode = "".join(f"step {number}\n" for number in range(100))
+    told = f"{'rules ' * 500}{block(episode, WHOLE)}{'question ' * 100}"
+    (fitted,) = fit([message("user", told)], estimate_prompt([message("user", episode)]) + 400).messages
+    assert episode in fitted.content
+    with pytest.raises(ContextExceeded):
+        fit([message("user", block(episode, WHOLE))], 300)
+
+
+def test_templates_name_no_block_that_the_policy_does_not_have() -> None:
+    with pytest.raises(ValueError, match="a prompt has no blocks 'poem'; there are code of an earlier task, "):
+        block("text", "poem")
+    assert block(" \n", "demonstration") == " \n"
+
+
+def test_the_longest_message_is_cut_in_its_middle_between_two_lines() -> None:
     long = "".join(f"line {number}\n" for number in range(1000))
     messages = [message("system", "Be brief."), message("user", long)]
     fitted = fit(messages, 1000)
     (system, user) = fitted.messages
     assert system == messages[0]
-    kept = len(long) - fitted.cut_characters
-    note = f"\n[{fitted.cut_characters} characters were cut here to fit the context]\n"
-    assert user.content == long[: kept // 2] + note + long[-(kept - kept // 2) :]
+    head, note, tail = user.content.partition(
+        f"\n[{fitted.cut_characters} characters were cut here to fit the context]\n"
+    )
+    assert note
+    assert long.startswith(f"{head}\n")
+    assert long.endswith(f"\n{tail}")
     assert 950 < estimate_prompt(fitted.messages) <= 1000
 
 
