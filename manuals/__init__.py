@@ -8,7 +8,7 @@ from manuals.knowledge import read_knowledge, write_knowledge
 from manuals.library import SHIPPED, ProcedureLibrary
 from manuals.manual import Manual, Section
 from manuals.markdown import parse, render
-from manuals.shortening import within
+from manuals.shortening import excerpt, within
 from manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
 from planner import checked_procedure
 
@@ -28,6 +28,7 @@ __all__ = [
     "checked_procedure",
     "coverage",
     "demonstrated",
+    "excerpt",
     "formulate",
     "parse",
     "read_knowledge",

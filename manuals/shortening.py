@@ -1,10 +1,10 @@
-"""A manual for a reader with little room: what is left out, and in which order."""
+"""A manual for a reader with little room, or with one task: what is left out, and in which order."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from manuals.errors import TooLong
 from manuals.manual import Manual
-from manuals.markdown import LeftOut, render
+from manuals.markdown import LeftOut, parse, render
 from planner.models.tokens import estimate_tokens
 from rules.types import Rule, RuleType
 
@@ -37,6 +37,18 @@ def within(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Map
         f"without any example and introduction the manual still has about {length} tokens, and {tokens} are allowed: "
         "allow more, or select the rules that a task needs"
     )
+
+
+def excerpt(text: str, rules: Sequence[Rule]) -> str:
+    """Return what a manual says of some of its rules, given as they are to be shown. Raises BadManual."""
+    manual, _ = parse(text)
+    ids = {rule.id for rule in rules}
+    about = [
+        section.model_copy(update={"rule_ids": tuple(id for id in section.rule_ids if id in ids)})
+        for section in manual.sections
+    ]
+    kept = tuple(section for section in about if section.rule_ids)
+    return render(manual.model_copy(update={"sections": kept}), rules)
 
 
 def _views(rules: Sequence[Rule], cited: Mapping[str, int]) -> Iterator[LeftOut]:

@@ -1,5 +1,6 @@
 """What plan code of a world may call: its actions and queries as methods of ``agent``."""
 
+import ast
 from collections.abc import Callable, Mapping
 from inspect import Signature
 from typing import Protocol
@@ -7,6 +8,7 @@ from typing import Protocol
 from pydantic import BaseModel, JsonValue
 
 from envs import Action, ActionSpec, Environment, Observation, Offered, Task
+from sandbox.reading import parse_source
 
 AGENT = "agent"
 TASK = "task"
@@ -70,7 +72,10 @@ class ShownCall(BaseModel):
 
 
 class Surface(BaseModel):
-    """What a world's plans may use, as prompts show it. ``attributes`` are pairs of name and meaning."""
+    """What a world's plans may use, as prompts show it. ``attributes`` are pairs of name and meaning.
+
+    Of the functions that the environment defines (``helpers``) the heads are shown, with what they are for.
+    """
 
     actions: tuple[ShownCall, ...]
     queries: tuple[ShownCall, ...]
@@ -85,8 +90,22 @@ def surface(world: type[Environment], options: BaseModel | None = None) -> Surfa
         actions=tuple(map(shown, offer.actions.values())),
         queries=tuple(map(shown, offer.queries.values())),
         attributes=tuple(world.attributes.items()),
-        helpers=world.helpers.strip(),
+        helpers=heads(world.helpers),
     )
+
+
+def heads(code: str) -> str:
+    """Return the first lines and docstrings of the functions of code; code that holds anything else as it is."""
+    parts = parse_source(code).body
+    functions = [part for part in parts if isinstance(part, ast.FunctionDef)]
+    return "\n\n".join(map(_head, functions)) if len(functions) == len(parts) else code.strip()
+
+
+def _head(function: ast.FunctionDef) -> str:
+    meaning = " ".join((ast.get_docstring(function) or "").split())
+    body: list[ast.stmt] = [ast.Expr(ast.Constant(meaning or ...))]
+    head = ast.FunctionDef(function.name, function.args, body, [], function.returns)
+    return ast.unparse(ast.fix_missing_locations(head))
 
 
 def surface_of(world: Environment) -> Surface:

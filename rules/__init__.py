@@ -29,7 +29,7 @@ from rules.memory import LearntMemory
 from rules.naming import citations, read_type
 from rules.retrieval import most_similar, ranked, select_rules
 from rules.system import Edited, RuleSystem, run_edits
-from rules.telling import tell_manual, tell_rules, tell_world
+from rules.telling import spare_code, tell_manual, tell_rules, tell_world
 from rules.types import Knowledge, Learnt, Reflection, Rule, RuleType, Skill
 
 __all__ = [
@@ -97,6 +97,7 @@ __all__ = [
     "run_edits",
     "select_rules",
     "shown",
+    "spare_code",
     "tell_manual",
     "tell_rules",
     "tell_world",

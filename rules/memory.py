@@ -1,25 +1,33 @@
 """What was learnt, as a planner is told it."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 
 from pydantic import BaseModel
 
 from envs import Environment, Task
 from planner import Recall
+from planner.models.tokens import estimate_tokens
 from rules.ablations import ablated
 from rules.book import RuleBook
 from rules.helpers import helper_code, helper_sources
 from rules.libraries import shown
-from rules.retrieval import select_rules
-from rules.telling import tell_knowledge, tell_manual, tell_rules
-from rules.types import Knowledge, Skill
+from rules.retrieval import rules_for, select_rules
+from rules.telling import in_brief, tell_knowledge, tell_manual, tell_rules, without_defined
+from rules.types import Knowledge, Reflection, Rule, RuleType, Skill
+from sandbox.reading import definitions
+
+Tell = Callable[[Sequence[Rule]], str]
+"""How rules that were chosen for a task are put into words."""
 
 
 class LearntMemory:
     """Answers for one state of knowledge; the same task is always told the same.
 
-    ``without`` names ablations (``rules.ablations``). ``rule_tokens``, if given, is how many tokens the rules may have:
-    they are then a list of those that fit the task, and no manual. May be asked from several threads at once.
+    ``without`` names ablations (``rules.ablations``). With ``by_task`` a planner is told the rules that its task needs,
+    as ``tell`` puts them, and no code twice: the heads of helper methods, which are defined beforehand; where the skill
+    of its type is shown, neither the starting example nor those of success processes. ``rule_tokens``, if given, is how
+    many tokens the rules may have: examples go first, then the rules that fit the task least. May be asked from several
+    threads at once.
     """
 
     def __init__(
@@ -30,11 +38,14 @@ class LearntMemory:
         *,
         without: Collection[str] = frozenset(),
         rule_tokens: int | None = None,
+        by_task: bool = False,
+        tell: Tell = tell_rules,
     ) -> None:
         if knowledge.world != world.name:
             raise ValueError(f"what was learnt in world {knowledge.world!r} cannot be told in {world.name!r}")
         self.knowledge = ablated(knowledge, without)
         self.world, self.options, self.rule_tokens = world, options, rule_tokens
+        self._by_task, self._tell = by_task or rule_tokens is not None, tell
         self._defines = "helpers" not in without
         self._book = RuleBook.of(self.knowledge.rules)
         self._recalls: dict[str, Recall] = {}
@@ -46,23 +57,55 @@ class LearntMemory:
         return self._recalls[task.id]
 
     def _recall(self, task: Task) -> Recall:
-        book, example = self._chosen(task), shown(self.knowledge, task)
-        rules = tell_manual(self.knowledge) if self.rule_tokens is None else tell_rules(book.active)
+        book, example = self._book, shown(self.knowledge, task)
+        if self._by_task:
+            book = RuleBook.of(rules_for(book, task, self.knowledge.skills.get(task.type)))
+        helpers = self._helpers(book, [example] if isinstance(example, Skill) else [])
+        rules, form = "" if self._by_task else tell_manual(self.knowledge), self.knowledge.example
+        if self._by_task:
+            defined = [each.name for each in definitions(helpers)]
+            form = "" if _is_skill_for(example, task) else form
+            book, rules = self._told(task, book, defined, example)
+            example = _in_short(example, defined)
         return Recall(
             text=tell_knowledge(task, rules, example),
-            example=self.knowledge.example,
-            helpers=self._helpers(book, [example] if isinstance(example, Skill) else []),
+            example=form,
+            helpers=helpers,
             rule_ids=book.ids,
             procedure=self.knowledge.procedures.get(task.type),
         )
 
-    def _chosen(self, task: Task) -> RuleBook:
-        """The rules to tell; a planner's first look at the scene comes after this, so it has no say."""
-        if self.rule_tokens is None:
-            return self._book
-        return RuleBook.of(select_rules(self._book, task, "", self.rule_tokens))
+    def _told(
+        self, task: Task, book: RuleBook, defined: Collection[str], example: Skill | Reflection | None
+    ) -> tuple[RuleBook, str]:
+        """The rules that are told, and the words; code that a skill shows anyway is not told twice."""
+        spared = (RuleType.SUCCESS_PROCESS,) if _is_skill_for(example, task) else ()
+        brief = [_bare(rule) if rule.type in spared else in_brief(rule, defined) for rule in book.active]
+        bare = RuleBook.of(map(_bare, brief))
+        for rules in (brief, bare.active):
+            text = self._tell(rules) if rules else tell_rules(())
+            if self.rule_tokens is None or estimate_tokens(text) <= self.rule_tokens:
+                return book, text
+        fewest = RuleBook.of(select_rules(bare, task, "", self.rule_tokens or 0))
+        return fewest, tell_rules(fewest.active)
 
     def _helpers(self, book: RuleBook, skills: list[Skill]) -> str:
         if not self._defines:
             return ""
         return helper_code(helper_sources(book, skills), self.world, self.options).code
+
+
+def _is_skill_for(example: Skill | Reflection | None, task: Task) -> bool:
+    """Whether code that did a task of the same type is shown."""
+    return isinstance(example, Skill) and example.task.type == task.type
+
+
+def _in_short(example: Skill | Reflection | None, defined: Collection[str]) -> Skill | Reflection | None:
+    """A skill without the functions that are defined beforehand."""
+    if not isinstance(example, Skill):
+        return example
+    return example.model_copy(update={"code": without_defined(example.code, defined)})
+
+
+def _bare(rule: Rule) -> Rule:
+    return rule.model_copy(update={"example": ""})

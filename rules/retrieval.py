@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from envs import Task
 from planner.models.tokens import estimate_tokens
 from rules.book import RuleBook, cites
-from rules.types import Rule
+from rules.naming import citations
+from rules.types import Rule, RuleType, Skill
 
 _WORD = re.compile(r"[a-z]{2,}")
 _FUNCTION_WORDS = frozenset(
@@ -14,6 +15,9 @@ _FUNCTION_WORDS = frozenset(
     "then there these they this those to up was when which will with you your".split()
 )
 """Words that say nothing of what a text is about."""
+CLEARLY = 1.1
+"""How many times better than the next best a success process must fit a task to be taken alone."""
+HOW_IT_IS_DONE = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
 _DIGITS = 6
 """Scores that agree in so many places are a tie, which the order of the texts decides."""
 
@@ -39,6 +43,33 @@ def ranked(query: str, texts: Sequence[str], then: str = "") -> list[int]:
     """The positions of the texts, the most relevant first; ties are decided by a second query, then by the order."""
     first, second = scores(query, texts), scores(then, texts)
     return sorted(range(len(texts)), key=lambda n: (-first[n], -second[n], n))
+
+
+def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[Rule, ...]:
+    """Return the rules that a planner needs for a task, in the order of their ids; ``skill`` is its type's.
+
+    Where one success process fits the task better than all others, these are the process, what it names or builds on,
+    and the rules on the environment and on errors whose words fit half as well. Where none does, these are all.
+    """
+    fit = _fit(book, task, skill)
+    processes = list(filter(_is_process, book.active))
+    first, *others = sorted((fit[rule.id] for rule in processes), reverse=True) or [0.0]
+    if first <= max([0.0, *others]) * CLEARLY:
+        return book.active
+    best = next(rule for rule in processes if fit[rule.id] == first)
+    chosen = _with_cited(book, best)
+    for rule in book.active:
+        if rule.type not in HOW_IT_IS_DONE and fit[rule.id] * 2 >= first:
+            chosen |= _with_cited(book, rule)
+    return tuple(rule for rule in book.active if rule.id in chosen)
+
+
+def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
+    """How well each rule fits the task: its content by what is asked, and less so all of it by code that did it."""
+    asked = f"{_asked(task)} {skill.task.goal}" if skill else _asked(task)
+    by_words = scores(asked, [rule.content for rule in book.active])
+    by_code = scores(skill.code if skill else "", [_shown(rule) for rule in book.active])
+    return {id: words + code / 2 for id, words, code in zip(book.ids, by_words, by_code, strict=True)}
 
 
 def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> tuple[Rule, ...]:
@@ -79,12 +110,20 @@ def _shown(rule: Rule) -> str:
 
 
 def _with_cited(book: RuleBook, rule: Rule) -> set[str]:
-    """The ids of a rule and of all that it names or builds on, directly or through another one."""
+    """The ids of a rule and of all that it names or builds on, directly or through another one.
+
+    A success process that another one builds on belongs to it only where its words name it.
+    """
     rules = {each.id: each for each in book.active}
     group, todo = set[str](), [rule.id]
     while todo:
         id = todo.pop()
         if id in rules and id not in group:
             group.add(id)
-            todo += cites(rules[id])
+            named = citations(rules[id].content)
+            todo += [each for each in cites(rules[id]) if each in named or not _is_process(rules.get(each))]
     return group
+
+
+def _is_process(rule: Rule | None) -> bool:
+    return rule is not None and rule.type is RuleType.SUCCESS_PROCESS

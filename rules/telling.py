@@ -1,7 +1,8 @@
 """How what was learnt is put into words for a prompt."""
 
+import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from pydantic import BaseModel
 
@@ -10,9 +11,11 @@ from planner import Prompts, surface
 from planner.models.context import block
 from planner.prompts import fence_around
 from planner.rendered import Rendered
+from planner.surface import heads
 from rules.naming import rule_number
 from rules.templates import FOLDER
-from rules.types import Knowledge, Reflection, Rule, Skill
+from rules.types import Knowledge, Reflection, Rule, RuleType, Skill
+from sandbox.reading import bound_names, parse_source
 
 PROMPTS = Prompts(FOLDER)
 _CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
@@ -42,8 +45,29 @@ def tell_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> 
 
 def tell_manual(knowledge: Knowledge) -> str:
     """The manual, or, where the rules have not been formulated, the rules as a list."""
-    manual = _CODE.sub(lambda code: block(code[0], "example of a rule"), knowledge.manual.strip())
-    return manual or tell_rules(knowledge.rules)
+    return spare_code(knowledge.manual.strip()) or tell_rules(knowledge.rules)
+
+
+def spare_code(manual: str) -> str:
+    """Mark the code of a manual as blocks that can be left out of a prompt."""
+    return _CODE.sub(lambda code: block(code[0], "example of a rule"), manual)
+
+
+def in_brief(rule: Rule, defined: Collection[str]) -> Rule:
+    """Return a helper method with the heads of its functions alone, where these are ``defined`` for the planner."""
+    if rule.type is not RuleType.USEFUL_HELPER_METHOD or not bound_names(rule.example) <= set(defined):
+        return rule
+    return rule.model_copy(update={"example": heads(rule.example)})
+
+
+def without_defined(code: str, defined: Collection[str]) -> str:
+    """Return code without its functions that are ``defined`` for the planner."""
+    parts = parse_source(code).body
+    spared = [part for part in parts if isinstance(part, ast.FunctionDef | ast.ClassDef) and part.name in defined]
+    lines = code.split("\n")
+    for part in reversed(spared):
+        del lines[part.lineno - 1 : part.end_lineno]
+    return "\n".join(lines).strip("\n")
 
 
 def tell_world(world: type[Environment], options: BaseModel | None = None) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from planbook.errors import BadArgument
 from rules import Form
 
+RETRIEVAL = "retrieval"
 ABLATIONS: Mapping[str, str] = {
     "rules": "no rules at all: the planner with its skill and reflection libraries",
     "libraries": "neither skills nor reflections",
@@ -16,6 +17,7 @@ ABLATIONS: Mapping[str, str] = {
     "examples": "rules without an example",
     "logs": "rules without a validation log",
     "helpers": "no helper methods: neither as rules nor defined beforehand nor encouraged",
+    RETRIEVAL: "every rule in the prompt, not only those that the task needs",
     "cooperation": "the Builder does not see the planner's thoughts, and the planner names no rules",
 }
 

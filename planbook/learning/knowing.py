@@ -1,18 +1,19 @@
 """What a run knows beforehand: from a building run, from a folder of what was learnt, or from the start alone."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from envs import Task
-from manuals import Demonstrating, ProcedureLibrary, parse, read_knowledge, read_start, usual_starts, within
+from manuals import Demonstrating, ProcedureLibrary, excerpt, read_knowledge, read_start, usual_starts
 from planbook.config import Config
 from planbook.errors import BadArgument
-from planbook.learning.ablations import form_without
+from planbook.learning.ablations import RETRIEVAL, form_without
 from planbook.learning.state import check_world, group_of, learnt_in, with_manual
 from planbook.run import Run, is_run
 from planner import Memory, Recall, method
-from rules import Knowledge, LearntMemory, ablated
+from rules import Knowledge, LearntMemory, Rule, ablated, spare_code, tell_rules
 
 PROCEDURES = "procedures"
 """The planner that plays stored procedures and asks no model."""
@@ -52,26 +53,38 @@ def _knowing(config: Config, folder: Path) -> Memory:
     knowledge = read_knowledge(folder, config.world, config.world_options)
     if not knowledge.example and not method(config.planner).demonstrations:
         knowledge = _with_start(config, knowledge)
-    if knowledge.manual and config.rule_tokens is not None:
-        manual, rules = parse(knowledge.manual)
-        knowledge = knowledge.model_copy(update={"manual": within(manual, rules, config.rule_tokens)})
     return remembering(config, knowledge)
 
 
 def remembering(config: Config, knowledge: Knowledge) -> LearntMemory:
-    """A memory of this knowledge, under the run's ablations. Rules are chosen by task only where no manual is told."""
+    """A memory of this knowledge, under the run's ablations.
+
+    While rules are built a planner is told all of them, so that each is cited and tried; later those for its task.
+    """
     rules = form_without(set(config.without) - {"logs"}).fitted(knowledge.rules)
     if rules != knowledge.rules:
         knowledge = knowledge.model_copy(update={"rules": rules, "manual": ""})
-    tokens = None if ablated(knowledge, config.without).manual else config.rule_tokens
-    return LearntMemory(knowledge, config.world, config.world_options, without=config.without, rule_tokens=tokens)
+    manual = ablated(knowledge, config.without).manual
+    return LearntMemory(
+        knowledge,
+        config.world,
+        config.world_options,
+        without=config.without,
+        rule_tokens=config.rule_tokens,
+        by_task=config.learning is None and RETRIEVAL not in config.without,
+        tell=partial(_of_manual, manual) if manual else tell_rules,
+    )
+
+
+def _of_manual(manual: str, rules: Sequence[Rule]) -> str:
+    return spare_code(excerpt(manual, rules))
 
 
 def _of_run(config: Config, folder: Path) -> Memory:
     with closing(Run.open(folder)) as run:
         check_world(config, run)
         by_group = {
-            group: remembering(config, with_manual(run, group, state, config.rule_tokens))
+            group: remembering(config, with_manual(run, group, state))
             for group, state in learnt_in(run, config.after).items()
         }
         return GroupedMemory(run.config, by_group)

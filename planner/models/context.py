@@ -25,7 +25,7 @@ LEFT_OUT_FIRST = (
 first."""
 WHOLE = "whole"
 """The name of a block that is never cut, such as the episode that is judged."""
-OPEN, NAMED, CLOSE = "\x1d", "\x1e", "\x1f"
+OPEN, NAMED, CLOSE = "\x02", "\x03", "\x04"
 """Marks of a block: they stand in prompts until these are fitted, and never reach a model."""
 _BLOCK = re.compile(f"{OPEN}({'|'.join((*LEFT_OUT_FIRST, WHOLE))}){NAMED}(.*?){CLOSE}", re.DOTALL)
 SHORTEST_CUT = 400

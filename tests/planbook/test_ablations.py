@@ -52,7 +52,7 @@ def test_nothing_is_missing_where_nothing_is_left_out(whole: Ablated) -> None:
         "# Manual of",
     ):
         assert mark in plans
-    assert "Write functions for what could be of use again" in plans
+    assert "Write what could be of use in other tasks as functions" in plans
     builder = "\n".join(whole.prompts("builder"))
     for mark in (*THOUGHTS, "Verdict: Imperfect Rules", "Given at the start.", "write_rule(content", "Log:"):
         assert mark in builder
@@ -62,7 +62,9 @@ def test_nothing_is_missing_where_nothing_is_left_out(whole: Ablated) -> None:
 def test_without_rules_no_builder_is_asked_and_no_rule_told(tmp_path: Path) -> None:
     run = Ablated(tmp_path, "rules")
     assert {each["role"] for each in asks(run.folder)} == {"planner"}
-    assert not [each for each in run.first_plans() if "# What is known of this world" in each or "## rule_" in each]
+    assert not [
+        each for each in run.first_plans() if "# What is known of this environment" in each or "## rule_" in each
+    ]
     assert [each for each in run.first_plans() if "# Code of an earlier task" in each], "libraries stay"
     assert here("rules", run.folder, "--json").result["rules"] == []
 
@@ -72,7 +74,7 @@ def test_without_libraries_no_skill_and_no_reflection_is_told(tmp_path: Path) ->
     for each in run.prompts("planner", "automanual/"):
         assert "# Code of an earlier task" not in each or "conclusion" in each
         assert "# A failure to learn from" not in each
-    assert [each for each in run.first_plans() if "# What is known of this world" in each]
+    assert [each for each in run.first_plans() if "# What is known of this environment" in each]
 
 
 def test_without_rules_and_libraries_the_planner_has_its_example_only(tmp_path: Path) -> None:
@@ -150,7 +152,7 @@ def test_without_helpers_none_is_told_defined_or_encouraged(tmp_path: Path) -> N
     for each in run.prompts("planner", "automanual/task"):
         assert "Useful Helper Method" not in each
         assert "Functions that are defined already" not in each
-        assert "Write functions for what could be of use again" not in each
+        assert "Write what could be of use in other tasks as functions" not in each
     assert not [each for each in run.prompts("builder") if "Useful Helper Method" in each]
     types = {rule["type"] for rule in here("rules", run.folder, "--json").result["rules"]}
     assert types
@@ -184,7 +186,7 @@ def test_without_cooperation_the_builder_sees_no_thought_and_the_planner_names_n
     for each in run.prompts("builder"):
         assert not [thought for thought in THOUGHTS if thought in each]
         assert "### Understanding" not in each
-    asked = "The rules that matter now, one a line, by their id"
+    asked = "The rules that matter now, one a line"
     assert not [each for each in run.first_plans() if asked in each]
     assert all(asked in each for each in whole.first_plans())
 

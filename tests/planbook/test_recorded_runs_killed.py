@@ -6,7 +6,7 @@ But for the call under way when the process is killed: nobody has its answer, so
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import pytest
 from planbook.config import RECORDINGS
 from planner.models.recording import read
 from planner.rendered import digest
-from tests.flows import here, history
+from tests.flows import asks, here, history
 from tests.openai_server import Completion, Messages, Server, serving
 from tests.planbook.test_build_killed_anywhere import KILLED, lives
 
@@ -23,10 +23,12 @@ SLOW = ("adapt-alfworld-stepwise", "agentkit-shopping", "devils-advocate-minecra
 NAMES = ["adapt-shopping-stepwise", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 
 
-def replies(name: str) -> dict[str, str]:
-    """What was answered to which conversation."""
-    _, entries = read(RECORDINGS / f"{name}.jsonl")
-    return {"".join(asked.sha256 for asked in entry.messages): entry.text for entry in entries}
+def replies(name: str, folder: Path) -> dict[str, str]:
+    """What the recording answers to which conversation, in the words of today."""
+    header, _ = read(RECORDINGS / f"{name}.jsonl")
+    run = [*header.command.split(), "--model", f"recorded:{name}", "--out", folder]
+    assert here(*run).returncode == 0
+    return {conversation(each["messages"]): each["reply"]["text"] for each in asks(folder)}
 
 
 def conversation(messages: Messages) -> str:
@@ -35,9 +37,8 @@ def conversation(messages: Messages) -> str:
 
 
 @contextmanager
-def speaking(name: str, deadly: int = 0, pid: Path = Path()) -> Iterator[Server]:
+def speaking(recorded: Mapping[str, str], deadly: int = 0, pid: Path = Path()) -> Iterator[Server]:
     """A server that says what was recorded, and kills who asks the how-manieth time; ``pid`` holds the process."""
-    recorded = replies(name)
 
     def answer(messages: Messages) -> Completion:
         if len(server.requests) == deadly:
@@ -64,12 +65,13 @@ def test_a_recorded_run_that_is_killed_pays_for_no_reply_twice(
 ) -> None:
     """Killed after its second reply, in the middle of its third, and after an action."""
     monkeypatch.setenv("OPENAI_API_KEY", "key")
-    with speaking(name) as server:
+    recorded = replies(name, tmp_path / "recorded")
+    with speaking(recorded) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert here(*command(name, tmp_path / "undisturbed")).returncode == 0
         once = asked(server)
     pid = tmp_path / "pid"
-    with speaking(name, 3, pid) as server:
+    with speaking(recorded, 3, pid) as server:
         kills = [["ask", 2], ["pid", str(pid)], ["act", 1], ["", 0]]
         assert lives(kills, *command(name, tmp_path / "killed"), url=server.url) == [KILLED] * 3 + [0]
         assert asked(server) == once + Counter([conversation(server.requests[2]["messages"])])

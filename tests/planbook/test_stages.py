@@ -138,7 +138,8 @@ def test_the_exported_folder_is_a_library_as_well_as_the_run(tmp_path: Path, bui
 
 def test_a_run_after_fewer_tasks_knows_less(tmp_path: Path, built: Built) -> None:
     folder, _ = built
-    command = ("test", "--env", "toy", "--model", scripted(), "--library", folder, "--types", "fetch_two")
+    chosen = ("--library", folder, "--types", "fetch_two", "--without", "retrieval")
+    command = ("test", "--env", "toy", "--model", scripted(), *chosen)
     here(*command, "--after", 0, "--out", tmp_path / "none")
     here(*command, "--after", 1, "--out", tmp_path / "one")
     told = [
@@ -149,17 +150,18 @@ def test_a_run_after_fewer_tasks_knows_less(tmp_path: Path, built: Built) -> Non
     assert "rule_3" in told[1]
 
 
-def test_a_manual_for_few_tokens_is_a_shorter_manual(tmp_path: Path, built: Built) -> None:
+def test_the_fewer_tokens_rules_may_have_the_less_of_them_is_told(tmp_path: Path, built: Built) -> None:
     folder, _ = built
     command = ("test", "--env", "toy", "--model", scripted(), "--library", folder, "--types", "fetch")
-    here(*command, "--out", tmp_path / "whole")
-    assert here(*command, "--rule-tokens", 400, "--out", tmp_path / "short").returncode == 0
-    whole, short = (
-        asks(tmp_path / name, "planner", "automanual/task")[0]["messages"][-1]["content"] for name in ("whole", "short")
-    )
-    assert "# Manual of the toy world" in short
-    assert len(short) < len(whole)
-    assert all(f"rule_{number}" in short for number in range(4)), "no rule is left out of a manual"
+    options = {"all": ("--without", "retrieval"), "fitting": (), "few": ("--rule-tokens", 100)}
+    told = []
+    for name, more in options.items():
+        assert here(*command, *more, "--out", tmp_path / name).returncode == 0
+        told.append(asks(tmp_path / name, "planner", "automanual/task")[0]["messages"][-1]["content"])
+    assert [len(each) for each in told] == sorted({len(each) for each in told}, reverse=True)
+    assert ["# Manual of the toy world" in each for each in told] == [True, True, False]
+    assert all(f"rule_{number}" in told[0] for number in range(4))
+    assert "rule_" in told[2]
 
 
 def test_formulating_again_asks_nobody(built: Built) -> None:

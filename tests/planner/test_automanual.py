@@ -214,7 +214,7 @@ def test_actions_that_run_out_end_the_episode_whatever_replies_are_left(sandbox:
 def test_the_limit_of_actions_is_told(sandbox: Sandbox) -> None:
     model = said(DONE)
     played(sandbox, model, actions=17)
-    assert "A task allows 17 actions in all" in model.asked[0][0].content
+    assert "A task allows 17 actions." in model.asked[0][0].content
 
 
 HELPER = """import re
@@ -230,7 +230,7 @@ def test_helpers_defined_beforehand_are_told_and_can_be_used(sandbox: Sandbox) -
     ending, _ = played(sandbox, model, memory=Knows(helpers=HELPER, text="Use boxes (rule_1)."))
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     told = model.prompts[0]
-    assert "Functions that are defined already, beside what the world brings: boxes." in told
+    assert "Functions that are defined already, beside those above: boxes." in told
     assert told.index("Use boxes (rule_1).") < told.index("# The task")
     without = said(DONE)
     played(sandbox, without)
@@ -266,8 +266,8 @@ def test_the_options_shape_the_instructions(sandbox: Sandbox) -> None:
     usual, pausing = system(), system(Pausing())
     assert "### Rules" in usual
     assert "### Rules" not in system(cooperation=False)
-    assert "Write functions for what could be of use again" in usual
-    assert "Write functions for what could be of use again" not in system(helper_methods=False)
+    assert "Write what could be of use in other tasks as functions" in usual
+    assert "Write what could be of use in other tasks as functions" not in system(helper_methods=False)
     assert "Pause here" not in usual
     assert "Pause here" in pausing
     assert "# An example" not in usual

@@ -9,6 +9,7 @@ from envs.toy import Toy
 from manuals import read_start
 from planner import METHODS, AutoManualOptions, Episode, MemoryJournal, Outcome, Terms, parse_procedure, play
 from planner.asking import Roles
+from planner.models.tokens import estimate_tokens
 from planner.prompts import fence_around
 from rules import Knowledge, LearntMemory, Reflection, Rule, RuleType, Skill
 from sandbox import Sandbox
@@ -61,8 +62,14 @@ def positions(text: str, *parts: str) -> list[int]:
 
 def test_rules_come_first_in_the_order_of_their_numbers_and_take_precedence() -> None:
     recall = memory().recall(FETCH)
-    rules = ("They come first", "rule_2 (Useful Helper Method)", "find_box looks.", FIND, "rule_10 (Success Process)")
-    skill = ("another scene", "follow the rules", OTHER.goal, SKILL.scene, SKILL.code)
+    rules = (
+        "These rules were learned",
+        "rule_2 (Useful Helper Method)",
+        "find_box looks.",
+        FIND,
+        "rule_10 (Success Process)",
+    )
+    skill = ("another scene", "it disagrees with the rules", OTHER.goal, SKILL.scene, SKILL.code)
     found = positions(recall.text, *rules, *skill)
     assert found == sorted(found)
     assert recall.rule_ids == ("rule_2", "rule_10")
@@ -71,7 +78,7 @@ def test_rules_come_first_in_the_order_of_their_numbers_and_take_precedence() ->
 
 def test_a_type_without_a_skill_is_told_its_failure_after_the_rules() -> None:
     text = memory().recall(FETCH_TWO).text
-    found = positions(text, "rule_10", "may be wrong", "follow the rules", FETCH_TWO.goal, REFLECTION.text)
+    found = positions(text, "rule_10", "may be wrong", "it disagrees with the rules", FETCH_TWO.goal, REFLECTION.text)
     assert found == sorted(found)
     assert SKILL.code not in text
 
@@ -85,7 +92,7 @@ def test_a_skill_of_another_type_is_named_as_such() -> None:
 
 def test_the_manual_stands_in_the_place_of_the_list() -> None:
     recall = memory(MANUAL).recall(FETCH)
-    found = positions(recall.text, "They come first", MANUAL.manual, SKILL.code)
+    found = positions(recall.text, "These rules were learned", MANUAL.manual, SKILL.code)
     assert found == sorted(found)
     assert PROCESS.content not in recall.text
     assert recall.rule_ids == ("rule_2", "rule_10")
@@ -222,3 +229,48 @@ def test_without_rules_to_name_the_example_names_none(left_out: str) -> None:
     assert "### Rules" not in told
     assert "rule_" not in told
     assert told.count("### ") == start.example.count("### ") - start.example.count("### Rules")
+
+
+FETCH_PROCESS = PROCESS.model_copy(update={"content": "To fetch a thing: find_box (rule_2), take it, put it."})
+FINDS = """def find_box(agent, thing):
+    '''Return the box that holds a thing.'''
+    for number in range(1, 9):
+        if thing in agent.open(f"box_{number}"):
+            return f"box_{number}"
+"""
+CAN_FIND = HELPER.model_copy(update={"example": FINDS})
+USES_BOTH = SKILL.model_copy(
+    update={"code": f"{CAN_FIND.example}\n\nbox = find_box(agent, 'pen')\nagent.take('pen', box)"}
+)
+SHORT = KNOWN.model_copy(update={"rules": (FETCH_PROCESS, CAN_FIND), "skills": {"fetch": USES_BOTH}})
+
+
+def by_task(knowledge: Knowledge = SHORT, rule_tokens: int | None = None) -> LearntMemory:
+    return LearntMemory(knowledge, Toy, by_task=True, rule_tokens=rule_tokens)
+
+
+def test_no_code_is_told_twice() -> None:
+    recall = by_task().recall(FETCH)
+    assert "def find_box" in recall.helpers
+    assert recall.text.count("def find_box") == 1, "the head of the helper, in its rule"
+    assert "for number in range" not in recall.text
+    assert "box = find_box(agent, 'pen')" in recall.text
+    assert PROCESS.example not in recall.text, "the skill shows how it is done"
+    assert recall.example == "", "the skill shows the form, too"
+
+
+def test_without_a_skill_of_the_type_the_example_of_the_process_stays() -> None:
+    recall = by_task(SHORT.model_copy(update={"skills": {}})).recall(FETCH)
+    assert PROCESS.example in recall.text
+    assert recall.example == "An example."
+
+
+@pytest.mark.parametrize("tokens", [100, 300, 2_000])
+def test_rules_keep_to_the_tokens_that_they_may_have(tokens: int) -> None:
+    many = (
+        *SHORT.rules,
+        *(PROCESS.model_copy(update={"id": f"rule_{n}", "content": "word " * 40}) for n in range(20, 40)),
+    )
+    recall = by_task(SHORT.model_copy(update={"rules": many}), tokens).recall(FETCH)
+    assert "To fetch a thing" in recall.text
+    assert estimate_tokens(recall.text.partition("# Code of")[0]) <= tokens + 60, "beside the heading"

@@ -8,12 +8,17 @@ from hypothesis import strategies as st
 
 from envs import Task
 from planner.models.tokens import estimate_tokens
-from rules import Rule, RuleBook, RuleType, most_similar, ranked, select_rules
-from rules.retrieval import scores, words
+from rules import Rule, RuleBook, RuleType, Skill, most_similar, ranked, select_rules
+from rules.retrieval import rules_for, scores, words
 
 
-def rule(number: int, content: str, example: str = "", builds_on: tuple[str, ...] = ()) -> Rule:
-    type = RuleType.SUCCESS_PROCESS
+def rule(
+    number: int,
+    content: str,
+    example: str = "",
+    builds_on: tuple[str, ...] = (),
+    type: RuleType = RuleType.SPECIAL_MECHANISM,
+) -> Rule:
     return Rule(id=f"rule_{number}", type=type, content=content, example=example, builds_on=builds_on, log=("x" * 99,))
 
 
@@ -114,3 +119,35 @@ def test_the_index_is_not_loaded_before_it_is_needed() -> None:
 
     code = "import sys, rules; assert 'bm25s' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+PROCESS = RuleType.SUCCESS_PROCESS
+BY_TYPE = RuleBook.of(
+    (
+        rule(0, "A receptacle must be visited before what is in it can be seen."),
+        rule(1, "find_object searches the receptacles.", "def find_object(): ...", type=RuleType.USEFUL_HELPER_METHOD),
+        rule(2, "To put a thing somewhere: find it, take it, put it.", "put(thing)", ("rule_0", "rule_1"), PROCESS),
+        rule(3, "To heat a thing, hot from the microwave, go on as in rule_2.", "heat(mug_1)", ("rule_1",), PROCESS),
+        rule(4, "To cool a thing, cold from the fridge: take it, cool it.", "cool(apple_1)", ("rule_2",), PROCESS),
+        rule(5, "A hot thing is not put into the fridge.", type=RuleType.CORRECTED_ERROR),
+    )
+)
+
+
+def ids(task: Task, skill: Skill | None = None) -> list[str]:
+    return [rule.id for rule in rules_for(BY_TYPE, task, skill)]
+
+
+def test_a_task_gets_its_process_with_what_that_names_and_the_errors_that_fit() -> None:
+    assert ids(HEAT) == ["rule_0", "rule_1", "rule_2", "rule_3", "rule_5"]
+    cool = task("pick_cool_then_place", "cool some lettuce")
+    assert ids(cool) == ["rule_4"], "a process that another one only builds on is not told"
+
+
+def test_a_task_that_no_process_fits_better_than_others_gets_all_rules() -> None:
+    assert ids(task("sing", "a song")) == list(BY_TYPE.ids)
+
+
+def test_code_that_did_a_task_of_the_type_tells_which_process_fits() -> None:
+    sing = task("sing", "a song")
+    assert ids(sing, Skill(task=sing, scene="", code="cool('apple_1')")) == ["rule_4"]
