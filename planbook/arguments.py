@@ -160,7 +160,7 @@ class Asked(BaseModel):
             sampling=self.sampling_by_role({**options.usual_sampling, **theirs.sampling}),
             strict_recordings=self.strict_recordings,
             stream=self.stream,
-            without=tuple(sorted(set(self.without))),
+            without=tuple(sorted({*self.without, *theirs.without})),
             paper=theirs.paper,
         )
 

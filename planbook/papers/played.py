@@ -11,6 +11,7 @@ from manuals import read_knowledge, usual_starts
 from planbook.config import Config, chosen_options
 from planbook.figures.statistics import percent
 from planbook.figures.summary import Summary
+from planbook.learning.ablations import RETRIEVAL
 from planbook.learning.state import learnt_in, with_manual
 from planbook.run import Run, is_run, recorded_endings
 from planner import method
@@ -72,13 +73,13 @@ class Played:
     def without(self) -> tuple[str, ...]:
         """What was left out, when it was built or when it was played."""
         implied = () if self.origin is None or self.origin.formulated else ("formulation",)
-        named = {*self.config.without, *self._built_without, *implied}
+        named = {*self.config.without, *self._built_without, *implied} - {RETRIEVAL}
         return tuple(sorted(named - {"formulation"} if "rules" in named else named))
 
     @property
     def only_in_testing(self) -> tuple[str, ...]:
         """What was left out in testing and was there in building."""
-        return tuple(sorted(set(self.config.without) - set(self._built_without) - IN_TESTING))
+        return tuple(sorted(set(self.config.without) - set(self._built_without) - IN_TESTING - {RETRIEVAL}))
 
     @property
     def _built_without(self) -> tuple[str, ...]:

@@ -111,6 +111,8 @@ class Setting(Told):
     apart: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
     """By planner, for rows that were made otherwise than the setting says: what, ours (``{tasks}`` is the number of
     ours) and theirs."""
+    without: tuple[str, ...] = ()
+    """What of ours it did not have (``--without``)."""
     prompts: str
     building: Building | None = None
 

@@ -21,6 +21,7 @@ class PaperSettings(NamedTuple):
     env_options: Mapping[str, JsonValue] = {}
     sampling: Mapping[str, JsonValue] = {}
     actions: int | None = None
+    without: tuple[str, ...] = ()
     learning: Learning | None = None
 
     def facts(self) -> dict[str, JsonValue]:
@@ -37,7 +38,8 @@ class PaperSettings(NamedTuple):
             "sampling": self.sampling,
             "episode": actions,
         }
-        return "; ".join(f"{title}: {_listed(values)}" for title, values in groups.items() if values)
+        told = [f"{title}: {_listed(values)}" for title, values in groups.items() if values]
+        return "; ".join((*told, *([f"without {', '.join(self.without)}"] if self.without else [])))
 
 
 NO_PAPER = PaperSettings()
@@ -64,6 +66,7 @@ def paper_settings(
         {name: values[0] for name, values in setting.world_options.items()},
         dict(setting.sampling),
         built.actions if built else setting.actions,
+        setting.without,
         built.learning if built else None,
     )
 

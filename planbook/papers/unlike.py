@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import SHIPPED_LIBRARY, Config, Learning
+from planbook.learning.ablations import RETRIEVAL
 from planbook.papers.played import Origin, Played, comparable_options
 from planbook.papers.published import Building, Publication, Setting
 from planner import Outcome
@@ -112,6 +113,8 @@ def _planning(run: Played, paper: Publication, setting: Setting) -> Facts:
     yield from _options("", run.options, paper.options(config.planner, setting))
     if config.rule_tokens is not None:
         yield "rules in a prompt", f"at most {config.rule_tokens:,} tokens", "all of them"
+    elif RETRIEVAL not in config.without and run.origin and run.origin.building:
+        yield "rules in a prompt", "those that the task needs (--without retrieval tells all)", "all of them"
     sampling = config.sampling.get(PLANNER) or config.sampling.get(DEFAULT) or Sampling()
     yield "temperature", sampling.temperature, setting.sampling.get("temperature")
     yield "context, in tokens", sampling.context, setting.sampling.get("context")

@@ -45,6 +45,7 @@ def test_a_run_records_what_its_paper_sets(planner: str, env: str, split: str) -
     sampling = config.sampling[DEFAULT].model_dump() if config.sampling else {}
     assert theirs.sampling.items() <= sampling.items()
     assert theirs.actions in (config.actions, None)
+    assert set(theirs.without) <= set(config.without)
 
 
 @pytest.mark.parametrize(("planner", "env", "split"), PLACES)

@@ -41,6 +41,7 @@ TESTING = Config(
     actions=50,
     repeats=3,
     models={"default": f"openai:{GPT_4}"},
+    without=("retrieval",),
 )
 
 

@@ -1,0 +1,87 @@
+"""What the planner is told on ALFWorld with the learned library: how long it is, and whether it is enough."""
+
+import re
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planbook.config import RECORDINGS
+from planbook.learning.state import learnt_in
+from planbook.run import Run
+from planner.models.recording import read
+from planner.models.tokens import estimate_prompt
+from planner.models.types import Message
+from rules.book import RuleBook
+from rules.retrieval import rules_for
+from tests.flows import asks, here
+
+GOLDEN = Path(__file__).with_name("planner_prompt.md")
+"""Of the task generated/pick_cool_then_place/1; a change of prompts that is meant writes it anew."""
+MOST_TOKENS = 4_535
+"""Half of what the longest first prompt of a planner had before rules were chosen by task."""
+SCRIPT = """
+def look(messages, sampling):
+    return "### Code\\n```python\\nagent.look()\\n```"
+"""
+TYPES = ("pick_and_place", "pick_clean_then_place", "pick_heat_then_place", "look_at_obj", "pick_two_obj")
+COOL = "pick_cool_then_place"
+
+
+@pytest.fixture(scope="module")
+def prompts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The messages of the first request of one episode for each type."""
+    folder = tmp_path_factory.mktemp("prompts")
+    (folder / "script.py").write_text(SCRIPT)
+    model = ("--model", f"scripted:{folder / 'script.py'}:look", "--planner-option", "replans=0")
+    found = {}
+    for kind in (*TYPES, COOL):
+        task = ("--env", "alfworld", "--split", "generated", "--task", f"generated/{kind}/1", "--library", "learnt")
+        assert here("run", "--planner", "automanual", *task, *model, "--out", folder / kind).returncode == 0
+        found[kind] = asks(folder / kind)[0]["messages"]
+    return found
+
+
+@pytest.mark.parametrize("kind", [*TYPES, COOL])
+def test_the_first_prompt_of_an_episode_has_half_of_its_former_tokens(prompts: dict[str, Any], kind: str) -> None:
+    messages = [Message.model_validate(each) for each in prompts[kind]]
+    assert estimate_prompt(messages) <= MOST_TOKENS
+    assert not re.search("[\x00-\x08]", "".join(each.content for each in messages))
+    definitions = re.findall(r"^def (\w+)", messages[-1].content, re.MULTILINE)
+    assert set(Counter(definitions).values()) == {1}, "code appears once"
+
+
+def test_what_is_the_same_for_every_task_comes_first(prompts: dict[str, Any]) -> None:
+    """A server that caches the beginnings of prompts computes it once."""
+    assert len({messages[0]["content"] for messages in prompts.values()}) == 1
+
+
+def test_the_prompt_is_the_one_that_people_have_read(prompts: dict[str, Any]) -> None:
+    assert "\n\n".join(message["content"] for message in prompts[COOL]) + "\n" == GOLDEN.read_text()
+
+
+def test_the_rules_that_are_chosen_hold_what_recorded_planners_cited(tmp_path: Path) -> None:
+    """Held against the episodes of the recordings that need neither downloaded games nor a browser."""
+    name = "alfworld-generated"
+    header, _ = read(RECORDINGS / f"{name}.jsonl")
+    run = [*header.command.split(), "--model", f"recorded:{name}", "--no-procedures", "--out", str(tmp_path / "run")]
+    here(*run)
+    cited = found = 0
+    with closing(Run.open(tmp_path / "run")) as built:
+        for entry in built.entries():
+            known = next(iter(learnt_in(built, entry.index).values())).knowledge
+            chosen = [
+                rule.id for rule in rules_for(RuleBook.of(known.rules), entry.task, known.skills.get(entry.task.type))
+            ]
+            named = [id for id in _cited(tmp_path / "run", entry.index) if id in {rule.id for rule in known.rules}]
+            cited, found = cited + len(named), found + len(set(named) & set(chosen))
+    assert cited > 20
+    assert found / cited >= 0.95
+
+
+def _cited(run: Path, index: int) -> set[str]:
+    plans = asks(run, "planner", "automanual/task")
+    segment = re.search(r"### Rules(.*?)###", plans[index]["reply"]["text"], re.DOTALL)
+    return set(re.findall(r"rule_\d+", segment[1])) if segment else set()
