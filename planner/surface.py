@@ -103,7 +103,7 @@ def heads(code: str) -> str:
 
 def _head(function: ast.FunctionDef) -> str:
     meaning = " ".join((ast.get_docstring(function) or "").split())
-    body: list[ast.stmt] = [ast.Expr(ast.Constant(meaning or ...))]
+    body: list[ast.stmt] = [ast.Expr(ast.Constant(each)) for each in (meaning, ...) if each]
     head = ast.FunctionDef(function.name, function.args, body, [], function.returns)
     return ast.unparse(ast.fix_missing_locations(head))
 

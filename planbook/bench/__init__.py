@@ -12,6 +12,7 @@ from planbook.terminal.printing import ERRORS, answer, console
 
 BENCHES: Mapping[str, tuple[str, ...]] = {
     "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.worlds", "planbook.bench.replay"),
+    "prompts": ("planbook.bench.prompts",),
     "report": ("planbook.bench.report",),
     "sandbox": ("planbook.bench.sandbox",),
     "scale": ("planbook.bench.scale",),

@@ -51,15 +51,17 @@ def _knowing(config: Config, folder: Path) -> Memory:
     if config.planner == PROCEDURES:
         return ProcedureLibrary(config.world, folder, config.world_options)
     knowledge = read_knowledge(folder, config.world, config.world_options)
+    learned = bool(knowledge.rules)
     if not knowledge.example and not method(config.planner).demonstrations:
         knowledge = _with_start(config, knowledge)
-    return remembering(config, knowledge)
+    return remembering(config, knowledge, learned=learned)
 
 
-def remembering(config: Config, knowledge: Knowledge) -> LearntMemory:
+def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearntMemory:
     """A memory of this knowledge, under the run's ablations.
 
-    While rules are built a planner is told all of them, so that each is cited and tried; later those for its task.
+    While rules are built a planner is told all of them, so that each is cited and tried; of rules that were ``learned``
+    it is told later those for its task.
     """
     rules = form_without(set(config.without) - {"logs"}).fitted(knowledge.rules)
     if rules != knowledge.rules:
@@ -71,7 +73,7 @@ def remembering(config: Config, knowledge: Knowledge) -> LearntMemory:
         config.world_options,
         without=config.without,
         rule_tokens=config.rule_tokens,
-        by_task=config.learning is None and RETRIEVAL not in config.without,
+        by_task=learned and config.learning is None and RETRIEVAL not in config.without,
         tell=partial(_of_manual, manual) if manual else tell_rules,
     )
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planbook.bench import Row, peers, replay, report, sandbox, scale, stream
+from planbook.bench import Row, peers, prompts, replay, report, sandbox, scale, stream
 from planbook.bench.timing import in_turn, percentile
 from sandbox import Sandbox
 from tests.browser import need_browser
@@ -100,3 +100,12 @@ def test_streaming_is_measured_over_recorded_replies() -> None:
     saved = figures["stream: tokens not sent, of plans that fail in the middle"].value
     assert saved is not None
     assert 10 < saved < 90
+
+
+def test_the_tokens_of_prompts_are_told_by_role_and_part() -> None:
+    rows = {row.name: row for row in prompts.rows(("deps-minecraft",))}
+    whole = next(row for name, row in rows.items() if name.startswith("deps-minecraft, planner") and "prompts" in name)
+    parts = [row for name, row in rows.items() if name.startswith(f"{whole.name.rpartition(':')[0]}: ") and row.ratio]
+    told = [row for row in parts if not row.name.endswith("begins as a prompt before")]
+    assert sum(row.value or 0 for row in told) == pytest.approx(whole.value, rel=0.02)
+    assert 0 < next(row.ratio or 0 for row in parts if row.name.endswith("begins as a prompt before")) < 1

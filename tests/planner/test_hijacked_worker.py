@@ -101,7 +101,8 @@ def test_no_more_actions_are_taken_than_the_episode_has(sandbox: Sandbox) -> Non
 def test_nor_than_the_cell_has(sandbox: Sandbox) -> None:
     played, world = begun(sandbox)
     feedback = played.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}", actions=2)
-    assert (feedback.kind, len(world.taken)) == (FeedbackKind.UNFINISHED, 2)
+    assert len(world.taken) == 2
+    assert feedback.kind in (FeedbackKind.UNFINISHED, FeedbackKind.LIMIT), "it may have said too much already"
     played.close()
 
 
