@@ -133,7 +133,7 @@ class Scope:
         self._templates[template] += 1
         recorded: Any = self.journal.get(self.path, "ask", number)
         if recorded is not None:
-            return self._recorded_reply(number, request, recorded, listen)
+            return self._recorded_reply(number, request, given, recorded, listen)
         heard = Heard(lambda: listen(lambda text: self._note(number, text)), self._heard_before(number))
         with placed(f"{self.path}/{number}", given), self.roles.reserved(role, fitted.messages):
             on_text = None if heard.listener.waits else heard
@@ -154,10 +154,20 @@ class Scope:
         return reply, heard.listener
 
     def _recorded_reply(
-        self, number: int, request: Mapping[str, JsonValue], recorded: Any, listen: Callable[[Note], Listener[Read]]
+        self,
+        number: int,
+        request: Mapping[str, JsonValue],
+        given: Given,
+        recorded: Any,
+        listen: Callable[[Note], Listener[Read]],
     ) -> tuple[Reply, Listener[Read]]:
-        """The reply in the journal, heard again. Raises JournalMismatch if it answers another request."""
-        if different := [key for key, value in request.items() if recorded[key] != value]:
+        """The reply in the journal, heard again. Raises JournalMismatch if it answers another request.
+
+        The same data in other words are the same request; which data there were planbook 0.1 did not record.
+        """
+        reworded = recorded.get("given") in (None, given.model_dump())
+        compared = request.keys() - {"messages"} if reworded else request.keys()
+        if different := [key for key, value in request.items() if key in compared and recorded[key] != value]:
             raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
         heard = Heard(lambda: listen(lambda text: self._note(number, text, to_write=False)), "")
         heard.repeat(reply := Reply.model_validate(recorded["reply"]))

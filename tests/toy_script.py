@@ -70,9 +70,7 @@ def plan(asked: str) -> str:
     boxes = re.findall(r"box_\d+", task.split("and a table")[0])
     things = re.findall(r"put the (.*) on the table", task)[0].split(" and the ")
     seen = boxes[:1] if len(boxes) <= 5 else boxes
-    body = ("" if "already, beside what the world brings: find" in asked else SEARCH) + FETCH.format(
-        things=things, boxes=seen
-    )
+    body = ("" if "already, beside those above: find" in asked else SEARCH) + FETCH.format(things=things, boxes=seen)
     return _reply(f"The boxes are {', '.join(boxes)}.", body)
 
 

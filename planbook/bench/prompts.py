@@ -32,22 +32,22 @@ def rows(names: Sequence[str] = RECORDED) -> list[Row]:
     """The tokens that a prompt has on average, for each recording, role and template, then those of each part."""
     found = []
     for name in names:
-        with TemporaryDirectory() as folder:
-            asks = _asked(name, Path(folder) / "run")
         by_question = defaultdict[str, list[Any]](list)
-        for each in asks:
+        for each in recorded_requests(name):
             by_question[f"{name}, {each['role']}, {each['template']}"].append(each["messages"])
         found += [row for title, prompts in by_question.items() for row in _of_question(title, prompts)]
     return found
 
 
-def _asked(name: str, folder: Path) -> list[Any]:
-    """Play a recording, and return its requests."""
+def recorded_requests(name: str) -> list[Any]:
+    """Play a recording that ships, and return its requests with their replies, in the words of today's templates."""
     header, _ = read(RECORDINGS / f"{name}.jsonl")
-    command = [*header.command.split(), "--model", f"recorded:{name}", "--out", str(folder)]
-    subprocess.run([sys.executable, "-m", "planbook", *command], capture_output=True, check=True)
-    with closing(Run.open(folder)) as run:
-        return [event.body for event in run.store.events(kind="ask")]
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "run"
+        command = [*header.command.split(), "--model", f"recorded:{name}", "--out", str(folder)]
+        subprocess.run([sys.executable, "-m", "planbook", *command], capture_output=True, check=True)
+        with closing(Run.open(folder)) as run:
+            return [event.body for event in run.store.events(kind="ask")]
 
 
 def _of_question(title: str, prompts: Sequence[Any]) -> Iterator[Row]:

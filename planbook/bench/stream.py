@@ -18,15 +18,14 @@ from envs import MissingRequirement
 from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.bench.paced_server import Answer, Recorded, Sent, paced
-from planbook.config import RECORDINGS, Config
+from planbook.bench.prompts import recorded_requests
+from planbook.config import Config
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
 from planbook.learning.knowing import memory_of
 from planbook.run import Run
 from planner import Body, EventKind
-from planner.models.recording import read
-from planner.rendered import digest
 from sandbox.reading import read_reply, statements_of
 
 TOKENS_A_SECOND = 30.0
@@ -112,10 +111,12 @@ def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Timings:
 def _answer(name: str, *, fails: bool) -> Answer:
     """The recorded reply to a conversation; of one that was never held, since a plan failed, that it is given up."""
     replies: dict[tuple[str, ...], Recorded] = {}
-    for entry in read(RECORDINGS / f"{name}.jsonl")[1]:
-        text = _failing(entry.text) if fails else entry.text
-        replies[tuple(message.sha256 for message in entry.messages)] = Recorded(text, entry.usage.completion)
-    return lambda contents: replies.get(tuple(map(digest, contents)), GIVEN_UP)
+    for each in recorded_requests(name):
+        reply = each["reply"]
+        text = _failing(reply["text"]) if fails else reply["text"]
+        asked = tuple(message["content"] for message in each["messages"])
+        replies[asked] = Recorded(text, reply["usage"]["completion"])
+    return lambda contents: replies.get(tuple(contents), GIVEN_UP)
 
 
 def _failing(text: str) -> str:

@@ -88,7 +88,7 @@ def test_a_long_text_leaves_its_place_to_its_number_and_a_short_one_stays() -> N
 def test_prompts_that_episodes_share_are_in_the_file_once(folder: Path) -> None:
     report_runs([folder], None, None, as_json=True)
     page = Page(folder / "report.html")
-    shared = [text for text in page.all("pre") if text.strip().startswith("# Your role\n\nYou act in a world")]
+    shared = [text for text in page.all("pre") if text.strip().startswith("# Your role\n\nYou act in an environment")]
     assert len(shared) > 1
     assert len(set(shared)) == 1
     chunks = [Block(name, data) for name, data in re.findall(r'data-first="(\d+)">([^<]*)<', page.file)]
