@@ -72,10 +72,7 @@ class ShownCall(BaseModel):
 
 
 class Surface(BaseModel):
-    """What a world's plans may use, as prompts show it. ``attributes`` are pairs of name and meaning.
-
-    Of the functions that the environment defines (``helpers``) the heads are shown, with what they are for.
-    """
+    """What a world's plans may use, as prompts show it. ``attributes`` are pairs of name and meaning."""
 
     actions: tuple[ShownCall, ...]
     queries: tuple[ShownCall, ...]
@@ -90,7 +87,7 @@ def surface(world: type[Environment], options: BaseModel | None = None) -> Surfa
         actions=tuple(map(shown, offer.actions.values())),
         queries=tuple(map(shown, offer.queries.values())),
         attributes=tuple(world.attributes.items()),
-        helpers=heads(world.helpers),
+        helpers=world.helpers.strip(),
     )
 
 

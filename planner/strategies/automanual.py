@@ -10,7 +10,7 @@ from planner.memory import Recall
 from planner.models.types import Message
 from planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
 from planner.strategies.code import code_of, given_code
-from planner.surface import surface_of
+from planner.surface import heads, surface_of
 from planner.templates import PROMPTS
 from sandbox.reading import definitions
 
@@ -59,7 +59,7 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
     world = type(episode.world)
     return PROMPTS["automanual/system"].system(
         about=world.about,
-        surface=surface_of(episode.world),
+        surface=surface_of(episode.world).model_copy(update={"helpers": heads(world.helpers)}),
         cooperation=options.cooperation,
         helpers=options.helper_methods,
         pauses=world.pauses,
