@@ -2,12 +2,6 @@
 
 from typing import NamedTuple
 
-REWORDED = frozenset({"alfworld-generated", "miniwob-feedback"})
-"""Recordings that answer prompts worded otherwise today; a change of wording adds those it touches.
-
-All others are played with ``--strict-recordings``.
-"""
-
 
 class Came(NamedTuple):
     """The result of a run."""
@@ -15,11 +9,6 @@ class Came(NamedTuple):
     solved: int
     tasks: int
     calls: int
-
-
-def strictly(name: str) -> list[str]:
-    """Return the options that play a recording: strictly, unless prompts it answers are known to be reworded."""
-    return ["--model", f"recorded:{name}", *([] if name in REWORDED else ["--strict-recordings"])]
 
 
 EPISODES = {

@@ -10,7 +10,7 @@ from planbook.config import RECORDINGS
 from planner import METHODS
 from tests.browser import need_browser
 from tests.flows import here
-from tests.planbook.recorded_episodes import EPISODES, ON_PAGES, strictly
+from tests.planbook.recorded_episodes import EPISODES, ON_PAGES
 
 SHOWN_OTHERWISE = "differs from message 2 on"
 """The message that shows a page. The first, which tells the role and the world, is the same in every browser."""
@@ -24,7 +24,7 @@ def command(name: str) -> list[str]:
 @pytest.mark.parametrize("name", EPISODES)
 def test_a_recorded_run_comes_to_what_it_came_to(name: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    played = here(*command(name), *strictly(name), "--out", out, "--json")
+    played = here(*command(name), "--model", f"recorded:{name}", "--out", out, "--json")
     assert played.returncode == 0, played.told
     result = played.result
     assert (result["solved"], result["tasks"], result["model_calls"]) == EPISODES[name]
@@ -38,7 +38,7 @@ def test_a_recorded_run_comes_to_what_it_came_to(name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ON_PAGES)
 def test_a_run_recorded_on_pages_comes_to_what_it_came_to(name: str, tmp_path: Path) -> None:
     need_browser()
-    played = here(*command(name), *strictly(name), "--out", tmp_path / "run", "--json")
+    played = here(*command(name), "--model", f"recorded:{name}", "--out", tmp_path / "run", "--json")
     if played.returncode == errors.MISSING and SHOWN_OTHERWISE in played.told:
         pytest.skip("this browser shows the pages otherwise than the one of the recording")
     assert played.returncode == 0, played.told

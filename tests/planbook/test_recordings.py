@@ -13,7 +13,7 @@ from manuals import SHIPPED, parse, read_knowledge
 from planbook.config import LIBRARIES, RECORDINGS
 from tests.browser import need_browser
 from tests.flows import here
-from tests.planbook.recorded_episodes import EPISODES, ON_PAGES, strictly
+from tests.planbook.recorded_episodes import EPISODES, ON_PAGES
 
 LEARNT = LIBRARIES["learnt"]
 RECORDED = {path.stem: json.loads(path.read_text().splitlines()[0]) for path in sorted(RECORDINGS.glob("*.jsonl"))}
@@ -24,7 +24,7 @@ NO_GAMES = not (os.environ.get("ALFWORLD_DATA") and (games.data_root() / games.D
 
 def played(name: str, folder: Path) -> None:
     """Build and formulate with a recording alone."""
-    built = here(*RECORDED[name]["command"].split(), *strictly(name), "--out", folder, "--json")
+    built = here(*RECORDED[name]["command"].split(), "--model", f"recorded:{name}", "--out", folder, "--json")
     assert built.returncode == 0, built.told
     assert built.result["replayed_calls"] == built.result["model_calls"] > 20
     formulated = here("formulate", folder)
