@@ -13,11 +13,12 @@ _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
 def json_value(value: JsonValue, what: str) -> JsonValue:
-    """The value. Raises GraphError where it is none of JSON: hooks may hand over anything."""
+    """Return the value as it is, a rendered text with its data. Raises GraphError where it is none of JSON."""
     try:
-        return _JSON.validate_python(value, strict=True)
+        _JSON.validate_python(value, strict=True)
     except ValidationError as error:
         raise GraphError(f"{what}: {error.errors()[0]['msg']}; only values of JSON can be kept") from error
+    return value
 
 
 class Database:

@@ -135,7 +135,7 @@ def test_asks_after_the_recorded_ones_are_new(prompts: Prompts) -> None:
     ("role", "prompt", "what", "told", "differs"),
     [
         ("planner", "question", "else", "What is else?", {"messages"}),
-        ("planner", "other", "it", "other.j2", {"messages", "template"}),
+        ("planner", "other", "it", "other.j2", {"template"}),
         ("builder", "question", "it", "builder", {"role"}),
     ],
 )
