@@ -18,7 +18,7 @@ _TAGS = ("<think>", "<thinking>")
 def split(text: str) -> tuple[str, str]:
     """Return the reasoning at the beginning of a text, and the rest; without a closing tag all of it is reasoning."""
     reasoning, rest = _blocks(text)
-    closed = None if reasoning else _CLOSE_ALONE.search(text)
+    closed = _CLOSE_ALONE.search(text) if rest == text else None
     if closed and len(_FENCE.findall(text, 0, closed.start())) % 2 == 0:
         reasoning, rest = text[: closed.start()], text[closed.end() :]
     return reasoning, rest

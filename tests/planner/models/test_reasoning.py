@@ -23,6 +23,7 @@ CODE = "```python\nprint('</think>')\n```"
         ("say <think> in the middle", "", "say <think> in the middle"),
         ("<think>a</think>\n<THINK>draft()</THINK>plan", "a\ndraft()", "plan"),
         ("x = 1\nprint('</think>')", "", "x = 1\nprint('</think>')"),
+        ("<think></think>\n</think>", "", "\n</think>"),
         ("", "", ""),
     ],
 )  # fmt: skip
