@@ -93,7 +93,7 @@ class Environment(ABC):
     """
 
     name: ClassVar[str]
-    about: ClassVar[str] = ""
+    about: str = ""
     """A paragraph for prompts: what the environment is, what the agent is in it, how its observations are read.
 
     Where it is not given, the docstring of the class says it.

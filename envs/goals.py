@@ -34,8 +34,12 @@ class Goals:
         """Why the goal cannot be reached from the present state; empty if it can."""
         return ""
 
+    def is_open(self, goal: Action) -> bool:
+        """Return whether what the goal itself says that it takes is at hand; the world's own knowledge stays out."""
+        return True
+
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """What reaching the goal uses up, by kind."""
+        """Return what the goal itself says that it uses up, by kind."""
         return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:

@@ -27,7 +27,13 @@ BaseException: these unwind the host's stack through nested plans, which cannot 
 └── JournalFailed    an event could not be written: the run cannot go on
 """
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from pydantic import JsonValue
+
+if TYPE_CHECKING:
+    from planner.models.types import Message
 
 
 class PlannerError(Exception):
@@ -55,7 +61,14 @@ class BadGraphFile(GraphError):
 
 
 class UnusableReply(PlannerError):
-    """A model's reply held nothing usable, however often it was asked again."""
+    """A model's reply held nothing usable, however often it was asked again.
+
+    ``conversation`` is what was said, the last reply included; empty if the model could not be asked.
+    """
+
+    def __init__(self, message: str, conversation: Sequence["Message"] = ()) -> None:
+        super().__init__(message)
+        self.conversation = tuple(conversation)
 
 
 class ModelError(PlannerError):

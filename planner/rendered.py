@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, JsonValue, PlainSerializer, WrapValidator
 
-WORDING = frozenset({"about", "fence", "hint", "message", "surface"})
-"""Variables and fields that are words about data: the description of an environment, advice, the fence of a text."""
+WORDING = frozenset({"about", "examples", "fence", "hint", "message", "surface"})
+"""Variables and fields that are words about data: what an environment is, advice, worked examples, a text's fence."""
 PLACES = frozenset({"path", "scope"})
 """Fields that say where in a run something happened; the same episode has another place in another run."""
 

@@ -103,9 +103,9 @@ class Scope:
                 return Answer(value, reply, (*asked, _said(listener.kept(reply))))
             except ValueError as error:
                 problem = _problem(reply, str(error))
-            repair = Message(role="user", content=PROMPTS["repair"].render(problem=problem))
-            messages = (*asked, _said(listener.kept(reply)), repair)
-        raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}")
+            said = (*asked, _said(listener.kept(reply)))
+            messages = (*said, Message(role="user", content=PROMPTS["repair"].render(problem=problem)))
+        raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}", said)
 
     def _reply(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envs.goals import Features, Goals
 from envs.minecraft.deeds import NoneLeft, Refused, amounts, one_kind, recipe_for, reckon
 from envs.minecraft.known import known_goals
-from envs.minecraft.nature import PICKAXES, Source, source_of, sources_giving
+from envs.minecraft.nature import GIVEN_TOOL, PICKAXES, Source, source_of, sources_giving
 from envs.minecraft.recipes import RECIPES, Recipe
 from envs.minecraft.sight import distance_word
 from envs.types import Action
@@ -41,13 +41,18 @@ class MinecraftGoals(Goals):
             return str(why)
         return ""
 
+    def is_open(self, goal: Action) -> bool:
+        """Return whether the stated materials and the stated tool are held, whatever the recipe is."""
+        tool = goal.args[-1] if goal.args else None
+        takes = {**self.materials(goal), **({str(tool): 1} if isinstance(tool, str) and tool != GIVEN_TOOL else {})}
+        return all(self.world.body.held(item) >= count for item, count in takes.items())
+
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """What crafting or smelting uses up; nothing for other goals, and for those without a recipe."""
+        """Return the materials that a plan states for crafting or smelting; nothing for other goals."""
         if goal.name not in ("craft", "smelt"):
             return {}
         try:
-            item, count = one_kind(goal.args[0])
-            return recipe_for(goal.name, item, amounts(goal.args[1], "the materials")).needs(count)
+            return amounts(goal.args[1], "the materials")
         except Refused:
             return {}
 
@@ -83,7 +88,7 @@ class MinecraftGoals(Goals):
         item, _ = _named(goal)
         if goal.name in GATHERING:
             return Action(goal.name, ({item: count}, *goal.args[1:]))
-        needs = self.materials(Action(goal.name, ({item: count}, *goal.args[1:])))
+        needs = recipe_for(goal.name, item, self.materials(goal)).needs(count)
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:

@@ -21,6 +21,10 @@ class MinecraftOptions(BaseModel):
         default=False,
         description="Goals fail by bad luck as often as table 18 says; that costs the goal's whole time limit.",
     )
+    terse: bool = Field(
+        default=False,
+        description="Goals that fail do not say why: only that they failed, the biome and the inventory, as in DEPS.",
+    )
     durability: bool = Field(default=False, description="Tools wear out and break.")
 
     @classmethod

@@ -24,6 +24,17 @@ from envs.minecraft.sight import seen_words
 from envs.preconditions import Preconditions
 from envs.types import Action, Observation, Selection, Task, Verdict
 
+REASONS = (
+    "An action that cannot be done returns 'Nothing happens: ' and the reason (a tool, a station or material that is "
+    "lacking, another recipe) and takes no time; one that fails on the way returns 'In vain: ' and takes its time; all "
+    "end with the inventory."
+)
+NO_REASONS = (
+    "An action that cannot be done takes no time, one that fails on the way takes its time; both return 'It failed' "
+    "without the reason (a tool, a station or material that is lacking, another recipe, or bad luck), the biome and "
+    "the inventory."
+)
+
 
 class Minecraft(Environment):
     """One world a seed. A goal that cannot be reached costs no time; one that is reached takes its ticks."""
@@ -35,10 +46,9 @@ class Minecraft(Environment):
         "digging down where that is underground, and mines, kills, crafts, smelts or equips. Every goal takes time, "
         "counted in ticks, of which an episode has a fixed number: walking past 20 blocks takes some 100, smelting "
         "200 an item, crafting 10 to 30, and animals wander off. Much that is out of sight can be found all the same: "
-        "animals, ores deep in the ground, other trees. An action that cannot be done returns 'Nothing happens: ' and "
-        "the reason (a tool, a station or material that is lacking, another recipe) and takes no time; one that fails "
-        "on the way returns 'In vain: ' and takes its time; all end with the inventory. Fuel needs no care, quartz "
-        "lies in ordinary ground, and the episode ends once the task is done or its time is over."
+        "animals, ores deep in the ground, other trees. "
+        f"{REASONS} Fuel needs no care, quartz lies in ordinary ground, and the episode ends once the task is done or "
+        "its time is over."
     )
     types = tasks.TYPES
     splits = tasks.SPLITS
@@ -51,6 +61,8 @@ class Minecraft(Environment):
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self._chosen = MinecraftOptions.read(self.options)
+        if self._chosen.terse:
+            self.about = self.about.replace(REASONS, NO_REASONS)
         self._layout: Layout = layout_of(0)
         self._body = Body()
         self._wanted: Mapping[str, int] = {}
@@ -182,15 +194,15 @@ class Minecraft(Environment):
         try:
             deed = reckon(self._layout, self._body, Action(name, args))
         except Refused as why:
-            return self._told(f"Nothing happens: {why}.", accepted=False)
+            return self._failed(f"Nothing happens: {why}.")
         ticks, failure = self._outcome(deed)
         self._body.tries += 1
         if self._body.spot.tick + ticks > self._limit:
             wait(self._layout, self._body, self._limit - int(self._body.spot.tick))
-            return self._told(f"In vain: the time is over before you {deed.text}.", accepted=False)
+            return self._failed(f"In vain: the time is over before you {deed.text}.")
         if failure:
             wait(self._layout, self._body, ticks)
-            return self._told(f"In vain: {failure}.", accepted=False)
+            return self._failed(f"In vain: {failure}.")
         return self._told(f"You {deed.text}.{carry_out(self._layout, self._body, deed, self._chosen.durability)}")
 
     def ticks_for(self, deed: Deed) -> int:
@@ -205,6 +217,9 @@ class Minecraft(Environment):
         if self._chosen.chances and self.task and not succeeds(deed, self.task.id, self._body.tries):
             return limit, f"bad luck: you did not {deed.text} within {limit} ticks; it may go well another time"
         return deed.ticks, ""
+
+    def _failed(self, text: str) -> Observation:
+        return self._told(f"It failed. Biome: {self.biome()}." if self._chosen.terse else text, accepted=False)
 
     def _told(self, text: str, accepted: bool = True) -> Observation:
         solved = self._solved()

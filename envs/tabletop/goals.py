@@ -27,6 +27,10 @@ class TabletopGoals(Goals):
         """What the move would be refused with now; nothing is moved."""
         return self._layout.refusal(*goal.args)
 
+    def is_open(self, goal: Action) -> bool:
+        """Return whether the arm can make the move: what lies where is in plain sight."""
+        return not self.refusal(goal)
+
     def materials(self, goal: Action) -> Mapping[str, int]:
         """The thing that is moved, and the place that is used up by having it put there; a box takes several."""
         moved, supports = str(goal.args[0]), self._supports(goal)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from envs.goals import Goals
 from envs.textcraft.bench import Bench
 from envs.textcraft.book import Recipe
-from envs.textcraft.wording import Refused, cleaned, counted
+from envs.textcraft.wording import Refused, cleaned, counted, read_command
 from envs.types import Action
 
 if TYPE_CHECKING:
@@ -36,15 +36,19 @@ class TextcraftGoals(Goals):
             return str(reason)
         return ""
 
+    def is_open(self, goal: Action) -> bool:
+        """Return whether what the command says that it takes is carried."""
+        carried = self._textcraft.carried
+        return all(carried.get(item, 0) >= count for item, count in self.materials(goal).items())
+
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """What crafting takes; nothing for getting, and for what is no proper command."""
+        """Return what a crafting command says that it takes; nothing for getting, and for what is no list of items."""
         if goal.name != "craft":
             return {}
         try:
-            _, needs = self._bench.crafting(*map(str, goal.args))
+            return {need.name: need.count for need in read_command(*map(str, goal.args)).needs}
         except Refused:
             return {}
-        return {need.name: need.count for need in needs}
 
     def routes(self, goal: Action) -> Sequence[Action]:
         """The command itself, then all shown ones that make the same item, with each member that can be had."""

@@ -89,6 +89,20 @@ def test_a_goal_that_cannot_be_reached_says_why_and_takes_no_time(
     assert world.goals.refusal(goal) in refused.text
 
 
+@pytest.mark.parametrize(("done", "call", "reason"), REFUSALS)
+def test_under_terse_a_refusal_tells_no_more_than_that_it_failed(
+    done: int, call: tuple[str, JsonValue, JsonValue, JsonValue], reason: str
+) -> None:
+    world = begun(terse=True)
+    walk(world, TO_DIAMOND[:done])
+    name, *args = call
+    refused = world.act(Action(name, tuple(args[: 2 if name in ("mine", "kill") else 3])))
+    told = f"It failed. Biome: {world.biome()}. Inventory: "
+    assert refused.text.startswith(told)
+    assert reason not in refused.text
+    assert "Nothing happens" not in world.about
+
+
 def test_equipping_needs_the_thing_and_a_thing_that_can_be_worn() -> None:
     world = begun()
     walk(world, TO_DIAMOND[:1])

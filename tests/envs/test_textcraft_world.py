@@ -163,11 +163,13 @@ class TestGoals:
         with pytest.raises(UnknownAction, match="smelt"):
             begun().goals.refusal(Action("smelt", ("1 iron ingot",)))
 
-    def test_crafting_uses_its_ingredients_up_and_getting_nothing(self) -> None:
+    def test_crafting_uses_up_what_the_command_states_and_getting_nothing(self) -> None:
         goals = begun().goals
         assert goals.materials(Action("craft", ("1 hopper", "1 chest, 5 iron ingot"))) == {"chest": 1, "iron ingot": 5}
         assert goals.materials(Action("get", ("1 oak logs",))) == {}
-        assert goals.materials(Action("craft", ("1 hopper", "1 chest"))) == {}
+        assert goals.materials(Action("craft", ("1 hopper", "1 chest"))) == {"chest": 1}
+        assert goals.materials(Action("craft", ("1 hopper", "chests"))) == {}
+        assert not goals.is_open(Action("craft", ("1 hopper", "1 chest")))
 
     def test_routes_are_the_other_members_and_the_other_commands(self) -> None:
         goals = begun(PAINTING).goals

@@ -55,6 +55,32 @@ def task(world: str, title: str, body: str) -> Task:
     return Task(id=title, env=world, split="shown", type="MT2_tool_simple", goal=title.lower(), params=params)
 
 
+IN_MINECRAFT = re.findall(
+    r"^> Failed: agent\.(.*)\n> In the plan: .*\n> There is now: Inventory: (.*)\.$",
+    (SHIPPED / "minecraft" / FOLDER / "explained.md").read_text(),
+    re.MULTILINE,
+)
+
+
+def test_explanations_are_of_goals_that_do_fail() -> None:
+    assert len(IN_MINECRAFT) == 3
+    for call, inventory in IN_MINECRAFT:
+        world = Minecraft()
+        world.reset(Minecraft.select(Selection())[0])
+        world.body.inventory |= {item: int(n) for n, item in (each.split(" ") for each in inventory.split(", "))}
+        name, _, arguments = call.partition("(")
+        assert not world.act(Action(name, literal_eval(f"({arguments}"))).accepted
+
+
+def test_explanations_on_the_table_are_of_what_it_says() -> None:
+    for shown, body in sections("tabletop", "explained"):
+        world = load_world("tabletop")()
+        world.reset(shown)
+        done = re.findall(r"^> \w+: agent\.pick_place(.*)", body, re.MULTILINE)
+        *_, last = [world.act(Action("pick_place", literal_eval(each))) for each in done]
+        assert f"> What the world said: {last.text}" in body
+
+
 def codes(text: str) -> list[str]:
     return re.findall(r"^```python\n.*?^```", text, re.DOTALL | re.MULTILINE)
 

@@ -20,7 +20,7 @@ from sandbox.check import check
 from sandbox.reading import bound_names
 from tests.manuals.demonstrated import Example, examples, played
 
-GOALS = ("deps", "goals", "thoughts", "assertions", "policies")
+GOALS = ("deps", "explained", "goals", "thoughts", "assertions", "policies")
 """What is shown to DEPS and its baselines: another test plays it."""
 FILES = [path for path in sorted(SHIPPED.glob(f"*/{FOLDER}/**/*.md")) if path.stem not in GOALS]
 MOST_TOKENS = {"atomic": 1600, "common": 1200, "task": 900, PLANNING: 900, PLANNING_DETAILED: 900}

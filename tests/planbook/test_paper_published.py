@@ -282,7 +282,7 @@ def test_deps_own_games_are_a_split(tmp_path: Path) -> None:
     config = TESTING.model_copy(update={**setting, "actions": 50, "repeats": 5})
     compared = held(*played(tmp_path / "run", config, {"pick_and_place": 10}))
     assert tables_of(compared) == [6]
-    assert set(differs(compared)) == {"rounds", "prompts"}
+    assert set(differs(compared)) == {"rounds", "temperature", "prompts"}
     other = config.model_copy(update={"selection": Selection(split="valid_unseen")})
     assert differs(held(*played(tmp_path / "other", other, {"pick_and_place": 10})))["split"][1] == "deps"
 
@@ -291,7 +291,7 @@ def test_no_number_of_rounds_is_the_number_that_it_means(tmp_path: Path) -> None
     options: dict[str, Any] = {"selection": Selection(split="deps"), "planner": "deps", "planner_options": {}}
     config = TESTING.model_copy(update=options)
     assert chosen_options(config, "alfworld")["rounds"] == REPLANS
-    assert differs(held(*played(tmp_path / "run", config, {"pick_and_place": 1})))["rounds"] == ("20", "no limit")
+    assert differs(held(*played(tmp_path / "run", config, {"pick_and_place": 1})))["rounds"] == ("20", "8")
 
 
 def test_success_and_k_max_stand_by_recipe_depth(tmp_path: Path, worlds: str) -> None:

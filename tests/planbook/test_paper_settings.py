@@ -66,12 +66,12 @@ def test_building_has_settings_of_its_own(planner: str, env: str, split: str) ->
 
 def test_what_is_given_comes_before_what_a_paper_sets(tmp_path: Path) -> None:
     given = ["--planner", "deps", "--env", "tabletop", "--split", "test:1", "--model", "recorded:deps-tabletop"]
-    more = ["--paper", "--planner-option", "rounds=2", "--actions", "9", "--json"]
+    more = ["--paper", "--planner-option", "rounds=2", "--actions", "9", "--sampling", "temperature=0", "--json"]
     done = planbook("run", *given, *more, "--out", str(tmp_path / "run"))
     assert done.returncode == 0, done.stderr
     assert "Settings of DEPS: planner: rounds=" in done.stderr
     assert "What differs from DEPS's setting" in done.stderr
-    assert "rounds: 2; theirs: no limit" in done.stderr
+    assert "rounds: 2; theirs: 8" in done.stderr
     recorded = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
     assert (recorded["paper"], recorded["actions"], recorded["planner_options"]["rounds"]) == ("DEPS", 9, 2)
     assert result(done)["table"]["papers"][0]["paper"] == "DEPS"

@@ -30,6 +30,11 @@ class CampGoals(Goals):
     def refusal(self, goal: Action) -> str:
         return self.world.why_not(goal)
 
+    def is_open(self, goal: Action) -> bool:
+        tool = goal.args[1] if goal.name == "mine" and len(goal.args) > 1 else None
+        takes = {**self.materials(goal), **({str(tool): 1} if tool else {})}
+        return all(self.world.held.get(item, 0) >= count for item, count in takes.items())
+
     def materials(self, goal: Action) -> Mapping[str, int]:
         return _amounts(goal, 1) if goal.name == "craft" else {}
 

@@ -109,8 +109,27 @@ def test_hostile_replies_change_nothing_and_are_asked_for_again(sandbox: Sandbox
     assert time.monotonic() - begun < 20
 
 
+def test_replies_that_cannot_be_used_cost_a_round(sandbox: Sandbox) -> None:
+    voices = Voices(planner=["no"] * 3 + [code(PLAN)])
+    ending, _ = played(sandbox, voices, rounds=1)
+    assert ending.outcome.solved
+    assert "Nothing of it was done: " in voices.prompts()[-1]
+    assert "This is your last plan." in voices.prompts()[-1]
+    assert voices.asked["explainer"] == []
+
+
+def test_a_line_that_names_no_goal_fails_alone(sandbox: Sandbox) -> None:
+    plan = "agent.mine({'sand': 1})\nagent.sing('a song about the moon')"
+    voices = Voices(planner=[code(plan), code(PLAN)], explainer=["Nobody sings here."])
+    ending, playing = played(sandbox, voices, rounds=1)
+    assert ending.outcome.solved
+    assert playing.steps[0].action.name == "mine"
+    assert "sing('a song about the moon')" in (told := voices.prompts()[1])
+    assert "names no goal; it was left out." in told
+
+
 def test_a_planner_that_only_sends_what_cannot_be_used_has_failed(sandbox: Sandbox) -> None:
-    voices = Voices(planner=["no"] * 3)
-    ending, playing = played(sandbox, voices)
+    voices = Voices(planner=["no"] * 6)
+    ending, playing = played(sandbox, voices, rounds=1)
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "no_plan")
     assert playing.steps == []

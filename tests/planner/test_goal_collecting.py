@@ -28,7 +28,7 @@ def episode(sandbox: Sandbox) -> Iterator[Episode]:
 
 
 def collected(episode: Episode, reply: str) -> tuple[Goal, ...]:
-    return collect(episode, "planner", reply)
+    return collect(episode, "planner", reply).goals
 
 
 def actions(episode: Episode, reply: str) -> list[Action]:

@@ -120,7 +120,9 @@ _CALL = Action("mine", ({"log": 1}, None))
 _GOAL = Goal(action=_CALL, line=1, source="mine log", said="mine log")
 OF_DEPS: Mapping[str, tuple[Any, ...]] = {
     "description": ("Failed: that.", CODE),
+    "examples": ("It lacks an axe.", "", CODE),
     "explanation": ("It lacks wood.", "", CODE),
+    "no_goals": (["sing a song"], []),
     "plan": ("mine(1)", CODE),
     "possible": (["agent.open('box_1')"], []),
     "pursued": (

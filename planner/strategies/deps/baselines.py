@@ -11,8 +11,9 @@ from pydantic import BaseModel
 
 from planner.asking import PLANNER
 from planner.episode import Episode
+from planner.errors import NoPlan, UnusableReply
 from planner.models.types import Message
-from planner.strategies.deps.goals import Goal, collect
+from planner.strategies.deps.goals import Plan, collect
 from planner.strategies.deps.pursuit import Pursuit, PursuitOptions
 from planner.strategies.deps.replanning import (
     ASSERTIONS,
@@ -21,7 +22,7 @@ from planner.strategies.deps.replanning import (
     THOUGHTS,
     Manner,
     ReplanningOptions,
-    ask_for_goals,
+    ask_for_plan,
     follow_plans,
     situation,
     system,
@@ -56,16 +57,22 @@ def inner_monologue(episode: Episode, options: BaseModel) -> None:
         pursuit = Pursuit(episode, frame.scope, PursuitOptions.model_validate(options), None)
         prompt, about = PROMPTS["deps/task"], situation(episode)
         for _ in range(episode.terms.actions):
-            goals, history = ask_for_goals(episode, frame.scope, prompt, history, about, _first_goal)
-            if not goals:
+            try:
+                plan, history = ask_for_plan(episode, frame.scope, prompt, history, about, _first_goal)
+            except UnusableReply as unusable:
+                raise NoPlan(str(unusable)) from unusable
+            if not plan.goals:
                 return
             prompt = PROMPTS["deps/next"]
-            about = {"pursued": pursuit.follow(goals), "state": episode.world.state()}
+            about = {"pursued": pursuit.follow(plan), "state": episode.world.state()}
 
 
-def _first_goal(episode: Episode, role: str, reply: str) -> Sequence[Goal]:
-    """The goal that a reply names, or nothing if it says that the task is done. Raises ValueError."""
-    return () if says_done(reply) else collect(episode, role, reply)[:1]
+def _first_goal(episode: Episode, role: str, reply: str) -> Plan:
+    """Return a plan of the first goal that a reply names, or of none if it says that the task is done.
+
+    Raises ValueError.
+    """
+    return Plan(goals=() if says_done(reply) else collect(episode, role, reply).goals[:1])
 
 
 def says_done(reply: str) -> bool:

@@ -47,14 +47,25 @@ class Goal(Record):
         return call_of(self.action)
 
 
+class Plan(Record):
+    """The goals of a plan, in its order, and its lines that name none."""
+
+    goals: tuple[Goal, ...]
+    no_goals: tuple[str, ...] = ()
+
+
 def goal_surface(world: Environment) -> Surface:
     """What plans may call where their calls are goals; the world's helpers act, and are left out."""
     goals = tuple(map(shown, world.goals.specs.values()))
     return surface_of(world).model_copy(update={"actions": goals, "helpers": ""})
 
 
-def collect(episode: Episode, role: str, reply: str) -> tuple[Goal, ...]:
-    """The goals of a plan, in its order. Raises ValueError that says why the reply is none."""
+def collect(episode: Episode, role: str, reply: str) -> Plan:
+    """Read the goals of a plan. Raises ValueError that says why the reply is none.
+
+    A line that is no valid call stands for the goal it is most like (appendix C.4); one that is like none names no
+    goal, and fails alone.
+    """
     found = read_reply(reply)
     code = found.code if found.problem is None else _line_by_line(found.code, reply, str(found.problem))
     collector = _Collector(episode.world)
@@ -69,13 +80,13 @@ def collect(episode: Episode, role: str, reply: str) -> tuple[Goal, ...]:
         )
     if feedback.kind is not FeedbackKind.UNFINISHED:
         raise ValueError(f"{feedback.text}\nThe goals are only listed at first; their calls return nothing.")
+    if collector.goals:
+        return Plan(goals=tuple(collector.goals), no_goals=tuple(collector.unlike))
     if collector.unlike:
         goals = ", ".join(f"{AGENT}.{name}" for name in episode.world.goals.specs)
         listed = "\n".join(collector.unlike)
         raise ValueError(f"these lines name no goal:\n{listed}\nThe goals are {goals}, each with its arguments")
-    if not collector.goals:
-        raise ValueError("the plan names no goal")
-    return tuple(collector.goals)
+    raise ValueError("the plan names no goal")
 
 
 class _Collector:

@@ -15,7 +15,7 @@ from planner.errors import EpisodeOver
 from planner.scope import Scope
 from planner.strategies.base import Options
 from planner.strategies.deps.controller import control
-from planner.strategies.deps.goals import Goal
+from planner.strategies.deps.goals import Goal, Plan
 from planner.strategies.deps.selectors import Candidate, Choice, Selector, select
 from planner.surface import call_of
 
@@ -70,10 +70,10 @@ class Pursuit:
         self._episode, self._scope, self._options, self._selector = episode, scope, options, selector
         self._plans = 0
 
-    def follow(self, plan: Sequence[Goal]) -> Pursued:
+    def follow(self, plan: Plan) -> Pursued:
         """Try the goals until one fails. Raises EpisodeOver if the episode ends with one."""
         tried: list[Tried] = []
-        left = list(plan)
+        left = list(plan.goals)
         self._plans += 1
         while left and (not tried or tried[-1].done):
             choice = self._choice([goal.action for goal in left])

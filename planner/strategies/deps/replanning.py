@@ -13,16 +13,17 @@ from planner.models.types import Message
 from planner.prompts import Prompt
 from planner.scope import Scope
 from planner.strategies.base import said_or_nothing
-from planner.strategies.deps.goals import Goal, collect, goal_surface
+from planner.strategies.deps.goals import Plan, collect, goal_surface
 from planner.strategies.deps.pursuit import Pursued, Pursuit, PursuitOptions
 from planner.strategies.deps.selectors import Selector, SelectorName, selector_of
 from planner.surface import Surface
 from planner.templates import PROMPTS
 
 EXPLAINER = "explainer"
-DEMONSTRATION, LISTS, THOUGHTS, ASSERTIONS, POLICIES = "deps", "goals", "thoughts", "assertions", "policies"
-"""What is shown of the world: to DEPS; to the baselines that list goals, bare or thought through; to those whose code
-acts, step by step under assertions or as it sees fit."""
+DEMONSTRATION, EXPLAINED = "deps", "explained"
+LISTS, THOUGHTS, ASSERTIONS, POLICIES = "goals", "thoughts", "assertions", "policies"
+"""What is shown of the world: to DEPS's planner and to its explainer; to the baselines that list goals, bare or thought
+through; to those whose code acts, step by step under assertions or as it sees fit."""
 REPLANS = 20
 """How often it is planned anew where no number is given: the paper goes on until the context ends (table 4)."""
 
@@ -84,46 +85,57 @@ def dep(episode: Episode, options: BaseModel) -> None:
 def follow_plans(
     episode: Episode, manner: Manner, options: PursuitOptions, replans: int, selector: Selector | None = None
 ) -> None:
-    """Plan and follow the plan; then, as often as allowed, plan anew. All that was said before stays in the prompt."""
+    """Plan and follow the plan; then, as often as allowed, plan anew. All that was said before stays in the prompt.
+
+    Replies that cannot be used cost their round. Raises NoPlan where they are those of the last.
+    """
     history: Sequence[Message] = [system(episode, manner.system, manner.demonstration)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, selector)
         prompt, about = PROMPTS["deps/task"], situation(episode)
         for left in reversed(range(replans + 1)):
-            goals, history = ask_for_goals(episode, frame.scope, prompt, history, about)
-            pursued = pursuit.follow(goals)
-            if left:
-                description = describe(episode, PROMPTS[manner.failure], pursued)
-                why = explain(episode, frame.scope, history[-1].content, description) if manner.explains else ""
-                about = {"description": description, "explanation": why, "goal": episode.task.goal, "left": left - 1}
-                prompt = PROMPTS["deps/again"]
+            why, description = "", ""
+            try:
+                plan, history = ask_for_plan(episode, frame.scope, prompt, history, about)
+            except UnusableReply as unusable:
+                if not (left and unusable.conversation):
+                    raise NoPlan(str(unusable)) from unusable
+                history, description = unusable.conversation, PROMPTS["deps/no_plan"].render(problem=str(unusable))
+            else:
+                pursued = pursuit.follow(plan)
+                description = describe(episode, PROMPTS[manner.failure], pursued, plan.no_goals)
+                if left and manner.explains:
+                    why = explain(episode, frame.scope, history[-1].content, description)
+            about = {"description": description, "explanation": why, "goal": episode.task.goal, "left": left - 1}
+            prompt = PROMPTS["deps/again"]
 
 
-def ask_for_goals(
+def ask_for_plan(
     episode: Episode,
     scope: Scope,
     prompt: Prompt,
     history: Sequence[Message],
     about: Mapping[str, Any],
-    read: Callable[[Episode, str, str], Sequence[Goal]] = collect,
-) -> tuple[Sequence[Goal], Sequence[Message]]:
-    """The goals that the planner names, and the conversation. Raises NoPlan if its replies cannot be used."""
-    try:
-        answer = scope.ask(PLANNER, prompt, read=partial(read, episode, PLANNER), history=history, **about)
-    except UnusableReply as unusable:
-        raise NoPlan(str(unusable)) from unusable
+    read: Callable[[Episode, str, str], Plan] = collect,
+) -> tuple[Plan, Sequence[Message]]:
+    """Return the goals that the planner names, and the conversation. Raises UnusableReply."""
+    answer = scope.ask(PLANNER, prompt, read=partial(read, episode, PLANNER), history=history, **about)
     return answer.value, answer.history
 
 
-def describe(episode: Episode, prompt: Prompt, pursued: Pursued) -> str:
-    """What came of a plan, in words: no model is asked. A description that tells less needs no state."""
-    known = {"pursued": pursued, "state": episode.world.state()}
+def describe(episode: Episode, prompt: Prompt, pursued: Pursued, no_goals: Sequence[str]) -> str:
+    """Return what came of a plan, in words: no model is asked. A description that tells less needs no state.
+
+    ``no_goals`` are the lines of the plan that name none.
+    """
+    known = {"pursued": pursued, "state": episode.world.state(), "no_goals": no_goals}
     return prompt.render(**{name: known[name] for name in prompt.variables})
 
 
 def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
     """What an explainer makes of a plan that failed; empty if it has nothing to say."""
-    about = {"plan": plan, "description": description, "goal": episode.task.goal}
+    shown = episode.recall().demonstrations.get(EXPLAINED, "")
+    about = {"plan": plan, "description": description, "goal": episode.task.goal, "examples": shown}
     told = world_told(episode, goal_surface(episode.world))
     return said_or_nothing(scope, EXPLAINER, PROMPTS["deps/explain"], **about, **told)
 

@@ -48,7 +48,7 @@ class Selector(Protocol):
 
 
 def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
-    """The ways to reach one of the remaining goals that are open now.
+    """The ways to reach one of the remaining goals that are open now, by what the plan itself states (section 3.3).
 
     A way that needs a material which an earlier remaining goal needs, too, is none: it might take it away. Nor is a
     way that takes what its own goal would not have taken, if a later goal needs that: the plan relies on having it.
@@ -60,7 +60,7 @@ def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
         for route in goals.routes(goal):
             takes = goals.materials(route)
             extra = {kind for kind, count in takes.items() if count > materials[index].get(kind, 0)}
-            if earlier.isdisjoint(takes) and later.isdisjoint(extra) and not goals.refusal(route):
+            if earlier.isdisjoint(takes) and later.isdisjoint(extra) and goals.is_open(route):
                 found.append(Candidate(index, route))
     return found
 
@@ -72,7 +72,7 @@ def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Cho
 
 
 class Fixed:
-    """Keeps to the order of the plan, and to its own way of reaching a goal where that is open."""
+    """Takes the first goal that is open, in the plan's own way where that is open."""
 
     name = "fixed"
 
