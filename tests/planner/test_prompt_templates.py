@@ -52,6 +52,7 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "about": ("A world.", "", CODE),
     "actions": (30, 7),
     "actions_per_reply": (None, 1, 3),
+    "larger_examples": (False, True),
     "cells": ([CELL], []),
     "conclusion": (Conclusion(text="So.", code=CODE), Conclusion(text="")),
     "cooperation": (True, False),

@@ -23,9 +23,10 @@ REPLIES, REPLIES_IN = 20, {"shopping": 15}
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
 """What an executor is shown of the world, by its option ``demonstrations`` (section 6.2).
 
-A world that has nothing by task type shows the same as for hybrid.
+A world that has nothing by task type shows the same as for hybrid. Where a reply takes one action, the examples do too.
 """
-DEMONSTRATIONS = ("atomic", "common", "task")
+STEPWISE = "stepwise"
+DEMONSTRATIONS = ("atomic", "common", "task", STEPWISE)
 
 
 class ExecutorOptions(Options):
@@ -46,9 +47,14 @@ class ExecutorOptions(Options):
         description="Whole tasks of the same type, atomic skills and two whole tasks, or atomic skills alone.",
     )
 
+    @property
+    def shown(self) -> Sequence[str]:
+        """The executor's demonstrations, by name."""
+        return (STEPWISE,) if self.actions_per_reply == 1 else SHOWN[self.demonstrations]
+
     def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
         """Those for the executor that the option names, and what a planner is shown."""
-        left_out = set(DEMONSTRATIONS) - set(SHOWN[self.demonstrations])
+        left_out = set(DEMONSTRATIONS) - set(self.shown)
         return [name for name in demonstrations if name not in left_out]
 
     def in_force(self, world: str) -> dict[str, JsonValue]:
@@ -150,12 +156,14 @@ def _work(
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
     world, recall = episode.world, episode.recall()
-    has, asked = recall.demonstrations, options.demonstrations
-    shown = [has.get(name, "") for name in SHOWN[asked if asked != "task" or "task" in has else "hybrid"]]
+    has = recall.demonstrations
+    names = options.shown if set(options.shown) <= set(has) else SHOWN["hybrid"]
+    shown = [has.get(name, "") for name in names]
     return PROMPTS["executor/system"].system(
         about=world.about,
         surface=surface_of(world),
         actions_per_reply=options.actions_per_reply,
+        larger_examples=bool(options.actions_per_reply) and STEPWISE not in names,
         demonstrations="\n\n".join(filter(None, shown)),
         knowledge=recall.text,
     )
