@@ -8,7 +8,7 @@ from typing import Protocol
 
 from jinja2 import BaseLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined, meta
 
-from planner.models.context import block
+from planner.models.context import block, blocks
 from planner.models.types import Message
 from planner.rendered import Rendered, data_of_named
 
@@ -62,7 +62,7 @@ class Prompts:
             lstrip_blocks=True,
             autoescape=False,
         )
-        self._environment.filters |= {"fenced": fenced, "block": block}
+        self._environment.filters |= {"fenced": fenced, "block": block, "blocks": blocks}
         self._prompts: dict[str, Prompt] = {}
 
     @classmethod

@@ -39,6 +39,12 @@ def block(text: str, name: str) -> str:
     return f"{OPEN}{name}{NAMED}{text}{CLOSE}" if text.strip() else text
 
 
+def blocks(text: str, name: str) -> str:
+    """Mark each section of a Markdown text, from one heading of the second level to the next, as a block."""
+    head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    return "".join([head, *(block(section, name) for section in sections)])
+
+
 @dataclass(frozen=True)
 class Fitted:
     """A conversation that fits, and what that cost: messages left out, characters left out of the ones kept."""

@@ -92,18 +92,18 @@ def ask_and_run(
     *,
     history: Sequence[Message],
     draw: Draw = FIRST,
-    actions: int | None = None,
+    actions: Callable[[], int | None] = lambda: None,
     **told: object,
 ) -> None:
     """Ask for a plan, run it, feed back what came of it, and run the next, while any replies are ``left``.
 
-    What is ``told`` is what the first prompt says. The ``draw`` is that of every reply. Each plan may take so many
-    ``actions``; None is as many as are left.
+    What is ``told`` is what the first prompt says. The ``draw`` is that of every reply. ``actions`` says how many the
+    next plan may take; None is as many as the episode has left.
     """
-    feedback, history = episode.stream(role, first, history=history, draw=draw, actions=actions, **told)
+    feedback, history = episode.stream(role, first, history=history, draw=draw, actions=actions(), **told)
     while (more := left()) > 0:
         told = {"feedback": feedback.text, "left": more - 1}
-        feedback, history = episode.stream(role, again, history=history, draw=draw, actions=actions, **told)
+        feedback, history = episode.stream(role, again, history=history, draw=draw, actions=actions(), **told)
 
 
 def said_or_nothing(scope: Scope, role: str, prompt: Prompt, **told: Any) -> str:

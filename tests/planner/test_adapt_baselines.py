@@ -309,7 +309,7 @@ def test_the_roles_and_options_of_the_methods() -> None:
         "try-again": ("executor",),
         "reflexion": ("executor", "reflector"),
     }
-    every = {"iterations", "actions_per_reply", "demonstrations"}
+    every = {"iterations", "actions_per_reply", "subtask_actions", "demonstrations"}
     assert {name: set(METHODS[name].options.model_fields) - every for name in roles} == {
         "adapt": {"d_max", "informed_planner"},
         "plan-and-execute": {"informed_planner"},

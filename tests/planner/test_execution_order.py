@@ -161,7 +161,6 @@ FAULTY = {
     "Step 1, Step 2, Step 3": "cannot be read at ', Step 2, Step 3'",
     "Step 1 && Step 2": "cannot be read at '&& Step 2'",
     "Step 1 Step 2 Step 3": "cannot be read at 'Step 2 Step 3'",
-    "1 AND 2 AND 3": "cannot be read at '1 AND 2",
     "Step 1 AND Step 2 AND Step 3 as needed": "cannot be read at 'as needed'",
     "Step 1 AND Step 2 AND Step 3. Good luck!": r"cannot be read at '\. Good luck!'",
     "Step 1 AND Step 2 AND Step 3\nGood luck!": "cannot be read at 'Good luck!'",
@@ -197,6 +196,23 @@ def test_every_fault_of_an_order_is_told(order: str) -> None:
 def test_every_fault_of_a_plan_is_told(reply: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         read_decomposition(reply)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expression"),
+    [
+        ("1. Find it\n2. Take it\nExecution Order: 1 AND 2", "achieve('Find it')\n    and achieve('Take it')"),
+        ("Step 1: Find it\nStep 2: Take it\nExecution Order: [Step 1 AND Step 2]", "and achieve('Take it')"),
+        (
+            "Step 1: Find it # it may be far\nStep 2: Take it\nExecution Order: (1 OR 2) # either",
+            "or achieve('Take it')",
+        ),
+        ("1. There are two ways\nStep 1: Find it\nExecution Order: (Step 1)", "achieve('Find it')"),
+        ("Step 1: Find it\nStep 2: Take it\nStep 3: Go\nExecution Order: ([1 OR 2] AND 3)", "or achieve('Take it')"),
+    ],
+)
+def test_other_ways_of_writing_are_read(reply: str, expression: str) -> None:
+    assert expression in read_decomposition(reply).expression
 
 
 def test_the_last_order_counts() -> None:

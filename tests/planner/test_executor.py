@@ -61,6 +61,14 @@ def test_one_iteration_is_one_reply(sandbox: Sandbox, replies: int) -> None:
     assert told == players.prompts("executor")[1:][-1:]
 
 
+def test_a_sub_task_cannot_use_up_the_actions_of_the_episode(sandbox: Sandbox) -> None:
+    claim, playing, players = worked(sandbox, "while True:\n    agent.open('box_1')", subtask_actions=5)
+    assert claim == Claim(done=False, note="no finish() within 5 actions")
+    assert len(playing.steps) == 5
+    assert len(players.asked) == 1
+    assert ExecutorOptions().most_actions(20) == 200
+
+
 def test_errors_are_iterations_and_repairs_are_none(sandbox: Sandbox) -> None:
     claim, playing, players = worked(sandbox, "agent.opne('x')", "1 / 0", "rubbish", "finish(True)", replies=3)
     assert claim.done is True

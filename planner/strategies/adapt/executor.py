@@ -20,13 +20,15 @@ from planner.types import Record
 EXECUTOR = "executor"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
 """How many replies a sub-task may take (appendix A): in general, and in some worlds."""
+ACTIONS_FOR_EACH = 10
+"""How many actions a sub-task may take for each of its replies, so that one alone cannot use up the episode's."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
+STEPWISE = {"atomic": "stepwise", "common": "stepwise_common"}
 """What an executor is shown of the world, by its option ``demonstrations`` (section 6.2).
 
 A world that has nothing by task type shows the same as for hybrid. Where a reply takes one action, the examples do too.
 """
-STEPWISE = "stepwise"
-DEMONSTRATIONS = ("atomic", "common", "task", STEPWISE)
+DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
 
 class ExecutorOptions(Options):
@@ -42,6 +44,11 @@ class ExecutorOptions(Options):
         ge=1,
         description="Actions that the code of one reply may take: 1 is the paper's; null is as many as it needs.",
     )
+    subtask_actions: int | None = Field(
+        default=None,
+        ge=1,
+        description=f"Actions that a sub-task may take in all; null is {ACTIONS_FOR_EACH} for each of its replies.",
+    )
     demonstrations: Literal["task", "hybrid", "atomic"] = Field(
         default="hybrid",
         description="Whole tasks of the same type, atomic skills and two whole tasks, or atomic skills alone.",
@@ -50,7 +57,8 @@ class ExecutorOptions(Options):
     @property
     def shown(self) -> Sequence[str]:
         """The executor's demonstrations, by name."""
-        return (STEPWISE,) if self.actions_per_reply == 1 else SHOWN[self.demonstrations]
+        names = SHOWN[self.demonstrations]
+        return [STEPWISE.get(name, name) for name in names] if self.actions_per_reply == 1 else names
 
     def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
         """Those for the executor that the option names, and what a planner is shown."""
@@ -58,12 +66,17 @@ class ExecutorOptions(Options):
         return [name for name in demonstrations if name not in left_out]
 
     def in_force(self, world: str) -> dict[str, JsonValue]:
-        """With the replies of a sub-task."""
-        return {**super().in_force(world), "iterations": self.replies(world)}
+        """With the replies and the actions of a sub-task."""
+        replies = self.replies(world)
+        return {**super().in_force(world), "iterations": replies, "subtask_actions": self.most_actions(replies)}
 
     def replies(self, world: str) -> int:
         """How many replies a sub-task may take."""
         return self.iterations or REPLIES_IN.get(world, REPLIES)
+
+    def most_actions(self, replies: int) -> int:
+        """Return how many actions a sub-task of so many replies may take."""
+        return self.subtask_actions or ACTIONS_FOR_EACH * replies
 
 
 class Subtask(Record):
@@ -101,6 +114,7 @@ def whole_task(episode: Episode, lessons: Sequence[str] = ()) -> Subtask:
 def execute(episode: Episode, subtask: Subtask, options: ExecutorOptions, replies: int, draw: Draw = FIRST) -> Claim:
     """Let the executor work on a sub-task, in a namespace of its own. Without a claim in time it has failed."""
     said: list[Claim] = []
+    begun, most_actions = len(episode.steps), options.most_actions(replies)
 
     def finish(done: bool, note: str = "") -> None:
         """End your work on this sub-task and say whether it is done."""
@@ -118,15 +132,22 @@ def execute(episode: Episode, subtask: Subtask, options: ExecutorOptions, replie
         try:
 
             def left() -> int:
-                return 0 if said else replies - frame.scope.asked
+                return 0 if said or actions_left() == 0 else replies - frame.scope.asked
 
-            _work(episode, subtask, options, draw, left)
+            def actions_left() -> int:
+                return max(0, most_actions + begun - len(episode.steps))
+
+            def actions() -> int:
+                return min(options.actions_per_reply or most_actions, actions_left())
+
+            _work(episode, subtask, options, draw, left, actions)
         except NoPlan as none:
             return keep(Claim(done=False, note=str(none)))
         except EpisodeOver as over:
             keep(Claim(done=None, note=str(over)))
             raise
-        return keep(said[-1] if said else Claim(done=False, note=f"no finish() within {replies} replies"))
+        within = f"{replies} replies" if actions_left() else f"{most_actions} actions"
+        return keep(said[-1] if said else Claim(done=False, note=f"no finish() within {within}"))
 
 
 def _work(
@@ -135,8 +156,9 @@ def _work(
     options: ExecutorOptions,
     draw: Draw,
     left: Callable[[], int],
+    actions: Callable[[], int],
 ) -> None:
-    """Ask for plan code, run it, feed back, while replies are left."""
+    """Ask for plan code, run it, feed back, while replies and actions are left."""
     ask_and_run(
         episode,
         EXECUTOR,
@@ -145,7 +167,7 @@ def _work(
         left,
         history=[_system(episode, options)],
         draw=draw,
-        actions=options.actions_per_reply,
+        actions=actions,
         scene=episode.world.scene(),
         subtask=subtask.text,
         handed=subtask.handed,
@@ -163,7 +185,7 @@ def _system(episode: Episode, options: ExecutorOptions) -> Message:
         about=world.about,
         surface=surface_of(world),
         actions_per_reply=options.actions_per_reply,
-        larger_examples=bool(options.actions_per_reply) and STEPWISE not in names,
+        larger_examples=bool(options.actions_per_reply) and not set(names) & set(STEPWISE.values()),
         demonstrations="\n\n".join(filter(None, shown)),
         knowledge=recall.text,
     )

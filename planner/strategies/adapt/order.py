@@ -1,6 +1,7 @@
 """A plan of sub-tasks with an execution order (ADaPT, section 3.2 and appendix B), and the Python that it means.
 
-A planner replies with lines ``Step 1: ...`` and a last one, ``Execution Order: (Step 1 OR Step 2) AND Step 3``.
+A planner replies with lines ``Step 1: ...`` and a last one, ``Execution Order: (Step 1 OR Step 2) AND Step 3``. Square
+brackets, ``1. ...`` for a step and comments after ``#`` are read, too.
 """
 
 import re
@@ -17,8 +18,8 @@ GRAMMAR = r"""
     ?order: term | all | any
     all: term (AND term)+
     any: term (OR term)+
-    ?term: STEP | "(" order ")"
-    STEP: /step\s*\d{1,4}\b/i
+    ?term: STEP | "(" order ")" | "[" order "]"
+    STEP: /(?:step\s*)?\d{1,4}\b/i
     AND: /and\b/i
     OR: /or\b/i
     %import common.WS
@@ -29,6 +30,9 @@ LONGEST = 40
 DEEPEST = 50
 """Brackets inside one another; Python's own limit is 200."""
 _STEP = re.compile(r"step\s*(\d{1,4})[\s*_]*[:.)](.*)", re.IGNORECASE)
+_NUMBERED = re.compile(r"(\d{1,4})[.:)]\s(.*)")
+"""How a step may begin in a plan that nowhere says "Step 1"."""
+COMMENT = " # "
 _ORDER = re.compile(r"execution\s+order[\s*_]*:(.*)", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n?|\n")
 _DECORATION = re.compile(r"[*_`]+|\.\s*$")
@@ -83,9 +87,10 @@ def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
     steps: dict[int, str] = {}
     thought: list[str] = []
     current: int | None = None
+    begins = _STEP if any(_found(_STEP, line) for line in lines) else _NUMBERED
     for line in lines:
-        found = _found(_STEP, line)
-        told = found[2].strip("*_ \t") if found else line.strip("*_ \t")
+        found = _found(begins, line)
+        told = (found[2] if found else line).partition(COMMENT)[0].strip("*_ \t")
         if found and told:
             current = int(found[1])
             if current in steps:
@@ -102,7 +107,7 @@ def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
 def _order(lines: Sequence[str]) -> str:
     """The order may go over several lines; what comes after an empty one, or a fence, is no part of it."""
     first = _found(_ORDER, lines[0])
-    told = [first[1] if first else "", *lines[1:]]
+    told = [line.partition(COMMENT)[0] for line in (first[1] if first else "", *lines[1:])]
     begun = dropwhile(lambda line: not line.strip("`*_ \t"), told)
     return _DECORATION.sub("", "\n".join(takewhile(lambda line: line.strip("` \t"), begun))).strip()
 
@@ -126,12 +131,12 @@ def _parsed(order: str) -> Tree[Token]:
 
 def _depth(order: str) -> int:
     """How many brackets are open at once. Trees are walked by recursion, which must not go deeper than Python can."""
-    return max(accumulate((sign == "(") - (sign == ")") for sign in order))
+    return max(accumulate((sign in "([") - (sign in ")]") for sign in order))
 
 
 def _what_is_wrong(order: str, unexpected: UnexpectedInput) -> str:
     """What a planner is told of an order that cannot be read."""
-    brackets = order.count("(") - order.count(")")
+    brackets = sum((sign in "([") - (sign in ")]") for sign in order)
     if isinstance(unexpected, UnexpectedToken) and unexpected.token.type in ("AND", "OR"):
         wanted = {"AND": "OR", "OR": "AND"}[unexpected.token.type]
         if wanted in unexpected.expected:

@@ -1,0 +1,44 @@
+"""ADaPT's prompts fit a context of 4,096 tokens: what can be spared is left out, and named."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from planner.models import Message, Sampling
+from planner.models.tokens import estimate_prompt
+from tests.flows import asks, here
+
+CONTEXT, REPLY = 4096, 500
+
+
+def unsure(look: str, messages: Sequence[Message], sampling: Sampling) -> str:
+    """Answer as an executor that only looks around, and as a planner that splits off one step."""
+    if "Execution Order" in messages[0].content:
+        return "Step 1: Look around once more\nExecution Order: (Step 1)"
+    return f"{'I look around before I decide. ' * 10}\n\n```python\n{look}\n```"
+
+
+alfworld = partial(unsure, "agent.look()")
+textcraft = partial(unsure, "print(agent.inventory())")
+shopping = partial(unsure, "agent.search('a lamp')")
+
+
+@pytest.mark.parametrize("actions", [None, 1])
+@pytest.mark.parametrize("world", ["alfworld", "textcraft", "shopping"])
+def test_the_prompts_of_adapt_fit_four_thousand_tokens(world: str, actions: int | None, tmp_path: Path) -> None:
+    split = {"alfworld": "generated:1", "textcraft": "test:1", "shopping": "test:1"}[world]
+    given = ["--planner", "adapt", "--env", world, "--split", split, "--model", f"scripted:{__file__}:{world}"]
+    options = ["--sampling", f"context={CONTEXT}", "--sampling", f"max_tokens={REPLY}"]
+    stepwise = ["--planner-option", f"actions_per_reply={actions}"] if actions else []
+    done = here("run", *given, *options, *stepwise, "--planner-option", "d_max=2", "--out", tmp_path / "run")
+    assert done.returncode == 0, done.told
+    asked = asks(tmp_path / "run")
+    assert {each["role"] for each in asked} == {"executor", "planner"}
+    for each in asked:
+        messages = [Message.model_validate({name: m[name] for name in ("role", "content")}) for m in each["messages"]]
+        assert estimate_prompt(messages) <= CONTEXT - REPLY
+        assert "cut here to fit the context" not in "".join(message.content for message in messages)
+        first = next(message.content for message in messages if message.role == "user")
+        assert "iece of work" in first
