@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import Config
-from planbook.figures.statistics import percent
+from planbook.figures.statistics import percent, wilson
 from planbook.figures.summary import Summary
 from planbook.papers.columns import COLUMNS, measured, spreads
 from planbook.papers.played import Played, played
@@ -30,6 +30,8 @@ class OurRow(Held):
     tasks: int
     repeats: int
     overall: float
+    interval: tuple[float, float]
+    """The Wilson interval of the overall share, over all episodes."""
     spread: float | None
     by_type: dict[str, float]
     error_steps: float | None
@@ -97,6 +99,7 @@ def _our_row(run: Played) -> OurRow:
         tasks=run.tasks,
         repeats=summary.repeats,
         overall=percent(summary.by_type.values()) or 0.0,
+        interval=tuple(round(100 * end, 1) for end in wilson(summary.solved, run.tasks * summary.repeats)),
         spread=None if summary.spread is None else round(100 * summary.spread, 1),
         by_type=_by_type(run),
         error_steps=summary.mean_error_steps,

@@ -48,7 +48,9 @@ def _who(ours: OurRow) -> str:
     times = "1 repeat" if ours.repeats == 1 else f"{ours.repeats} repeats"
     spread = "" if ours.spread is None else f", standard deviation {ours.spread:.1f}"
     left_out = f"; without {', '.join(ours.without)}" if ours.without else ""
-    return f"{ours.planner} with {models}, {ours.split or 'tasks'}: {ours.tasks} tasks, {times}{spread}{left_out}"
+    within = f"; {ours.overall:.1f} % solved, 95 % interval {ours.interval[0]:.1f} to {ours.interval[1]:.1f}"
+    who = f"{ours.planner} with {models}, {ours.split or 'tasks'}: {ours.tasks} tasks, {times}"
+    return f"{who}{within}{spread}{left_out}"
 
 
 def _title(paper: BesidePaper, each: BesideTable, model: str = "") -> str:
@@ -72,7 +74,8 @@ def _upright(paper: BesidePaper, each: BesideTable, ours: OurRow) -> Iterator[Ta
     table.add_section()
     k_max = [fixed(ours.k_max.get(name), 1) for name in deepest]
     options = (_option(name, value) for name, value in each.otherwise.items())
-    label = ", ".join((f"{OURS}: {ours.planner}", *options))
+    within = f"n {ours.tasks * ours.repeats}, {ours.interval[0]:.1f} to {ours.interval[1]:.1f}"
+    label = ", ".join((f"{OURS}: {ours.planner}", *options)) + f"\n{within}"
     table.add_row(label, *(_our_figure(name, each) for name in columns), *k_max, style="bold")
     yield table
 
@@ -98,7 +101,8 @@ def _method(row: Line, rows: Sequence[Line]) -> str:
     model = row.model if any(other.model != row.model for other in alike) else ""
     varied = (name for name in row.options if any(other.options.get(name) != row.options[name] for other in alike))
     options = () if row.variant else (_option(name, row.options[name]) for name in varied)
-    return ", ".join(filter(None, (row.method, row.variant or model, *options)))
+    quoted = " (quoted only)" if row.planner is None else ""
+    return ", ".join(filter(None, (row.method, row.variant or model, *options))) + quoted
 
 
 def _option(name: str, value: JsonValue) -> str:

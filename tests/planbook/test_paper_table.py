@@ -1,5 +1,6 @@
 """Runs of AutoManual's stages beside its paper: the figures as printed, our row, and everything that differs."""
 
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -167,8 +168,11 @@ def test_a_run_in_the_papers_setting_differs_in_its_prompts_alone(tmp_path: Path
     assert row(text, "AutoManual, table 6:", "AutoManual, GPT-3.5-turbo, without nothing (as ours)")[1] == "86.2"
     assert row(text, "AutoManual, table 6:", ours)[1] == "95.5"
     assert "Put pick_and_place, Clean pick_clean_then_place" in text
-    assert f"automanual with {GPT_4}, valid_unseen: 134 tasks, 3 repeats, standard deviation 0.7" in text
+    assert f"automanual with {GPT_4}, valid_unseen: 134 tasks, 3 repeats; 95.5 % solved" in text
     assert "Only quoted, as they cannot be played here: ReAct, Reflexion, ExpeL, AdaPlanner." in text
+    assert "ExpeL (quoted only)" in text
+    assert "Planner+Lib. (quoted only)" not in text
+    assert re.search(r"│ n \d+, \d+\.\d to \d+\.\d +│", text)
 
 
 def test_everything_that_differs_is_told(tmp_path: Path) -> None:
