@@ -27,9 +27,15 @@ class Standing(NamedTuple):
         return self.verdict.solved, self.verdict.score, len(self.milestones)
 
 
-def ending_of(standing: Standing, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool) -> Ending:
-    """The ending by what is known now; ``used_up`` says whether an action was refused because none was left."""
-    outcome, cause = _outcome(standing.verdict, feedbacks, used_up=used_up)
+def ending_of(
+    standing: Standing, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, wrongly_done: int = 0
+) -> Ending:
+    """The ending by what is known now; ``used_up`` says whether an action was refused because none was left.
+
+    ``wrongly_done`` is the number of plans that ran to their end and left the task undone, where each should do it.
+    """
+    errors = _errors(feedbacks) + wrongly_done
+    outcome, cause = _outcome(standing.verdict, feedbacks, errors, used_up=used_up)
     unjudged = standing.unjudged if cause == FeedbackKind.DONE else ""
     return Ending(
         outcome=outcome,
@@ -37,7 +43,7 @@ def ending_of(standing: Standing, feedbacks: Sequence[Feedback], actions: int, *
         message=unjudged,
         verdict=standing.verdict,
         actions=actions,
-        error_steps=_errors(feedbacks),
+        error_steps=errors,
         milestones=standing.milestones,
         measures=standing.measures,
     )
@@ -50,9 +56,9 @@ def broken_ending(message: str, feedbacks: Sequence[Feedback] = (), actions: int
     return Ending(outcome=Outcome.BROKEN, cause=cause, message=message, actions=actions, error_steps=errors)
 
 
-def _outcome(verdict: Verdict, feedbacks: Sequence[Feedback], *, used_up: bool) -> tuple[Outcome, str]:
+def _outcome(verdict: Verdict, feedbacks: Sequence[Feedback], errors: int, *, used_up: bool) -> tuple[Outcome, str]:
     if verdict.solved:
-        return (Outcome.INDIRECT_SUCCESS if _errors(feedbacks) else Outcome.DIRECT_SUCCESS), ""
+        return (Outcome.INDIRECT_SUCCESS if errors else Outcome.DIRECT_SUCCESS), ""
     if used_up:
         return Outcome.OUT_OF_BUDGET, Outcome.OUT_OF_BUDGET.value
     return Outcome.FAILURE, feedbacks[-1].kind.value if feedbacks else NO_PLAN

@@ -56,6 +56,10 @@ class Episode:
         self.observation = Observation("")
         self.steps: list[Step] = []
         self.actions = 0
+        self._wrongly_done = 0
+        """Plans of the model that ran to their end and left the task undone."""
+        self.whole_plans = False
+        """Whether each plan of the model is to do the whole task, so that one that ends before is an error step."""
         self.cells: list[Cell] = []
         self._used_up, self._refused = False, 0
         self._best: Standing | None = None
@@ -170,6 +174,7 @@ class Episode:
             raise over
         else:
             feedback = of_streamed(streamed, self._ran(begun))
+            self._wrongly_done += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
         self._close_cell(frame, streamed.code, source, streamed.thought, feedback)
         if isinstance(over, EpisodeOver):
             raise over
@@ -246,7 +251,8 @@ class Episode:
 
     def ending(self) -> Ending:
         """How the episode stands, judged by the world."""
-        ending = ending_of(self._standing(), self.feedbacks, self.actions, used_up=self._used_up)
+        used_up, wrongly_done = self._used_up, self._wrongly_done if self.whole_plans else 0
+        ending = ending_of(self._standing(), self.feedbacks, self.actions, used_up=used_up, wrongly_done=wrongly_done)
         if ending.cause == FeedbackKind.CHECK and self._refused == MOST_REFUSED:
             return ending.model_copy(update={"message": f"{MOST_REFUSED} plans in a row did not pass the check"})
         return ending

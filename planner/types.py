@@ -142,7 +142,7 @@ class Ending(Record):
     verdict: Verdict = Verdict(False, 0.0)
     actions: int = 0
     error_steps: int = 0
-    """Cells that ended in an error (AutoManual, table 3)."""
+    """Cells that ended in an error (AutoManual, table 3), whole plans that wrongly ended as done among them."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda reached: not reached)
     """What was reached on the way, where the world tells; left out of records where it is nothing."""
     measures: Mapping[str, float] = Field(default={}, exclude_if=lambda measured: not measured)

@@ -9,7 +9,7 @@ from planner import surface
 from planner.models import Message
 from rules.book import RuleBook
 from rules.cases import Case, Form, Permissions
-from rules.edits import Author
+from rules.edits import Author, Change
 from rules.system import Edited, RuleSystem, Trajectories, run_edits
 from rules.telling import PROMPTS
 from rules.types import MEANINGS
@@ -44,9 +44,9 @@ class Terms:
         return Message(role="system", content=text)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Editor:
-    """Runs the edits of replies on a book, each reply on the same one."""
+    """Runs the edits of replies on a book, each reply on the same one. ``sound`` is what stands of the last."""
 
     sandbox: Sandbox
     book: RuleBook
@@ -55,6 +55,7 @@ class Editor:
     where: str
     case: Case | None = None
     trajectories: Trajectories | None = None
+    sound: Change | None = None
 
     def read(self, reply: str) -> Edited:
         """The edits of a reply, carried out. Raises ValueError with what is to be told the model."""
@@ -66,5 +67,6 @@ class Editor:
         )
         edited = run_edits(self.sandbox, system, code.code)
         if edited.change is None:
+            self.sound = system.sound_part()
             raise ValueError(edited.message)
         return edited

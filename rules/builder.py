@@ -13,11 +13,14 @@ from rules.telling import PROMPTS
 from sandbox import Sandbox
 
 ROLE: Final = "builder"
+SOUND = " The calls before that were sound, and stand."
 
 
 @dataclass(frozen=True)
 class Built:
-    """What the Builder made of an episode. ``change`` is None where no edits were taken; ``note`` then says why.
+    """What the Builder made of an episode. ``change`` is None where no edits were taken.
+
+    ``note`` says why, or what was left out.
 
     ``analysis`` is what the Builder said about whose fault an error was.
     """
@@ -61,10 +64,12 @@ def build_rules(
             classified = _classify(scope, told, terms)
         blame = classified.blame if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if terms.cases else None
-        change = _manage(scope, sandbox, book, case, classified, told, terms)
+        editor = Editor(sandbox, book, _permissions(case, terms), ROLE, scope.path, case)
+        edited = _manage(scope, editor, case, classified, told, terms)
     except UnusableReply as unusable:
         return Built(book, note=str(unusable), **_of(classified))
-    return Built(change.on(book), change, case, **_of(classified))
+    change, note = edited
+    return Built(change.on(book) if change else book, change, case if change else None, note=note, **_of(classified))
 
 
 def _classify(scope: Scope, told: dict[str, Any], terms: Terms) -> Classified:
@@ -76,24 +81,27 @@ def _classify(scope: Scope, told: dict[str, Any], terms: Terms) -> Classified:
 
 def _manage(
     scope: Scope,
-    sandbox: Sandbox,
-    book: RuleBook,
+    editor: Editor,
     case: Case | None,
     classified: Classified | None,
     told: dict[str, Any],
     terms: Terms,
-) -> Change:
-    """Ask for the edits that the case calls for (listings 13 to 18)."""
-    editor = Editor(sandbox, book, _permissions(case, terms), ROLE, scope.path, case)
+) -> tuple[Change | None, str]:
+    """Ask for the edits that the case calls for (listings 13 to 18); return them, and what was left out.
+
+    Of a last reply that is not sound as a whole, the calls that are sound stand.
+    """
     asked: dict[str, Any] = {"instructions": _instructions(case, terms)}
     if classified:
         prompt, history = PROMPTS["builder/carry_on"], classified.history
     else:
         prompt, history = PROMPTS["builder/manage"], (terms.system_message("builder/system"),)
         asked |= told
-    change = scope.ask(ROLE, prompt, read=editor.read, history=history, **asked).value.change
-    assert change is not None
-    return change
+    try:
+        edited = scope.ask(ROLE, prompt, read=editor.read, history=history, **asked).value
+    except UnusableReply as unusable:
+        return editor.sound, f"{unusable}{SOUND if editor.sound else ''}"
+    return edited.change, " ".join(edited.left_out)
 
 
 def _told(book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, terms: Terms) -> dict[str, Any]:

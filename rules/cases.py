@@ -161,8 +161,10 @@ BUILDER: Mapping[Case, Permissions] = {
         "After an indirect success with imperfect rules", SUCCESS | FINDINGS | CORRECTED
     ),
     Case.INDIRECT_IMPERFECT_AGENT: _builder("After an indirect success with an imperfect agent", FINDINGS | CORRECTED),
-    Case.FAILURE_IMPERFECT_RULES: _builder("After a failure with imperfect rules", UNRESOLVED, UNRESOLVED),
-    Case.FAILURE_IMPERFECT_AGENT: _builder("After a failure with an imperfect agent", frozenset()),
+    Case.FAILURE_IMPERFECT_RULES: _builder(
+        "After a failure with imperfect rules", UNRESOLVED | FINDINGS, ALL - {RuleType.SUCCESS_PROCESS}
+    ),
+    Case.FAILURE_IMPERFECT_AGENT: _builder("After a failure with an imperfect agent", FINDINGS),
 }
 BUILDER_WITHOUT_CASES = _builder("When rules are built", ALL)
 CONSOLIDATOR = Permissions(

@@ -12,6 +12,10 @@ LONGEST = {"content": 3_000, "example": 6_000, "log": 1_000}
 """Characters of each attribute; a log's are those of one entry."""
 
 
+class Forbidden(str):
+    """A fault of an edit that is sound in itself, and not permitted."""
+
+
 def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
     """What is wrong with the texts that are given."""
     for name, limit in LONGEST.items():
@@ -41,7 +45,7 @@ def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[st
     """Whether a rule of this type may be written."""
     if not permissions.may(permissions.writes, type):
         what = f"a {type} rule" if type else "a new rule"
-        yield f"{permissions.when}, {what} must not be written; {_instead(permissions)}"
+        yield Forbidden(f"{permissions.when}, {what} must not be written; {_instead(permissions)}")
 
 
 def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Iterator[str]:
@@ -49,7 +53,7 @@ def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Ite
     if edit.adds_log_only:
         return
     if not permissions.may(permissions.updates, rule.type):
-        yield (
+        yield Forbidden(
             f"{permissions.when}, a {rule.type} rule must not be updated, only {listed(permissions.updates)} rules; "
             "an entry may be added to its log"
         )
@@ -61,7 +65,7 @@ def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
     """Whether this rule may be deleted."""
     if not permissions.may(permissions.deletes, rule.type):
         what = f"a {rule.type} rule" if permissions.deletes else "a rule"
-        yield f"{permissions.when}, {what} must not be deleted, or merged into another: keep it"
+        yield Forbidden(f"{permissions.when}, {what} must not be deleted, or merged into another: keep it")
 
 
 def dependence_faults(own_id: str, builds_on: tuple[str, ...], known: RuleBook) -> Iterator[str]:
@@ -82,9 +86,9 @@ def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> 
     if wanted == rule.type:
         return
     if not permissions.may(permissions.leaves, rule.type):
-        yield f"{permissions.when}, the type of a {rule.type} rule must not be changed: leave type out"
+        yield Forbidden(f"{permissions.when}, the type of a {rule.type} rule must not be changed: leave type out")
     elif not permissions.may(permissions.becomes, wanted):
-        yield f"{permissions.when}, a rule must not be turned into a {wanted} rule: leave type out"
+        yield Forbidden(f"{permissions.when}, a rule must not be turned into a {wanted} rule: leave type out")
 
 
 def _instead(permissions: Permissions) -> str:

@@ -18,10 +18,16 @@ def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> Change:
 
 
 class Draft:
-    """Edits added one by one. A rule has its id from the moment it is written, so that later edits may name it."""
+    """Edits added one by one. A rule has its id from the moment it is written, so that later edits may name it.
 
-    def __init__(self, book: RuleBook, permissions: Permissions) -> None:
-        self._before, self._permissions = book, permissions
+    A ``lenient`` draft leaves out what is not permitted, and takes the rest; to others it is a fault.
+    """
+
+    def __init__(self, book: RuleBook, permissions: Permissions, *, lenient: bool = False) -> None:
+        self._before, self._permissions, self._lenient = book, permissions, lenient
+        self.left_out: list[EditFault] = []
+        """What a lenient draft has left out, and why."""
+        self._sound: list[Edit] = []
         self._rules = {rule.id: rule for rule in book.active}
         self._next = book.next_number
         self._edits: list[Edit] = []
@@ -59,11 +65,22 @@ class Draft:
                 id, messages = edit.id, self._update(edit)
             case DeleteRule():
                 id, messages = edit.id, self._delete(edit)
+        faults = [self._fault(len(self._edits), message) for message in messages]
+        if self._lenient and faults and all(isinstance(message, checks.Forbidden) for message in messages):
+            self._leave_out(id, faults)
+            return id, []
         if id not in self._refused:
             self._last[id] = len(self._edits)
-        faults = [self._fault(len(self._edits), message) for message in messages]
+        if not faults:
+            self._sound.append(edit)
         self._faults += faults
         return id, faults
+
+    def _leave_out(self, id: str, faults: list[EditFault]) -> None:
+        self.left_out += faults
+        self._deleted.pop(id, None)
+        if isinstance(self._edits.pop(), WriteRule):
+            self._assigned.remove(id)
 
     def refuse(self, call: str, message: str) -> None:
         """Spoil the batch for a call that is no edit, or comes when there must be none."""
@@ -73,6 +90,16 @@ class Draft:
         """The whole as a change. Raises BatchRefused."""
         if faults := sorted(self._faults + self._left_undone(), key=lambda fault: fault.number):
             raise BatchRefused(faults)
+        return self._change(batch)
+
+    def sound_part(self, batch: Batch) -> Change | None:
+        """Return the edits that are sound as a change, whatever is wrong with others; None where they are not sound."""
+        if not self._sound or self._left_undone():
+            return None
+        self._assigned = [id for id in self._assigned if id in self._rules]
+        return self._change(batch.model_copy(update={"edits": tuple(self._sound)}))
+
+    def _change(self, batch: Batch) -> Change:
         before = {rule.id: rule for rule in self._before.active}
         ids = sorted({*before, *self._rules}, key=rule_number)
         touched = [Touched(id=id, before=before.get(id), after=self._rules.get(id)) for id in ids]
@@ -97,7 +124,7 @@ class Draft:
             self._refused.add(id)
         else:
             texts = {"content": edit.content.strip(), "example": trimmed(edit.example), "log": _entries(edit.log)}
-            self._rules[id] = Rule(id=id, type=type, builds_on=_once(edit.builds_on), **texts)
+            self._rules[id] = Rule(id=id, type=type, builds_on=self._there(edit.builds_on), **texts)
         return id, messages
 
     def _update(self, edit: UpdateRule) -> list[str]:
@@ -142,8 +169,11 @@ class Draft:
         if edit.example is not None:
             given["example"] = trimmed(edit.example)
         if edit.builds_on is not None:
-            given["builds_on"] = _once(edit.builds_on)
+            given["builds_on"] = self._there(edit.builds_on)
         return rule.model_copy(update={**given, "log": (*rule.log, *_entries(edit.log))})
+
+    def _there(self, ids: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(id for id in _once(ids) if id not in self._refused)
 
     def _dependence(self, own_id: str, builds_on: tuple[str, ...]) -> list[str]:
         named = tuple(id for id in builds_on if id not in self._refused)

@@ -29,10 +29,13 @@ def admit(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:
     return knowledge.model_copy(update={"procedures": {**knowledge.procedures, procedure.type: procedure}})
 
 
-def shown(knowledge: Knowledge, task: Task) -> Skill | Reflection | None:
-    """What a planner is shown for a task: its type's skill, else its type's reflection, else the most similar skill."""
+def shown(knowledge: Knowledge, task: Task, *, anyway: bool = False) -> Skill | Reflection | None:
+    """What a planner is shown for a task: its type's skill, else its type's reflection, else the most similar skill.
+
+    ``anyway`` means also one whose task shares no word with this one.
+    """
     if own := knowledge.skills.get(task.type) or knowledge.reflections.get(task.type):
         return own
     others = [knowledge.skills[kind] for kind in sorted(knowledge.skills)]
-    closest = most_similar(task, [skill.task for skill in others])
+    closest = most_similar(task, [skill.task for skill in others], anyway=anyway)
     return None if closest is None else others[closest]

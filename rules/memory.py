@@ -26,8 +26,8 @@ class LearntMemory:
     ``without`` names ablations (``rules.ablations``). With ``by_task`` a planner is told the rules that its task needs,
     as ``tell`` puts them, and no code twice: the heads of helper methods, which are defined beforehand; where the skill
     of its type is shown, neither the starting example nor those of success processes. ``rule_tokens``, if given, is how
-    many tokens the rules may have: examples go first, then the rules that fit the task least. May be asked from several
-    threads at once.
+    many tokens the rules may have: examples go first, then the rules that fit the task least. With
+    ``anyway`` a skill is shown even where there is none for a similar task. May be asked from several threads at once.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class LearntMemory:
         without: Collection[str] = frozenset(),
         rule_tokens: int | None = None,
         by_task: bool = False,
+        anyway: bool = False,
         tell: Tell = tell_rules,
     ) -> None:
         if knowledge.world != world.name:
@@ -46,6 +47,7 @@ class LearntMemory:
         self.knowledge = ablated(knowledge, without)
         self.world, self.options, self.rule_tokens = world, options, rule_tokens
         self._by_task, self._tell = by_task or rule_tokens is not None, tell
+        self._anyway = anyway
         self._defines = "helpers" not in without
         self._book = RuleBook.of(self.knowledge.rules)
         self._recalls: dict[str, Recall] = {}
@@ -57,7 +59,7 @@ class LearntMemory:
         return self._recalls[task.id]
 
     def _recall(self, task: Task) -> Recall:
-        book, example = self._book, shown(self.knowledge, task)
+        book, example = self._book, shown(self.knowledge, task, anyway=self._anyway)
         if self._by_task:
             book = RuleBook.of(rules_for(book, task, self.knowledge.skills.get(task.type)))
         helpers = self._helpers(book, [example] if isinstance(example, Skill) else [])

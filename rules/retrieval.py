@@ -93,10 +93,13 @@ def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> t
     return tuple(rule for rule in book.active if rule.id in chosen)
 
 
-def most_similar(task: Task, tasks: Sequence[Task]) -> int | None:
-    """The position of the task most like this one: of its type where there is one, then by goal. None if none is."""
+def most_similar(task: Task, tasks: Sequence[Task], *, anyway: bool = False) -> int | None:
+    """The position of the task most like this one: of its type where there is one, then by goal. None of none.
+
+    Where no task shares a word with it, ``anyway`` takes the first: it still shows how plans are written.
+    """
     found = scores(_asked(task), [_asked(other) for other in tasks])
-    alike = [n for n, other in enumerate(tasks) if other.type == task.type or found[n] > 0]
+    alike = [n for n, other in enumerate(tasks) if anyway or other.type == task.type or found[n] > 0]
     return min(alike, key=lambda n: (tasks[n].type != task.type, -found[n], n), default=None)
 
 

@@ -20,6 +20,8 @@ Trajectories = Callable[[list[str]], str]
 class RuleSystem:
     """Collects the calls of one run of code into one batch. The book itself is never changed.
 
+    Of the Builder's calls, those that are not permitted are left out; of others, they spoil the batch.
+
     ``trajectories`` is None where earlier episodes are not to be looked at.
     """
 
@@ -34,7 +36,7 @@ class RuleSystem:
         case: Case | None = None,
     ) -> None:
         self._permissions, self._trajectories = permissions, trajectories
-        self._draft = Draft(book, permissions)
+        self._draft = Draft(book, permissions, lenient=who == "builder")
         self._who, self._where, self._case = who, where, case
         self.calls = 0
         """How many calls arrived, refused ones among them."""
@@ -104,9 +106,18 @@ class RuleSystem:
         """What was wrong with the calls so far."""
         return self._draft.faults
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The calls that are not permitted, which count for nothing."""
+        return tuple(f"{fault} It was left out." for fault in self._draft.left_out)
+
     def batch(self) -> Batch:
         """The calls as one batch. Raises BatchRefused with all that is wrong with it."""
         return self.change().batch
+
+    def sound_part(self) -> Change | None:
+        """What the sound calls alone do to the book, where others spoil the batch; None if nothing."""
+        return self._draft.sound_part(Batch(edits=(), who=self._who, where=self._where, case=self._case))
 
     def change(self) -> Change:
         """What the batch does to the book. Raises BatchRefused."""
@@ -138,6 +149,8 @@ class Edited:
     change: Change | None
     message: str
     stopped: bool = False
+    left_out: tuple[str, ...] = ()
+    """What was not permitted, and changed nothing."""
 
     @property
     def batch(self) -> Batch | None:
@@ -164,7 +177,7 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = 
         change = system.change()
     except BatchRefused as refused:
         return _refused("The calls do not fit together", [str(fault) for fault in refused.faults])
-    return Edited(change, _told(system, result), system.stopped)
+    return Edited(change, _told(system, result), system.stopped, system.left_out)
 
 
 def _problems(system: RuleSystem, result: CellResult) -> list[str]:
@@ -183,4 +196,4 @@ def _refused(what: str, problems: list[str]) -> Edited:
 
 def _told(system: RuleSystem, result: CellResult) -> str:
     unseen = [text for text in system.shown if text.strip() not in result.output]
-    return "\n\n".join(part for part in (result.output.rstrip(), *unseen) if part)
+    return "\n\n".join(part for part in (result.output.rstrip(), *unseen, *system.left_out) if part)

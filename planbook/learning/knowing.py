@@ -74,6 +74,7 @@ def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -
         without=config.without,
         rule_tokens=config.rule_tokens,
         by_task=learned and config.learning is None and RETRIEVAL not in config.without,
+        anyway=config.learning is None or bool(config.paper),
         tell=partial(_of_manual, manual) if manual else tell_rules,
     )
 

@@ -37,7 +37,7 @@ class AutoManualOptions(Options):
 def automanual(episode: Episode, options: BaseModel) -> None:
     """Plan, run, learn from the feedback and plan again, until the episode is over or the replies are used up."""
     chosen = AutoManualOptions.model_validate(options)
-    recall = episode.recall()
+    recall, episode.whole_plans = episode.recall(), not episode.world.pauses
     tried = _procedure_first(episode, recall) if chosen.procedures_first else ""
     with episode.frame("plan", helpers=recall.helpers, task=told_task(episode)):
         ask_and_run(

@@ -219,7 +219,10 @@ def test_a_run_in_the_papers_setting_differs_in_its_prompts_alone(tmp_path: Path
     assert row(text, "ADaPT, table 2:", "ours: adapt")[-1] == "68.7"
     assert row(text, "ADaPT, table 8:", "ours: adapt, demonstrations hybrid")[1] == "70.8"
     assert "table 5" not in text
-    assert f"Ours: adapt with {DAVINCI}, valid_unseen: 134 tasks, 1 repeat; 68.7 % solved, 95 % interval 60.4 to 75.9." in text
+    assert (
+        f"Ours: adapt with {DAVINCI}, valid_unseen: 134 tasks, 1 repeat; 68.7 % solved, 95 % interval 60.4 to 75.9."
+        in text
+    )
 
 
 def test_everything_that_differs_is_told(tmp_path: Path) -> None:

@@ -132,8 +132,15 @@ def test_a_plan_that_is_mended_is_an_indirect_success(sandbox: Sandbox) -> None:
 
 
 def test_a_planned_pause_is_no_error(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, said(f"{LOOK}\n# Pause here: look", f"assert len(seen) == 2\n{DONE}"))
+    model = said(f"{LOOK}\n# Pause here: look", f"assert len(seen) == 2\n{DONE}")
+    ending, playing = played(sandbox, model, world=Pausing())
     assert (ending.outcome, ending.error_steps) == (Outcome.DIRECT_SUCCESS, 0)
+    assert kinds(playing) == ["unfinished", "done"]
+
+
+def test_a_plan_that_wrongly_took_itself_for_done_is_an_error_step(sandbox: Sandbox) -> None:
+    ending, playing = played(sandbox, said(LOOK, f"assert len(seen) == 2\n{DONE}"))
+    assert (ending.outcome, ending.error_steps) == (Outcome.INDIRECT_SUCCESS, 1)
     assert kinds(playing) == ["unfinished", "done"]
 
 

@@ -293,7 +293,7 @@ def test_what_was_heard_of_a_broken_stream_stands_if_it_was_acted_upon(sandbox: 
     assert "1. agent.open('box_1')" in acted.prompts[1]
     assert "box_4" not in acted.prompts[1]
     idle = BrokenOff(begun + "x = 1\n", [other, reply(LOOK + SOLVE)])
-    assert played(sandbox, idle, MemoryJournal(), **OPTIONS).outcome is Outcome.DIRECT_SUCCESS
+    assert played(sandbox, idle, MemoryJournal(), **OPTIONS).outcome is Outcome.INDIRECT_SUCCESS
     assert "1. agent.open('box_4')" in idle.prompts[1]
 
 

@@ -77,39 +77,56 @@ def test_case_2_learns_the_way_and_the_mistake(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("tried", [PROCESS, HELPER])
 def test_case_3_writes_no_success_rule_though_the_model_tries(sandbox: Sandbox, tried: str) -> None:
-    made, model = built(sandbox, INDIRECT, AGENT, edits(FOUND, tried, STOP), edits(FOUND, SHARPER, STOP))
+    made, _ = built(sandbox, INDIRECT, AGENT, edits(FOUND, tried, SHARPER, STOP))
     assert made.case is Case.INDIRECT_IMPERFECT_AGENT
-    assert "must not be written; only these may: " in last(model, 2)
-    assert "nothing was changed" in last(model, 2)
-    assert written(made) == [("rule_4", RuleType.SPECIAL_PHENOMENON)]
+    assert "must not be written; only these may: " in made.note
+    assert written(made) == [("rule_4", RuleType.SPECIAL_PHENOMENON)], "what is forbidden costs that call alone"
     assert "**find it first**" in made.book.rule("rule_2").content
+
+
+def test_a_rule_may_not_build_on_one_that_was_left_out(sandbox: Sandbox) -> None:
+    linked = 'rule_system.write_rule(content="Look twice.", type="Special Mechanism", builds_on=[way])'
+    first = "way = rule_system." + PROCESS
+    reply = f"### Code\n```python\n{first}\n{linked}\nrule_system.stop_generating()\n```"
+    made, _ = built(sandbox, FAILURE, AGENT, reply)
+    [id] = [id for id, _ in written(made)]
+    assert made.book.rule(id).builds_on == ()
+    assert made.change is not None
+    assert made.change.on(BOOK) == made.book
+
+
+def test_what_was_sound_of_the_last_reply_stands(sandbox: Sandbox) -> None:
+    bad = edits(FOUND, 'update_rule("rule_9", log="x")', STOP)
+    made, _ = built(sandbox, FAILURE, RULES, bad, bad, bad)
+    assert written(made) == [("rule_4", RuleType.SPECIAL_PHENOMENON)]
+    assert "there is no rule_9" in made.note
+    assert "The calls before that were sound, and stand." in made.note
 
 
 def test_case_3_cannot_turn_an_error_into_a_success_rule(sandbox: Sandbox) -> None:
     turned = edits('update_rule("rule_3", type="Success Process", content="How to do it.")', STOP)
-    made, _ = built(sandbox, INDIRECT, AGENT, turned, turned, turned)
-    untouched(made)
-    assert (made.case, made.blame) == (None, Blame.IMPERFECT_AGENT)
+    made, _ = built(sandbox, INDIRECT, AGENT, turned)
+    assert made.book == BOOK
+    assert "a rule must not be turned into a Success Process rule" in made.note
 
 
 @pytest.mark.parametrize("outcome", [FAILURE, Outcome.OUT_OF_BUDGET])
-@pytest.mark.parametrize("tried", [PROCESS, HELPER, CORRECTED, FOUND, SHARPER])
-def test_case_4_writes_an_unresolved_error_and_nothing_else(sandbox: Sandbox, outcome: Outcome, tried: str) -> None:
-    made, model = built(sandbox, outcome, RULES, edits(UNRESOLVED, tried, STOP), edits(UNRESOLVED, NOTED, STOP))
+@pytest.mark.parametrize("tried", [PROCESS, HELPER, CORRECTED, SHARPER])
+def test_case_4_teaches_no_way_of_doing_it(sandbox: Sandbox, outcome: Outcome, tried: str) -> None:
+    made, _ = built(sandbox, outcome, RULES, edits(UNRESOLVED, tried, FOUND, NOTED, STOP))
     assert made.case is Case.FAILURE_IMPERFECT_RULES
-    assert "After a failure with imperfect rules, a " in last(model, 2)
-    assert written(made) == [("rule_4", RuleType.UNRESOLVED_ERROR)]
+    assert "After a failure with imperfect rules, a " in made.note
+    assert [type for _, type in written(made)] == [RuleType.UNRESOLVED_ERROR, RuleType.SPECIAL_PHENOMENON]
     assert made.book.rule("rule_2") == BOOK.rule("rule_2")
 
 
-@pytest.mark.parametrize("tried", [PROCESS, HELPER, CORRECTED, FOUND, UNRESOLVED])
-def test_case_5_only_updates(sandbox: Sandbox, tried: str) -> None:
-    made, model = built(sandbox, FAILURE, AGENT, edits(tried, STOP), edits(SHARPER, STOP))
+@pytest.mark.parametrize("tried", [PROCESS, HELPER, CORRECTED, UNRESOLVED])
+def test_case_5_updates_and_writes_how_the_world_works(sandbox: Sandbox, tried: str) -> None:
+    made, _ = built(sandbox, FAILURE, AGENT, edits(tried, FOUND, SHARPER, STOP))
     assert made.case is Case.FAILURE_IMPERFECT_AGENT
-    assert "rule_system has no action or attribute write_rule" in last(model, 2)
-    assert made.change is not None
-    assert made.change.assigned == ()
-    assert [each.id for each in made.change.touched] == ["rule_2"]
+    assert "After a failure with an imperfect agent, a " in made.note
+    assert [type for _, type in written(made)] == [RuleType.SPECIAL_PHENOMENON]
+    assert "**find it first**" in made.book.rule("rule_2").content
 
 
 def test_a_verdict_that_is_not_there_is_asked_for_again(sandbox: Sandbox) -> None:
@@ -137,9 +154,9 @@ def test_without_a_verdict_nothing_is_learnt_and_the_note_says_so(sandbox: Sandb
         ("```python\nimport os\nos.remove('x')\n```", "os"),
     ],
 )
-def test_a_refused_batch_leaves_the_book_as_it_was(sandbox: Sandbox, bad: str, told: str) -> None:
+def test_a_refused_batch_is_asked_for_again(sandbox: Sandbox, bad: str, told: str) -> None:
     made, model = built(sandbox, Outcome.DIRECT_SUCCESS, bad, bad, bad)
-    untouched(made)
+    assert [type for _, type in written(made)] == [RuleType.SUCCESS_PROCESS] if made.change else made.book is BOOK
     assert told in last(model, 1)
     assert "the builder gave no usable reply to builder/manage.j2" in made.note
     made, _ = built(sandbox, Outcome.DIRECT_SUCCESS, bad, edits(PROCESS, STOP))

@@ -30,7 +30,7 @@ def refused(sandbox: Sandbox, code: str, permissions: Permissions = USER) -> str
     [
         (USER, "write_rule update_rule delete_rule"),
         (BUILDER[Case.DIRECT_SUCCESS], "write_rule update_rule"),
-        (BUILDER[Case.FAILURE_IMPERFECT_AGENT], "update_rule"),
+        (BUILDER[Case.FAILURE_IMPERFECT_AGENT], "write_rule update_rule"),
         (CONSOLIDATOR, "update_rule delete_rule"),
     ],
 )
@@ -142,8 +142,10 @@ def test_a_function_that_is_not_permitted_is_not_there(sandbox: Sandbox) -> None
 
 def test_permissions_hold_inside_the_code(sandbox: Sandbox) -> None:
     code = "rule_system.write_rule('How.', type='Success Process')"
-    told = refused(sandbox, code, BUILDER[Case.FAILURE_IMPERFECT_RULES])
-    assert "a Success Process rule must not be written; only these may: Unresolved Error" in told
+    result = edited(sandbox, code, BUILDER[Case.FAILURE_IMPERFECT_RULES])
+    assert result.change is not None
+    assert result.change.touched == ()
+    assert "a Success Process rule must not be written; only these may: " in result.message
 
 
 def test_trajectories_are_shown_whether_printed_or_not(sandbox: Sandbox) -> None:
