@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from envs.alfworld import games, generated, selecting, wheel
+from envs.alfworld import games, generated, paper, selecting, wheel
 from envs.alfworld.commands import as_action
 from envs.alfworld.direct import Direct
 from envs.alfworld.engine import NOTHING, Engine, Game, Reply
@@ -18,7 +18,7 @@ from envs.alfworld.task_types import TYPES
 from envs.alfworld.text import EMPTY_HANDED, HELPERS, START, first_text, game_name, paper_text
 from envs.base import Environment, action
 from envs.preconditions import Preconditions
-from envs.types import Action, Observation, Requirement, Selection, Task, Verdict
+from envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
 
 OBSERVATION_ACTIONS = frozenset({"look", "inventory", "examine"})
 _ENGINES: dict[str, type[Engine]] = {"direct": Direct, "textworld": Reference}
@@ -39,6 +39,12 @@ class AlfworldOptions(BaseModel):
     )
     count_observation_actions: bool = Field(
         default=True, description="look, inventory and examine count towards the action limit."
+    )
+    paper_actions: bool = Field(
+        default=False, description="Only the nine actions of AutoManual: no look, inventory and examine."
+    )
+    paper_docs: bool = Field(
+        default=False, description="Actions are described as briefly as in AutoManual: what they need is left to learn."
     )
 
 
@@ -88,6 +94,14 @@ class Alfworld(Environment):
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """The games' files, and what generated games are made from."""
         return selecting.checksums(tasks)
+
+    @classmethod
+    def offered(cls, options: BaseModel | None = None) -> Offered:
+        """Everything with what it needs, or what AutoManual's agent had, as it was told."""
+        chosen = AlfworldOptions.model_validate(options.model_dump() if options else {})
+        everything = super().offered(options)
+        offered = everything.only(paper.DOCS) if chosen.paper_actions else everything
+        return paper.told_briefly(offered) if chosen.paper_docs else offered
 
     @classmethod
     def takes_seeds(cls, split: str) -> bool:

@@ -67,6 +67,7 @@ from planner import (
 from planner.types import ERROR_KINDS
 from sandbox import Fault, FaultKind, Limits
 
+OVER = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 FROM_OUTSIDE = "Stopped from planbook watch."
 
 
@@ -201,6 +202,12 @@ def _go_on(run: Run) -> str:
     return f"Go on with: planbook run --resume {run.folder}"
 
 
+def most_rules(run: Run) -> int:
+    """Return the limit of rules that a building run has."""
+    assert run.config.learning is not None
+    return run.config.learning.max_rules
+
+
 def _show_learnt(run: Run, out: Console) -> None:
     """What a building run has come to, and where it is."""
     folders = export(run)
@@ -212,6 +219,8 @@ def _show_learnt(run: Run, out: Console) -> None:
             f"{counted(len(kept.procedures), 'procedure')}.",
             soft_wrap=True,
         )
+        if (over := len(kept.rules) - most_rules(run)) > 0:
+            out.print(f"{counted(over, 'rule')} more than --max-rules: {OVER}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:

@@ -59,10 +59,18 @@ def fresh_beginning(config: Config, group: str) -> State:
     book = RuleBook.of(start.rules)
     if config.library != SHIPPED_LIBRARY:
         knowledge, book = _of_library(config, group)
-        knowledge = knowledge.model_copy(update={"example": knowledge.example or start.example, "manual": ""})
+        examples = _joined(knowledge.example, start.example)
+        knowledge = knowledge.model_copy(update={"example": examples, "manual": ""})
     rules = () if "rules" in config.without else form_without(config.without).fitted(book.active)
     book = RuleBook(active=rules, next_number=book.next_number)
     return State(knowledge=knowledge.model_copy(update={"rules": rules}), history=History(initial=book))
+
+
+def _joined(known: str, starting: str) -> str:
+    """Return what the library's planner was shown and what the starts show, each once (appendix D, 53 types)."""
+    if known.strip() in starting:
+        return starting
+    return known if starting.strip() in known else f"{known}\n{starting}"
 
 
 def beginning_path(group: str) -> str:

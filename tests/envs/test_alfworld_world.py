@@ -244,3 +244,12 @@ def test_the_assertions_of_a_plan_for_listing_3_hold(world: Alfworld) -> None:
     check = namespace["check"]
     assert callable(check)
     check(Agent(world), namespace["get_object_with_id"], {"id": thing, "kind": thing.split("_")[0], "place": place})
+
+
+def test_the_paper_s_actions_and_docs_say_nothing_of_what_actions_need() -> None:
+    usual, theirs = Alfworld.offered(), Alfworld.offered(Alfworld.Options(paper_actions=True, paper_docs=True))
+    assert set(usual.actions) - set(theirs.actions) == {"look", "inventory", "examine"}
+    assert len(theirs.actions) == 9
+    assert all(len(spec.doc.split()) <= 8 for spec in theirs.actions.values())
+    assert not any(word in spec.doc for spec in theirs.actions.values() for word in ("holds", "closed", "must", "sink"))
+    assert set(Alfworld.offered(Alfworld.Options(paper_docs=True)).actions) == set(usual.actions)

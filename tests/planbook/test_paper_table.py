@@ -30,6 +30,7 @@ GPT_4 = "gpt-4-1106-preview"
 BUILDING = Config(
     planner="automanual",
     env="alfworld",
+    env_options={"paper_actions": True, "paper_docs": True},
     selection=Selection(split="train"),
     actions=50,
     models={"default": f"openai:{GPT_4}"},
@@ -38,6 +39,7 @@ BUILDING = Config(
 TESTING = Config(
     planner="automanual",
     env="alfworld",
+    env_options={"paper_actions": True, "paper_docs": True},
     selection=Selection(split="valid_unseen"),
     actions=50,
     repeats=3,
@@ -251,7 +253,8 @@ def test_leaving_out_in_testing_alone_is_no_ablation_of_the_papers(tmp_path: Pat
 
 
 def test_web_tasks_fill_the_figures_they_are_about(tmp_path: Path) -> None:
-    setting: dict[str, Any] = {"env": "miniwob", "selection": Selection(split="all"), "actions": 20, "repeats": 1}
+    setting: dict[str, Any] = {"env": "miniwob", "env_options": {}, "actions": 20, "repeats": 1}
+    setting["selection"] = Selection(split="all")
     test = TESTING.model_copy(update=setting)
     some = held(*a_test(tmp_path / "some", test, 3, {"terminal": 6, "email-inbox": 6}))
     text, theirs, ours = printed(some), "AutoManual, GPT-4-turbo", "ours: automanual, without all that is learnt"
@@ -277,12 +280,13 @@ def test_the_53_types_are_built_from_rules_of_nine_and_libraries_of_all(tmp_path
     learning = Learning(start=starts, libraries_only=True)
     setting: dict[str, Any] = {"env": "miniwob", "env_options": {"paper_actions": True}, "actions": 20}
     split = {"selection": Selection(split="all")}
-    folder = built(tmp_path / "built", BUILDING.model_copy(update=setting | split | {"learning": learning}))
+    others = {"selection": Selection(split="no-feedback"), "learning": learning}
+    folder = built(tmp_path / "built", BUILDING.model_copy(update=setting | others))
     test = library(TESTING, folder).model_copy(update=setting | split)
     assert set(differs(held(*a_test(tmp_path / "all", test, 0, every)))) == {"prompts"}
     nine = differs(held(*a_test(tmp_path / "nine", test, 0, dict.fromkeys(feedback, 6))))
     assert nine["starting examples"] == (", ".join(sorted(starts)), "search-engine")
-    assert nine["building split"] == ("all", "feedback")
+    assert nine["building split"] == ("no-feedback", "feedback")
     assert nine["rules are built from"] == ("an earlier run, on the types with feedback", "all types")
 
 

@@ -389,3 +389,22 @@ def test_rules_are_built_from_whatever_plays(tmp_path: Path) -> None:
     assert {event.scope.split("/")[0] for event in events(folder, "ask")} == {"learn"}
     assert '"fetch_two"' in (folder / "learnt" / "toy" / "skills.json").read_text()
     assert here("rules", folder, "log").stdout.count("builder at learn/") == 4
+
+
+def test_more_rules_than_there_is_room_for_are_told(tmp_path: Path) -> None:
+    told = here(*BUILD, "--max-rules", 1, "--out", tmp_path / "run").told
+    assert "more than --max-rules: success processes and helper methods are never deleted" in told
+
+
+def test_a_library_s_example_and_the_starts_are_both_shown(tmp_path: Path) -> None:
+    first, start = tmp_path / "first", tmp_path / "mine"
+    assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--out", first).returncode == 0
+    start.mkdir()
+    (start / "example.md").write_text("An example of my own.\n")
+    (start / "rules.json").write_text("[]")
+    again = ("--types", "fetch", "--tasks-per-type", 1, "--library", first, "--start", f"fetch,{start}")
+    for name, more in (("rules", ()), ("libraries", ("--libraries-only",))):
+        finished = here(*BUILD, *again, *more, "--out", tmp_path / name)
+        assert finished.returncode == 0, finished.told
+        system = asks(tmp_path / name)[0]["messages"][0]["content"]
+        assert system.count("An example of my own.") == 1
