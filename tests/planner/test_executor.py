@@ -95,14 +95,14 @@ def test_one_action_a_reply_ends_the_code_before_a_second(sandbox: Sandbox) -> N
     assert (
         "This code has taken all the actions that it may: touch('x2') was not taken." in players.prompts("executor")[1]
     )
-    assert "Each reply takes one action" in players.whole("executor")
+    assert "Write one action in each reply" in players.whole("executor")
 
 
 def test_a_reply_may_be_given_several_actions(sandbox: Sandbox) -> None:
     loop = "while True:\n    try:\n        agent.touch('x')\n    except BaseException:\n        pass"
     claim, playing, players = worked(sandbox, loop, replies=3, actions_per_reply=4)
     assert (claim.done, len(playing.steps), kinds(playing)) == (False, 12, ["unfinished"] * 3)
-    assert "Each reply takes at most 4 actions" in players.whole("executor")
+    assert "Write at most 4 actions in each reply" in players.whole("executor")
     _, playing, players = worked(sandbox, "for n in range(30):\n    agent.touch('x')\nfinish(True)")
     assert len(playing.steps) == 30
     assert "Each reply takes" not in players.whole("executor")
