@@ -23,11 +23,11 @@ from rules.errors import BadHistory, BatchRefused, EditFault, RulesError, Unknow
 from rules.evidence import Citation, Evidence, count
 from rules.generalise import Attempt, Generalised, Verification, generalise, verified
 from rules.helpers import Helpers, helper_code, helper_sources
-from rules.history import Applied, Entry, History, Undone, replay
+from rules.history import Applied, Entry, History, Undone, replay, say_more
 from rules.libraries import admit, learn, shown
 from rules.memory import LearntMemory
 from rules.naming import citations, read_type
-from rules.retrieval import most_similar, ranked, select_rules
+from rules.retrieval import most_similar, ranked, rules_for, select_rules
 from rules.system import Edited, RuleSystem, run_edits
 from rules.telling import spare_code, tell_manual, tell_rules, tell_world
 from rules.types import Knowledge, Learnt, Reflection, Rule, RuleType, Skill
@@ -94,7 +94,9 @@ __all__ = [
     "read_type",
     "replay",
     "rule_text",
+    "rules_for",
     "run_edits",
+    "say_more",
     "select_rules",
     "shown",
     "spare_code",

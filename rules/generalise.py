@@ -25,10 +25,11 @@ HAPPENED_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
 
 
 class Verification(Learnt):
-    """How a procedure did on one task; ``feedback`` is what a model needs to see to mend it."""
+    """How a procedure did on one task, in how many actions; ``feedback`` is what a model needs to see to mend it."""
 
     task_id: str
     solved: bool
+    actions: int = 0
     feedback: Text = ""
 
 
@@ -69,6 +70,10 @@ class Generalised(Learnt):
         failures = [failure for attempt in self.attempts for failure in attempt.failures]
         return shortened(failures[0], FAILURE_CHARACTERS) if failures else ""
 
+    def actions_on(self, tasks: int) -> int:
+        """Return the actions that the last procedure took on the first so many tasks."""
+        return sum(each.actions for attempt in self.attempts[-1:] for each in attempt.verifications[:tasks])
+
 
 def generalise(
     scope: Scope,
@@ -81,19 +86,24 @@ def generalise(
     options: BaseModel | None = None,
     actions: int,
     attempts: int = ATTEMPTS,
+    there: Procedure | None = None,
+    failed: Sequence[Verification] = (),
 ) -> Generalised:
     """Ask for a procedure, verify it, and ask again with what failed, until one holds or the replies are used up.
 
     ``knowledge`` has a skill of the type, ``actions`` is how many an episode allows; ``played`` are the building
     episodes so far, the skill's own among them. ``verify`` plays a procedure on tasks of its type, at least one, and
-    says of each how it went. No library is touched here. Raises LookupError where there is no skill, ModelError,
+    says of each how it went. ``there`` is the type's procedure that is to be renewed, and ``failed`` where it did not
+    hold. No library is touched here. Raises LookupError where there is no skill, ModelError,
     BudgetEnded.
     """
     skill = knowledge.skills[task_type]
     alike = [episode for episode in played if episode.task.type == task_type]
     read = procedure_reader(skill.task, world, options)
     history: Sequence[Message] = [about_the_world(world, options or world.Options())]
-    prompt, told = PROMPTS["generalise"], {**_question(knowledge, skill, alike, world), "actions": actions}
+    prompt = PROMPTS["generalise"]
+    told = _question(knowledge, skill, alike, world, there.code if there else "", _shown(failed))
+    told["actions"] = actions
     tried: list[Attempt] = []
     while len(tried) < attempts:
         try:
@@ -116,11 +126,17 @@ def verified(trajectory: Trajectory) -> Verification:
         observation=_scene(trajectory),
         feedback=_feedback(trajectory) or trajectory.ending.message,
     )
-    return Verification(task_id=trajectory.task.id, solved=solved, feedback="" if solved else told)
+    actions = sum(len(each.steps) for each in trajectory.rounds)
+    return Verification(task_id=trajectory.task.id, solved=solved, actions=actions, feedback="" if solved else told)
 
 
 def _question(
-    knowledge: Knowledge, skill: Skill, alike: Sequence[Trajectory], world: type[Environment]
+    knowledge: Knowledge,
+    skill: Skill,
+    alike: Sequence[Trajectory],
+    world: type[Environment],
+    procedure: str,
+    failures: Sequence[Text],
 ) -> dict[str, Any]:
     own = [episode for episode in alike if episode.task.id == skill.task.id]
     others = [episode for episode in alike if episode.task.id != skill.task.id]
@@ -129,7 +145,9 @@ def _question(
         "rules": tell_manual(knowledge),
         "skill": skill,
         "happened": happened,
-        "fence": fence_around(skill.scene, skill.code, happened, *map(_scene, others)),
+        "procedure": procedure,
+        "failures": failures,
+        "fence": fence_around(skill.scene, skill.code, happened, procedure, *map(_scene, others)),
         "params_told": params_told(skill.task, world),
         "params": _as_json(world.told_params(skill.task)),
         "others": [_other(episode, world) for episode in others[:OTHERS_TOLD]],
@@ -163,8 +181,12 @@ def _what_failed(attempt: Attempt) -> dict[str, Any]:
     return {
         "total": len(attempt.verifications),
         "solved": len(attempt.verifications) - len(failed),
-        "failures": [shortened(feedback, FAILURE_CHARACTERS) for feedback in failed[:FAILURES_TOLD]],
+        "failures": _shown([each for each in attempt.verifications if not each.solved]),
     }
+
+
+def _shown(failed: Sequence[Verification]) -> list[Text]:
+    return [shortened(each.feedback, FAILURE_CHARACTERS) for each in failed[:FAILURES_TOLD]]
 
 
 def _admitted(tried: Sequence[Attempt]) -> Generalised:

@@ -10,7 +10,7 @@ from rules.book import RuleBook, rule_text
 from rules.edits import Change, Touched
 from rules.errors import BadHistory
 from rules.naming import rule_number
-from rules.types import Learnt
+from rules.types import HOW_IT_IS_DONE, Learnt
 
 
 class Applied(Learnt):
@@ -48,6 +48,12 @@ def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
         else:
             raise BadHistory(f"entry {len(books)} undoes entry {entry.entry}, which does not come before it")
     return books
+
+
+def say_more(entries: Iterable[Entry]) -> set[str]:
+    """Return the ids of rules on the world or on errors that were written or reworded: procedures may not know them."""
+    touched = (each for entry in entries if isinstance(entry, Applied) for each in entry.change.touched)
+    return {each.id for each in touched if each.after and each.after.type not in HOW_IT_IS_DONE and _is_reworded(each)}
 
 
 class History(Learnt):
@@ -101,6 +107,11 @@ class History(Learnt):
         if not self.entries:
             return "nothing has been changed yet: there is only state 0, the initial rules"
         return f"changes count from 1 to {len(self.entries)}, and state 0 is the initial rules"
+
+
+def _is_reworded(touched: Touched) -> bool:
+    before, after = touched.before, touched.after
+    return before is None or after is None or (before.content, before.example) != (after.content, after.example)
 
 
 def _difference(id: str, old: str, new: str, first: int, last: int) -> str:

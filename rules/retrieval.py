@@ -7,7 +7,7 @@ from envs import Task
 from planner.models.tokens import estimate_tokens
 from rules.book import RuleBook, cites
 from rules.naming import citations
-from rules.types import Rule, RuleType, Skill
+from rules.types import HOW_IT_IS_DONE, Rule, RuleType, Skill
 
 _WORD = re.compile(r"[a-z]{2,}")
 _FUNCTION_WORDS = frozenset(
@@ -17,7 +17,6 @@ _FUNCTION_WORDS = frozenset(
 """Words that say nothing of what a text is about."""
 CLEARLY = 1.1
 """How many times better than the next best a success process must fit a task to be taken alone."""
-HOW_IT_IS_DONE = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
 _DIGITS = 6
 """Scores that agree in so many places are a tie, which the order of the texts decides."""
 

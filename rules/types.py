@@ -28,6 +28,8 @@ MEANINGS = {
     RuleType.UNRESOLVED_ERROR: "an error that nobody has put right so far",
 }
 """What each type is for, as prompts say it."""
+HOW_IT_IS_DONE = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
+"""The types that hold code of successes; all others say something of the world or of errors."""
 
 
 class Learnt(BaseModel):

@@ -14,8 +14,8 @@ from planbook.figures.causes import UNPLAYED
 from planbook.learning.ablations import form_without
 from planbook.learning.knowing import remembering
 from planbook.learning.once import once
+from planbook.learning.procedures import ProcedureWriter
 from planbook.learning.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
-from planbook.learning.verification import set_aside, verifier
 from planbook.run import Entry, Run, last_path
 from planbook.store import Watch, without_restart
 from planner import (
@@ -33,12 +33,10 @@ from rules import (
     Blame,
     Citation,
     Terms,
-    admit,
     build_rules,
     citations,
     consolidate,
     count,
-    generalise,
     learn,
 )
 
@@ -73,7 +71,9 @@ class Learner:
         group, before = group_of(self.learning, entry.task.type), self.state(entry.task.type)
 
         def learnt(scope: Scope) -> Body:
-            return self._learn(scope, before, entry, ending, lane).model_dump(mode="json")
+            state = self._learn(scope, before, entry, ending, lane)
+            state = self._renewed(scope, state, lane) if self._is_last(entry) else state
+            return state.model_dump(mode="json")
 
         recorded = once(self._run, learning_path(entry), lane.roles.seeded(self._config.seed), learnt, self._watch)
         self._states[group] = with_undone(State.model_validate(recorded), group, self._undone)
@@ -94,40 +94,27 @@ class Learner:
         knowledge = learn(state.knowledge, trajectory, conclusion)
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
-        state, elsewhere = self._with_procedure(scope, state, entry, ending, lane)
+        elsewhere = ""
+        if self.learning.procedures:
+            writer = ProcedureWriter(self._run, scope.child("procedure"), lane)
+            state, elsewhere = writer.after_episode(state, self._played(kind, entry.index))
         return self._with_rules(scope, state, trajectory, conclusion, elsewhere, lane)
 
-    def _with_procedure(
-        self, scope: Scope, state: State, entry: Entry, ending: Ending, lane: Lane
-    ) -> tuple[State, str]:
-        """See that the type has a procedure that holds on every task played so far; and how one failed on the way.
+    def _renewed(self, scope: Scope, state: State, lane: Lane) -> State:
+        """Renew the procedures, of each type in its turn, that later rules may improve."""
+        for kind in sorted(state.knowledge.procedures):
+            if played := self._played(kind):
+                state = ProcedureWriter(self._run, scope.child("renewal"), lane).renewed(state, played)
+        return state
 
-        One that is there is tried on the new task only; where it fails, the newest skill is generalised anew.
-        """
-        kind, config, child = entry.task.type, self._config, scope.child("procedure")
-        if not (self.learning.procedures and ending.outcome.solved and kind in state.knowledge.skills):
-            return state, ""
-        played = self._played(entry)
-        there = state.knowledge.procedures.get(kind)
-        if there is not None and all(each.solved for each in verifier(self._run, child, lane, [entry.task])(there)):
-            return state, ""
-        tasks = [each.task for each in played]
-        generalised = generalise(
-            child,
-            state.knowledge,
-            kind,
-            played,
-            verifier(self._run, child, lane, [*tasks, *set_aside(self._run, kind)]),
-            world=config.world,
-            options=config.world_options,
-            actions=config.actions,
-        )
-        knowledge = admit(state.knowledge, generalised.procedure)
-        return state.model_copy(update={"knowledge": knowledge}), generalised.elsewhere
+    def _is_last(self, entry: Entry) -> bool:
+        """Whether nothing is learnt in the entry's group after it."""
+        group = group_of(self.learning, entry.task.type)
+        return not any(group_of(self.learning, each.task.type) == group for each in self._entries[entry.index + 1 :])
 
-    def _played(self, last: Entry) -> list[Trajectory]:
-        """The episodes of an entry's type, up to that entry, that had begun."""
-        entries = [each for each in self._entries[: last.index + 1] if each.task.type == last.task.type]
+    def _played(self, kind: str, last: int | None = None) -> list[Trajectory]:
+        """The episodes of a type that had begun, up to the entry of that index."""
+        entries = [each for each in self._entries if each.task.type == kind and (last is None or each.index <= last)]
         told = [(path, list(events)) for path, events in (episode_events(self._run, each) for each in entries)]
         return [read_trajectory(path, events) for path, events in told if any(row.kind == "task" for row in events)]
 

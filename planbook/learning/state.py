@@ -23,6 +23,7 @@ class State(Learnt):
     """What is known in a group of tasks after some episodes, and how it came about.
 
     ``streaks`` counts the successes in a row of each task type; ``notes`` says what learning could not use.
+    ``procedures_at`` says for each type after how many changes of the rules its procedure was last written.
     """
 
     knowledge: Knowledge
@@ -30,6 +31,7 @@ class State(Learnt):
     citations: tuple[Citation, ...] = ()
     streaks: dict[str, int] = {}
     notes: tuple[str, ...] = ()
+    procedures_at: dict[str, int] = {}
 
     def with_history(self, history: History) -> "State":
         """The state with other rules."""
