@@ -36,6 +36,18 @@ def solve(agent, task):
 """
 
 
+ONE_BOX = """
+rule_system.write_rule(content="Things to fetch and put on the table: one box has each.", type="Special Mechanism")
+"""
+IN_VAIN = """
+def solve(agent, task):
+    agent.open("box_1")
+    do(agent, task)
+
+
+def do(agent, task):
+"""
+
 CONVERSATION = [""]
 
 
@@ -178,6 +190,32 @@ def no_procedure(messages: Sequence[Message], sampling: Sampling) -> str:
     return answer(messages, sampling)
 
 
+def of_boxes(messages: Sequence[Message], sampling: Sampling) -> str:
+    """A Builder that writes a rule on the world after each success, and a planner that then makes use of it."""
+    asked = messages[-1].content
+    if "Write this procedure anew" in asked:
+        return generalised_again(asked).replace("def solve", "# A thing is in one box alone.\ndef solve")
+    if "no plan ended in an error" in asked:
+        return write_success(asked).replace("rule_system.stop", f"{ONE_BOX}\nrule_system.stop")
+    return answer(messages, sampling)
+
+
+def of_slow_boxes(messages: Sequence[Message], sampling: Sampling) -> str:
+    """The same, whose new procedure opens a box in vain."""
+    return of_boxes(messages, sampling).replace("\ndef solve(agent, task):\n", IN_VAIN)
+
+
+def idle_later(messages: Sequence[Message], sampling: Sampling) -> str:
+    """A planner that does nothing in scenes of more than six boxes, and a procedure that fails in these."""
+    asked = messages[-1].content
+    told = "\n".join(message.content for message in messages)
+    who = next(who for mark, who in REPLIES.items() if mark in asked)
+    if who in (plan, again) and "box_7" in told[told.rindex("# The task") :]:
+        return _reply("I do not know.", "print(agent.table())")
+    reply = answer(messages, sampling)
+    return reply if "A task on which it failed" in asked else reply.replace('("box_")]', '("box_")][:6]')
+
+
 def said(messages: Sequence[Mapping[str, str]]) -> str:
     """The scripted model behind a server, see tests/openai_server.py."""
     return answer(
@@ -197,7 +235,7 @@ REPLIES = {
     "The task was done in the end, but not at once.": conclusion,
     "This will be shown as a reminder": reflection,
     "End your answer with a line of its own": verdict,
-    "The task was done without an error.": write_success,
+    "The task was done, and no plan ended in an error.": write_success,
     "the rules had not prepared the agent for what went wrong": write_corrected,
     "the rules had not prepared the agent for what happened": write_failed,
     "Decide from the whole episode which rules to write": without_case,

@@ -1,0 +1,36 @@
+"""Procedures of a build are renewed when later rules or failures say more."""
+
+from pathlib import Path
+
+from tests.flows import asks, events, here, prompt, scripted
+
+
+def built(folder: Path, model: str, *options: object, tasks: int = 3) -> str:
+    """Build on tasks of one type; return the code of the type's procedure."""
+    command = ("--types", "fetch", "--tasks-per-type", tasks, "--model", scripted(model), "--out", folder)
+    finished = here("build", "--env", "toy", *command, *options)
+    assert finished.returncode == 0, finished.told
+    state = events(folder, "learnt", f"learn/{tasks - 1}")[-1].body
+    code: str = state["knowledge"]["procedures"]["fetch"]["code"]
+    return code
+
+
+def test_a_procedure_is_renewed_when_a_later_rule_says_more(tmp_path: Path) -> None:
+    code = built(tmp_path / "run", "of_boxes")
+    *_, asked = asks(tmp_path / "run", template="generalise")
+    assert "one box has each" in prompt(asked)
+    assert "# The procedure for tasks of this type" in prompt(asked)
+    assert "A thing is in one box alone." in code
+    tried = [event.scope for event in events(tmp_path / "run", "outcome") if "/renewal/" in event.scope]
+    assert len(tried) == 3 + 3, "the old one and the new one, on every task of the type"
+
+
+def test_the_old_procedure_stays_where_the_new_one_takes_more_actions(tmp_path: Path) -> None:
+    assert "Slow" not in built(tmp_path / "run", "of_slow_boxes")
+
+
+def test_a_procedure_is_renewed_after_a_failure_that_it_does_not_avoid(tmp_path: Path) -> None:
+    code = built(tmp_path / "run", "idle_later", "--seeds", "0,5", tasks=2)
+    *_, asked = asks(tmp_path / "run", template="generalise.j2")
+    assert "## A task on which it failed" in prompt(asked)
+    assert "[:6]" not in code
