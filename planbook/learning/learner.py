@@ -71,7 +71,7 @@ class Learner:
         group, before = group_of(self.learning, entry.task.type), self.state(entry.task.type)
 
         def learnt(scope: Scope) -> Body:
-            state = self._learn(scope, before, entry, ending, lane)
+            state = self._learn(scope, before, entry, ending, lane).with_procedures_of(before)
             state = self._renewed(scope, state, lane) if self._is_last(entry) else state
             return state.model_dump(mode="json")
 

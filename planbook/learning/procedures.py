@@ -75,8 +75,7 @@ class ProcedureWriter:
         )
         better = most_actions is None or generalised.actions_on(len(tasks)) <= most_actions
         knowledge = admit(state.knowledge, generalised.procedure if better else None)
-        at = {**state.procedures_at, kind: len(state.history.entries)}
-        return state.model_copy(update={"knowledge": knowledge, "procedures_at": at}), generalised.elsewhere
+        return state.model_copy(update={"knowledge": knowledge}), generalised.elsewhere
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:
         return verifier(self.run, self.scope, self.lane, tasks)

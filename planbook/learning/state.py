@@ -23,7 +23,8 @@ class State(Learnt):
     """What is known in a group of tasks after some episodes, and how it came about.
 
     ``streaks`` counts the successes in a row of each task type; ``notes`` says what learning could not use.
-    ``procedures_at`` says for each type after how many changes of the rules its procedure was last written.
+    ``procedures_at`` says for each type with a procedure how many changes the rules had seen when the episode that led to
+    it was over.
     """
 
     knowledge: Knowledge
@@ -32,6 +33,14 @@ class State(Learnt):
     streaks: dict[str, int] = {}
     notes: tuple[str, ...] = ()
     procedures_at: dict[str, int] = {}
+
+    def with_procedures_of(self, before: "State") -> "State":
+        """The state, with where the rules stand noted for the types whose procedures differ from those before."""
+        new = {
+            kind for kind, each in self.knowledge.procedures.items() if each != before.knowledge.procedures.get(kind)
+        }
+        at = {**self.procedures_at, **dict.fromkeys(new, len(self.history.entries))}
+        return self.model_copy(update={"procedures_at": at})
 
     def with_history(self, history: History) -> "State":
         """The state with other rules."""
