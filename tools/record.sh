@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 2 ] || { sed -n 3p "$0" >&2; exit 2; }
 file="manuals/recordings/$1.jsonl"
-read -ra command <<< "$(sed -n '1s/.*"command": "\([^"]*\)".*/\1/p' "$file")"
+read -ra command <<< "$(sed -n '1s/.*"command": *"\([^"]*\)".*/\1/p' "$file")"
 run="runs/recording-$1"
 .venv/bin/planbook "${command[@]}" --model "recorded:$file+exchange:$2" --out "$run"
 if [ "${command[0]}" = build ]; then

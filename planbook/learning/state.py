@@ -23,8 +23,8 @@ class State(Learnt):
     """What is known in a group of tasks after some episodes, and how it came about.
 
     ``streaks`` counts the successes in a row of each task type; ``notes`` says what learning could not use.
-    ``procedures_at`` says for each type with a procedure how many changes the rules had seen when the episode that led to
-    it was over.
+    ``procedures_at`` says for each type with a procedure how many changes the rules had seen at the end of the episode
+    that led to it.
     """
 
     knowledge: Knowledge

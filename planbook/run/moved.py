@@ -32,7 +32,11 @@ def _model(spec: str, folder: Path) -> str:
     kind, _, rest = spec.partition(":")
     if kind == "scripted":
         return f"{kind}:{_named(rest, folder)}"
-    return f"{kind}:{_found(Path(rest), folder)}" if kind == "recorded" and Path(rest).is_absolute() else spec
+    if kind != "recorded":
+        return spec
+    path, plus, inner = rest.partition("+")
+    found = _found(Path(path), folder) if Path(path).is_absolute() else path
+    return f"{kind}:{found}{plus}{_model(inner, folder) if inner else ''}"
 
 
 def _found(path: Path, folder: Path) -> Path:
@@ -62,4 +66,6 @@ def _model_name(spec: str) -> str:
     kind, _, rest = spec.partition(":")
     if kind == "scripted":
         return f"{kind}:{_name(rest)}"
-    return f"{kind}:{Path(rest).name}" if kind in ("recorded", "exchange") and Path(rest).is_absolute() else spec
+    path, plus, inner = rest.partition("+") if kind == "recorded" else (rest, "", "")
+    name = Path(path).name if kind in ("recorded", "exchange") and Path(path).is_absolute() else path
+    return f"{kind}:{name}{plus}{_model_name(inner) if inner else ''}"

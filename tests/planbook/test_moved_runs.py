@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from planbook.config import Config
+from planbook.run.moved import found_again, without_folders
 from tests.command import ROOT, planbook
 from tests.flows import here
 
@@ -66,3 +68,13 @@ def test_neither_exports_nor_tables_name_folders_of_this_machine(moved: Path) ->
     assert json.loads(file.read_text().splitlines()[0])["run"]["config"]["env"] == "lights.py"
     assert str(moved.parent) not in file.read_text()
     assert "env=lights.py " in here("stats", moved / "runs" / "r", "--by", "env").stdout
+
+
+def test_a_recording_that_is_added_to_is_found_again_with_the_model_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "now" / "asked").mkdir(parents=True)
+    (tmp_path / "now" / "tape.jsonl").write_text("")
+    was = {"default": f"recorded:{tmp_path}/first/tape.jsonl+exchange:{tmp_path}/now/asked"}
+    config = Config(planner="react", env="toy", actions=1, models=was)
+    told = f"recorded:{tmp_path}/now/tape.jsonl+exchange:{tmp_path}/now/asked"
+    assert found_again(config, tmp_path / "now" / "run").models == {"default": told}
+    assert without_folders(config).models == {"default": "recorded:tape.jsonl+exchange:asked"}

@@ -1,6 +1,7 @@
 """Procedures of a build are renewed when later rules or failures say more."""
 
 from pathlib import Path
+from typing import Any
 
 from tests.flows import asks, events, here, prompt, scripted
 
@@ -10,7 +11,7 @@ def built(folder: Path, model: str, *options: object, tasks: int = 3) -> str:
     command = ("--types", "fetch", "--tasks-per-type", tasks, "--model", scripted(model), "--out", folder)
     finished = here("build", "--env", "toy", *command, *options)
     assert finished.returncode == 0, finished.told
-    state = events(folder, "learnt", f"learn/{tasks - 1}")[-1].body
+    state: Any = events(folder, "learnt", f"learn/{tasks - 1}")[-1].body
     code: str = state["knowledge"]["procedures"]["fetch"]["code"]
     return code
 
