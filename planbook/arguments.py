@@ -38,6 +38,7 @@ class Asked(BaseModel):
     actions: int | None = None
     limits: tuple[str, ...] = ()
     seed: int = 0
+    dry_run: bool = False
     library: str | None = None
     after: int | None = None
     rule_tokens: int | None = None
@@ -153,6 +154,7 @@ class Asked(BaseModel):
             actions=world.action_limit if actions is None else actions,
             limits=Limits.model_validate(validated(Limits, pairs(self.limits, "--limit"), "--limit").model_dump()),
             seed=self.seed,
+            dry_run=self.dry_run,
             library=self._lasting_library(),
             after=self.after,
             rule_tokens=self.rule_tokens,

@@ -72,6 +72,8 @@ class Config(BaseModel):
     """Actions that one episode may take."""
     limits: Limits = Limits()
     seed: int = 0
+    dry_run: bool = Field(default=False, exclude_if=lambda dry_run: not dry_run)
+    """Whether a plan is refused before its first action if it has actions that cannot succeed."""
     library: str = SHIPPED_LIBRARY
     """What is known beforehand: the name of a library that ships, or a folder (a building run's too)."""
     after: int | None = Field(default=None, ge=0)

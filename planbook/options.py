@@ -45,6 +45,11 @@ TERMS = (
         "--limit", "limits", multiple=True, metavar="NAME=VALUE", help="A limit of one plan: wall_seconds=20."
     ),
     click.option("--seed", default=0, help="Seed of the plans' random numbers."),
+    click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Refuse a plan before its first action if it has actions that cannot succeed, where that is known.",
+    ),
 )
 RUN = (
     click.option("--jobs", default=1, type=click.IntRange(min=1), help="Episodes side by side."),

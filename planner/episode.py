@@ -10,6 +10,7 @@ from envs import ActionSpec, Environment, MissingRequirement, Observation, Task,
 from planner import feedback as words
 from planner.asking import FIRST, SILENT, Answer, Draw, Roles
 from planner.blame import blaming_the_world
+from planner.dry_runs import cannot_succeed, known_after
 from planner.ending import Standing, broken_ending, ending_of
 from planner.errors import CellOver, EpisodeOver, NoPlan, RoundOver, UnusableReply, WrongMark
 from planner.frames import Frame, Frames, Functions
@@ -20,11 +21,11 @@ from planner.models.types import Message
 from planner.prompts import Question
 from planner.scope import Scope
 from planner.streaming import GrowingPlan, StreamedPlan, of_streamed
-from planner.surface import plan_functions, seen_task
+from planner.surface import AGENT, plan_functions, seen_task
 from planner.terms import Mark, Terms, Told
 from planner.thought import as_plan
 from planner.types import Cell, Ending, Feedback, FeedbackKind, Plan, Step, Thought
-from sandbox import Sandbox
+from sandbox import Fault, Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
 MOST_REFUSED = 10
@@ -202,6 +203,8 @@ class Episode:
         outer = self._frames.innermost
         scope = (outer.scope if outer else self._round).child(name)
         frame = self._open_frame(scope, functions or {}, helpers, task or {})
+        if self.terms.dry_run and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
+            frame.dry_run = self._dry_run(frame, task or {})
         try:
             yield frame
         finally:
@@ -313,6 +316,18 @@ class Episode:
         task = {**seen_task(self.task, self.observation), **other}
         seed = f"{self.terms.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
+
+    def _dry_run(self, frame: Frame, task: Mapping[str, JsonValue]) -> Callable[[str], list[Fault]]:
+        """Return what finds the actions of the frame's next cell that cannot succeed, by what was done so far."""
+        declared, seen = self.world.preconditions(self.task, self.world.options), seen_task(self.task, self.observation)
+
+        def find(code: str) -> list[Fault]:
+            if declared is None:
+                return []
+            known = known_after(self.world, declared, self.steps)
+            return cannot_succeed(code, frame.functions, known, {**seen, **task}, self.world)
+
+        return find
 
     def _ran(self, begun: int) -> words.Ran:
         """What a cell did that began after so many steps."""

@@ -30,6 +30,11 @@ class Terms:
     seed: str = "0"
     stream: bool = False
     """Whether plans run while the model still writes them."""
+    dry_run: bool = False
+    """Whether a plan is refused before its first action if the dry run finds actions that cannot succeed.
+
+    What has begun to run while it was written is not dry-run.
+    """
 
 
 class Told(NamedTuple):

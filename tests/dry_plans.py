@@ -9,8 +9,8 @@ from typing import Any
 
 from envs import Action, Environment, EpisodeEnded, Preconditions, Task
 from envs.preconditions import Beliefs
-from planbook.commands.dry_run import Known
 from planner import functions_to_check, plan_attributes
+from planner.dry_runs import Known
 from sandbox.dry import DryRun, dry_run
 
 

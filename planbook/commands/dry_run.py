@@ -1,80 +1,18 @@
 """The dry run of `planbook check --task`: a plan, held against what a world declares of its actions."""
 
-import inspect
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import BaseModel, JsonValue
 
 from envs import Environment, Selection, Task
-from envs.preconditions import UNKNOWN as NOT_KNOWN
 from envs.preconditions import Beliefs, Preconditions
-from envs.types import Action, ActionSpec
 from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
 from planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
+from planner.dry_runs import Known
 from planner.surface import TASK, seen_task
-from sandbox.dry import UNKNOWN, DryRun, Impossible, dry_run
-
-_PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of a world, as the sandbox asks for it."""
-
-    declared: Preconditions = field(compare=False)
-    specs: Mapping[str, ActionSpec] = field(compare=False)
-    beliefs: Beliefs
-
-    def act(
-        self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
-    ) -> "tuple[Known, Impossible | None]":
-        """What is known after a call; queries change nothing."""
-        name = path.rpartition(".")[2]
-        if name not in self.specs:
-            return self, None
-        given = _arguments(self.specs[name], args, kwargs)
-        if given is None:
-            return self, None
-        deed = self.declared.deed(name, given)
-        if deed is None:
-            return self.forgotten(), None
-        after, refusal = self.beliefs.after(deed, line)
-        shown = str(Action(name, tuple(given)))
-        found = Impossible(shown, refusal.why, refusal.since) if refusal else None
-        return Known(self.declared, self.specs, after), found
-
-    def either(self, other: "Known") -> "Known":
-        """What is known where one of the two is right."""
-        return Known(self.declared, self.specs, self.beliefs.either(other.beliefs))
-
-    def forgotten(self) -> "Known":
-        """Nothing of what may change."""
-        return Known(self.declared, self.specs, Beliefs({}, {}))
-
-    def attribute(self, path: str) -> object:
-        """The value of an attribute of ``agent``, where it can be only one."""
-        fact = self.declared.attributes.get(path.rpartition(".")[2])
-        values = self.beliefs.of(fact).values if fact else None
-        return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN
-
-
-def _arguments(spec: ActionSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> list[JsonValue] | None:
-    """The arguments by position; those of another type than is asked for are not known. None if they do not fit."""
-    try:
-        bound = spec.signature.bind(*args, **kwargs)
-    except TypeError:
-        return None
-    bound.apply_defaults()
-    return [_argument(spec.signature.parameters[name], value) for name, value in bound.arguments.items()]
-
-
-def _argument(parameter: inspect.Parameter, value: object) -> JsonValue:
-    expected = _PLAIN.get(parameter.annotation)
-    fits = value is not UNKNOWN and (expected is None or isinstance(value, expected))
-    return value if fits else NOT_KNOWN  # type: ignore[return-value]
+from sandbox.dry import DryRun, dry_run
 
 
 def dry_runs(plan: Path, asked: Asked) -> Iterator[tuple[Task, DryRun | None]]:

@@ -55,7 +55,7 @@ def play_entry(
         lane.world(),
         lane.sandbox,
         journal,
-        terms=Terms(config.actions, config.limits, f"{config.seed}/{entry.repeat}", config.stream),
+        terms=Terms(config.actions, config.limits, f"{config.seed}/{entry.repeat}", config.stream, config.dry_run),
         path=path,
         memory=memory,
         roles=lane.roles.seeded(config.seed + entry.repeat),

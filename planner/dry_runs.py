@@ -1,0 +1,103 @@
+"""Dry runs of plans: held against what an environment declares of its actions, before any of them is taken."""
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from envs import Environment
+from envs.preconditions import UNKNOWN as NOT_KNOWN
+from envs.preconditions import Beliefs, Preconditions
+from envs.types import Action, ActionSpec
+from planner.surface import TASK, plan_attributes
+from planner.types import Step
+from sandbox import Fault
+from sandbox.dry import UNKNOWN, Impossible, dry_run
+
+_PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
+
+
+EARLIER = 0
+"""Stands for the line of what earlier cells did."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a world, as the sandbox asks for it."""
+
+    declared: Preconditions = field(compare=False)
+    specs: Mapping[str, ActionSpec] = field(compare=False)
+    beliefs: Beliefs
+
+    def act(
+        self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
+    ) -> "tuple[Known, Impossible | None]":
+        """What is known after a call; queries change nothing."""
+        name = path.rpartition(".")[2]
+        if name not in self.specs:
+            return self, None
+        given = _arguments(self.specs[name], args, kwargs)
+        if given is None:
+            return self, None
+        deed = self.declared.deed(name, given)
+        if deed is None:
+            return self.forgotten(), None
+        after, refusal = self.beliefs.after(deed, line)
+        shown = str(Action(name, tuple(given)))
+        found = Impossible(shown, refusal.why, tuple(filter(None, refusal.since))) if refusal else None
+        return Known(self.declared, self.specs, after), found
+
+    def either(self, other: "Known") -> "Known":
+        """What is known where one of the two is right."""
+        return Known(self.declared, self.specs, self.beliefs.either(other.beliefs))
+
+    def forgotten(self) -> "Known":
+        """Nothing of what may change."""
+        return Known(self.declared, self.specs, Beliefs({}, {}))
+
+    def attribute(self, path: str) -> object:
+        """The value of an attribute of ``agent``, where it can be only one."""
+        fact = self.declared.attributes.get(path.rpartition(".")[2])
+        values = self.beliefs.of(fact).values if fact else None
+        return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN
+
+
+def _arguments(spec: ActionSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> list[JsonValue] | None:
+    """The arguments by position; those of another type than is asked for are not known. None if they do not fit."""
+    try:
+        bound = spec.signature.bind(*args, **kwargs)
+    except TypeError:
+        return None
+    bound.apply_defaults()
+    return [_argument(spec.signature.parameters[name], value) for name, value in bound.arguments.items()]
+
+
+def _argument(parameter: inspect.Parameter, value: object) -> JsonValue:
+    expected = _PLAIN.get(parameter.annotation)
+    fits = value is not UNKNOWN and (expected is None or isinstance(value, expected))
+    return value if fits else NOT_KNOWN  # type: ignore[return-value]
+
+
+def known_after(world: Environment, declared: Preconditions, steps: Iterable[Step]) -> Known:
+    """Return what is known after the steps that an episode has taken."""
+    known = Known(declared, world.offer.actions, Beliefs.at_start(declared))
+    for step in steps:
+        if not step.undone and step.observation.accepted:
+            known, _ = known.act(step.action.name, step.action.args, {}, EARLIER)
+    return known
+
+
+def cannot_succeed(
+    code: str, functions: Mapping[str, object], known: Known, task: Mapping[str, JsonValue], world: Environment
+) -> list[Fault]:
+    """Return the calls of a plan that cannot succeed, whenever they are reached."""
+    found = dry_run(
+        code,
+        functions,  # type: ignore[arg-type]
+        known,
+        attributes=plan_attributes(type(world)),
+        values={TASK: task},
+        helpers=[world.helpers],
+    )
+    return list(found.faults)
