@@ -50,7 +50,7 @@ def formulate(
         FORMULATOR,
         PROMPTS["formulate"],
         read=lambda text: read_outline(text, ids),
-        history=[_system(world, options)],
+        history=[_system(world, options, untyped=all(rule.type is None for rule in rules))],
         rules=told,
         ids=ids,
         words=None if tokens is None else words_beside(told, tokens),
@@ -63,7 +63,7 @@ def words_beside(rules: str, tokens: int) -> int:
     return max(FEWEST_WORDS, room // 10 * 10)
 
 
-def _system(world: type[Environment], options: BaseModel | None) -> Message:
+def _system(world: type[Environment], options: BaseModel | None, *, untyped: bool) -> Message:
     offered = PLANNER_PROMPTS["surface"].render(surface=surface(world, options))
-    text = PROMPTS["formulator"].render(about=world.about, types=world.types, surface=offered)
+    text = PROMPTS["formulator"].render(about=world.about, types=world.types, surface=offered, untyped=untyped)
     return Message(role="system", content=text)

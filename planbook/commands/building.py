@@ -177,6 +177,6 @@ def formulate(
 
 def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonValue]:
     """The planner's options that follow from what is left out, where it has them."""
-    implied = {"cooperation": "cooperation", "helpers": "helper_methods"}
+    implied = {"cooperation": "cooperation", "rules": "cooperation", "helpers": "helper_methods"}
     known = method(planner).options.model_fields
     return {option: False for left_out, option in implied.items() if left_out in without and option in known}

@@ -67,6 +67,7 @@ def test_without_rules_no_builder_is_asked_and_no_rule_told(tmp_path: Path) -> N
     ]
     assert [each for each in run.first_plans() if "# Code of an earlier task" in each], "libraries stay"
     assert here("rules", run.folder, "--json").result["rules"] == []
+    assert not [each for each in run.first_plans() if "### Rules" in each], "nor is the planner asked for any"
 
 
 def test_without_libraries_no_skill_and_no_reflection_is_told(tmp_path: Path) -> None:
@@ -126,6 +127,9 @@ def test_without_types_no_prompt_with_rules_says_a_type(tmp_path: Path) -> None:
         assert not [kind.value for kind in RuleType if f"({kind.value})" in each or f'"{kind.value}"' in each]
         assert "- `type`: one of" not in each
         assert 'type="..."' not in each
+    assert here("formulate", run.folder).returncode == 0
+    [formulated] = asks(run.folder, "formulator")
+    assert not [kind.value for kind in RuleType if kind.value in prompt(formulated)]
     assert {rule["type"] for rule in here("rules", run.folder, "--json").result["rules"]} == {None}
 
 

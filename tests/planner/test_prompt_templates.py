@@ -53,6 +53,8 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "actions": (30, 7),
     "actions_per_reply": (None, 1, 3),
     "larger_examples": (False, True),
+    "procedure": ("def solve(agent, task): ...", "", CODE),
+    "untyped": (False, True),
     "cells": ([CELL], []),
     "conclusion": (Conclusion(text="So.", code=CODE), Conclusion(text="")),
     "cooperation": (True, False),
