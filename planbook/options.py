@@ -137,7 +137,8 @@ SPENDING = (
         "budgets",
         multiple=True,
         metavar="NAME=VALUE",
-        help="At most: so many calls, tokens, actions, seconds, or money (US dollars).",
+        help="At most: so many calls, tokens, actions, seconds, or money (US dollars). Building keeps a tenth for its "
+        "manual, or formulator=SHARE.",
     ),
     PRICES,
     click.option(

@@ -24,6 +24,16 @@ class Budget(Record):
     money: float | None = Field(default=None, ge=0)
     actions: int | None = Field(default=None, ge=0)
     seconds: float | None = Field(default=None, ge=0)
+    formulator: float | None = Field(default=None, ge=0, lt=1, exclude_if=lambda share: share is None)
+    """The share of all limits but the actions that is kept for writing the manual of a building run."""
+
+    def kept(self, name: str) -> float:
+        """Return how much of a limit is kept for the manual: of calls and tokens, a whole number."""
+        limit = getattr(self, name)
+        if not self.formulator or limit is None or name == "actions":
+            return 0
+        kept: float = limit * self.formulator
+        return kept if name in ("money", "seconds") else int(kept)
 
 
 class Spent(Record):
@@ -98,6 +108,7 @@ class Meter:
         self._begun: float | None = time.monotonic()
         self._ledger = ledger or OwnLedger(amount_of(self._before))
         self._thread = threading.local()
+        self._formulating = False
 
     @property
     def spent(self) -> Spent:
@@ -114,6 +125,15 @@ class Meter:
         """Let seconds pass again."""
         with self._lock:
             self._seconds, self._begun = self._passed(), time.monotonic()
+
+    @contextmanager
+    def formulating(self) -> Iterator[None]:
+        """Let what is kept for the manual be spent."""
+        self._formulating = True
+        try:
+            yield
+        finally:
+            self._formulating = False
 
     def check_time(self) -> None:
         """Raise BudgetEnded once the seconds are used up."""
@@ -167,12 +187,20 @@ class Meter:
         ):
             limit = getattr(self.budget, name)
             self._unless_spent(name, before)
-            if limit is not None and before + cost > limit:
+            if limit is not None and before + cost > (open_to := limit - self._kept(name)):
                 raise BudgetEnded(
-                    f"the budget of {_told(name, limit)} has {_number(name, limit - before)} left, and the next call "
-                    f"may take {_number(name, cost)}",
+                    f"the budget of {_told(name, limit)} has {_number(name, open_to - before)} left, and the next call "
+                    f"may take {_number(name, cost)}{self._beside(name)}",
                     _larger(name, max(2 * limit, before + cost)),
                 )
+
+    def _kept(self, name: str) -> float:
+        return 0 if self._formulating else self.budget.kept(name)
+
+    def _beside(self, name: str) -> str:
+        """Return in words what is kept, if anything is."""
+        kept = self._kept(name)
+        return f" ({_told(name, kept)} kept for the manual)" if kept else ""
 
     def _amount(self, model: str, usage: Usage) -> Amount:
         return Amount(1, usage.total, self._price(model, Reply(text="", usage=usage)) or 0.0)
@@ -218,8 +246,9 @@ class Meter:
 
     def _unless_spent(self, name: str, amount: float) -> None:
         limit = getattr(self.budget, name)
-        if limit is not None and amount >= limit:
-            raise BudgetEnded(f"the budget of {_told(name, limit)} is used up", _larger(name, 2 * limit or 1))
+        if limit is not None and amount >= limit - self._kept(name):
+            message = f"the budget of {_told(name, limit)} is used up{self._beside(name)}"
+            raise BudgetEnded(message, _larger(name, 2 * limit or 1))
 
 
 def _larger(name: str, limit: float) -> str:

@@ -134,6 +134,11 @@ class BudgetEnded(BaseException):
         self.larger = larger
         super().__init__(message)
 
+    @property
+    def name(self) -> str:
+        """The limit that was reached."""
+        return self.larger.partition("=")[0]
+
 
 class JournalFailed(BaseException):
     """An event could not be written; the cause is what the store raised."""

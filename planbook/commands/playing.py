@@ -33,7 +33,7 @@ from planbook.learning.ablations import check_ablations
 from planbook.learning.cost import building_cost, cost_line
 from planbook.learning.covering import coverage_lines
 from planbook.learning.knowing import memory_of, remembering
-from planbook.learning.stages import build, export, playing_memory, tasks_of
+from planbook.learning.stages import build, export, formulate_with_kept, playing_memory, tasks_of
 from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
 from planbook.provenance.before_rerun import check_config
 from planbook.provenance.before_resume import notice_changes
@@ -141,6 +141,7 @@ def play_run(
     )
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
+        formulated = isinstance(stopped, BudgetEnded) and formulate_with_kept(run, stopped)
     except (ModelError, errors.ClusterLost) as error:
         raise type(error)(f"{error}. Then go on with: planbook run --resume {run.folder}") from error
     finally:
@@ -168,6 +169,11 @@ def play_run(
     if run.config.learning:
         _show_learnt(run, out)
     out.print(f"{summary.seconds:.1f} s in this sitting; everything is in {summary.run}", soft_wrap=True)
+    if formulated:
+        out.print(
+            f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget kept for it.",
+            soft_wrap=True,
+        )
     if isinstance(stopped, BudgetEnded):
         out.print(f"Stopped: {stopped}. {_go_on(run)} --budget {stopped.larger}", soft_wrap=True)
         return errors.OUT_OF_BUDGET, summary

@@ -1,5 +1,6 @@
 """The stages of AutoManual (section 3.1): building rules from episodes, formulating them, and playing with them."""
 
+import logging
 import random
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,13 +24,14 @@ from planbook.learning.once import once
 from planbook.learning.state import EVERYTHING, formulating_path, learnt_in, with_manual
 from planbook.run import Entry, Run
 from planbook.store import Watch
-from planner import Ending, Memory, Outcome, Scope
+from planner import BudgetEnded, Ending, Memory, ModelError, Outcome, Scope, UnusableReply
 from planner.models.waiting import never
 from rules import Rule, tell_world
 
 if TYPE_CHECKING:
     from planbook.learning.given import Copies
 
+LOG = logging.getLogger(__name__)
 WORLD = "world.md"
 """For readers of the manual: what the world is, and what code can use there. Planners are told it in their prompts."""
 SHORT_MANUAL = "manual.short.md"
@@ -147,10 +149,23 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
     if not any(state.knowledge.rules for state in states.values()):
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
     roles = roles_of(run, never, config)
-    for group, state in states.items():
-        if rules := state.knowledge.rules:
-            ask = partial(_manual, rules=rules, config=config, tokens=tokens)
-            once(run, formulating_path(group, state), roles, ask)
+    with run.meter.formulating():
+        for group, state in states.items():
+            if rules := state.knowledge.rules:
+                ask = partial(_manual, rules=rules, config=config, tokens=tokens)
+                once(run, formulating_path(group, state), roles, ask)
+
+
+def formulate_with_kept(run: Run, ended: BudgetEnded) -> bool:
+    """Write the manual of a building run with what its budget kept for it. Returns whether there is one now."""
+    if run.config.learning is None or not run.meter.budget.kept(ended.name):
+        return False
+    try:
+        formulate(run, run.config, None)
+    except (BadArgument, UnusableReply, ModelError, BudgetEnded) as error:
+        LOG.info("no manual was written: %s", error)
+        return False
+    return True
 
 
 def _manual(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int | None) -> dict[str, Any]:

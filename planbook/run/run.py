@@ -33,6 +33,8 @@ _KINDS = {
     False: "holds passes of a prompt graph, and no episodes: see and go on with them by `planbook graph run --out`",
     True: "holds episodes, and no passes of a prompt graph; name another folder with --out",
 }
+FORMULATOR_SHARE = 0.1
+"""Of a building run's budget, what its manual may cost, unless ``--budget formulator=SHARE`` says otherwise."""
 PAUSED = "paused"
 """Marks the end of a sitting that is only a pause."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{BESIDE}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
@@ -194,7 +196,7 @@ class Run:
         """
         check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
         before = self._file
-        new = {"budget": budget or before.budget, "timeouts": timeouts or before.timeouts}
+        new = {"budget": self._sharing(budget or before.budget), "timeouts": timeouts or before.timeouts}
         if (
             file := before.model_copy(update={**new, "unsafe_no_sandbox": unsafe or before.unsafe_no_sandbox})
         ) != before:
@@ -206,6 +208,12 @@ class Run:
         if self.meter.limits_calls:
             self.store.ledger.open(amount_of(spent))
         self._note_sitting(note or {})
+
+    def _sharing(self, budget: Budget) -> Budget:
+        """Return the budget, of which a building run keeps a share for its manual."""
+        if self.config.learning is None or budget == Budget() or budget.formulator is not None:
+            return budget
+        return budget.model_copy(update={"formulator": FORMULATOR_SHARE})
 
     def stand_up(self) -> None:
         """Stop spending: the time up to now counts. Of a process that is killed the time up to its last event does."""

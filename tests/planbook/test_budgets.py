@@ -32,20 +32,38 @@ def spent(folder: Path) -> dict[str, int]:
     }
 
 
+def test_a_build_whose_budget_ends_writes_its_manual_with_what_was_kept_for_it(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    stopped = here(*SMALL, "--budget", "calls=10", "--json", "--out", folder)
+    assert stopped.returncode == 4
+    assert "the budget of 10 calls is used up (1 call kept for the manual)" in stopped.told
+    assert "The manual was written with the 10% of the budget kept for it." in stopped.told
+    assert spent(folder)["calls"] == 10
+    assert len(asks(folder, "formulator")) == 1
+    assert json.loads((folder / "run.json").read_text())["budget"]["formulator"] == 0.1
+    assert list((folder / "learnt").rglob("manual.md"))
+
+
+def test_a_build_may_keep_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    here(*SMALL, "--budget", "calls=10", "--budget", "formulator=0", "--out", folder)
+    assert not asks(folder, "formulator")
+
+
 @pytest.mark.parametrize(
     ("name", "limit"),
     [
         ("calls", 4),
         ("actions", 3),
         ("tokens", 20_000),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("calls", 1), ("calls", 11), ("actions", 30))),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("calls", 1), ("calls", 9), ("actions", 30))),
     ],
 )
 def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_goes_on_to_the_same_end(
     tmp_path: Path, whole: Path, name: str, limit: int
 ) -> None:
     folder = tmp_path / "run"
-    stopped = here(*SMALL, "--budget", f"{name}={limit}", "--json", "--out", folder)
+    stopped = here(*SMALL, "--budget", f"{name}={limit}", "--budget", "formulator=0", "--json", "--out", folder)
     assert stopped.returncode == 4, stopped.told
     assert f"the budget of {limit:,} {name.removesuffix('s') if limit == 1 else name}" in stopped.told
     assert f"Go on with: planbook run --resume {folder} --budget {name}={2 * limit}" in stopped.told
@@ -89,7 +107,7 @@ def test_all_roles_spend_of_the_one_budget(tmp_path: Path) -> None:
 def test_formulating_spends_of_the_runs_budget_too(tmp_path: Path, whole: Path) -> None:
     folder = tmp_path / "run"
     calls = spent(whole)["calls"]
-    assert here(*SMALL, "--budget", f"calls={calls}", "--out", folder).returncode == 0
+    assert here(*SMALL, "--budget", f"calls={calls}", "--budget", "formulator=0", "--out", folder).returncode == 0
     stopped = here("formulate", folder, "--json")
     assert stopped.returncode == 4
     assert f"the budget of {calls} calls is used up" in stopped.told
