@@ -107,7 +107,13 @@ def test_so_is_what_is_run_again(sandbox: Sandbox) -> None:
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [str(step.action) for step in playing.steps] == ["click(2)", "click(11)", "click(22)", "click(23)"]
     assert says.questions.count("map") == 2
-    assert recorded(journal, "branch")[0]["actions"] == 2
+    walked = recorded(journal, "branch")[0]
+    assert (walked["actions"], walked["code"], walked["mapped"], walked["again"]) == (
+        2,
+        "agent.click(2)",
+        "",
+        ["agent.click(22)"],
+    )
 
 
 def test_the_worth_of_a_node_is_its_mean_and_more_if_it_was_seldom_visited() -> None:

@@ -102,7 +102,9 @@ class Branch(Recorded):
     cell: int | None = None
     """The number of the cell that ran it, in its frame."""
     mapped: str = ""
-    """The code as it was run, where the page had changed."""
+    """The code as it was run first, where the page had changed."""
+    again: tuple[str, ...] = ()
+    """The code of each later time, where the way was walked again."""
     fate: Fate
     why: str = ""
     history: str = ""

@@ -82,13 +82,14 @@ class Playing:
         """Run a branch's code at its moment, as it fits what is there now; None where that failed."""
         self._unless_idle()
         code = branch.code if moment.page == moment.written_for else self.counsel.mapped(branch.code, moment)
-        if branch not in self.tree.tried:
+        is_first = branch not in self.tree.tried
+        if is_first:
             self.tree.tried.append(branch)
             branch.cell = None if code is None else self._frame.cells
         if code is None:
             branch.fate, branch.why = "failed", GONE
             return None
-        branch.mapped = "" if code == branch.code else code
+        branch.ran_as(code, is_first=is_first)
         begun = len(self._episode.steps)
         try:
             feedback = self._run(branch, code)

@@ -26,6 +26,8 @@ class Branch:
     code: str
     cell: int | None = None
     mapped: str = ""
+    again: list[str] = field(default_factory=list)
+    """The code of each later time, where the way was walked again."""
     fate: Fate = "not tried"
     why: str = ""
     history: str = ""
@@ -34,6 +36,13 @@ class Branch:
     value: float | None = None
     visits: int | None = None
     thought: Thought = field(default_factory=Thought)
+
+    def ran_as(self, code: str, *, is_first: bool) -> None:
+        """Note the code that was run; what the first time was run stays told."""
+        if not is_first:
+            self.again.append(code)
+        elif code != self.code:
+            self.mapped = code
 
     @property
     def told(self) -> str:
@@ -108,6 +117,8 @@ class Tree:
         for branch in self.branches:
             body: dict[str, Any] = asdict(branch)
             del body["thought"]  # the cell has it
+            if not branch.again:
+                del body["again"]
             scope.record("branch", round=number, **body)
 
 
