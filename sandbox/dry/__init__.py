@@ -19,15 +19,17 @@ from sandbox.dry.values import UNKNOWN, Record, Value
 from sandbox.reading.syntax import code_lines, parse, shown_line
 from sandbox.types import Fault, FaultKind
 
-__all__ = ["CANNOT_SUCCEED", "UNKNOWN", "DryRun", "Impossible", "Knowledge", "dry_run"]
+__all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "Knowledge", "dry_run"]
 
 CANNOT_SUCCEED = "cannot-succeed"
-"""The type of the faults that a dry run finds."""
+"""The type of the faults that calls are."""
+ENDLESS = "endless"
+"""The type of the faults that loops are."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What came of a dry run: the calls that cannot succeed, and how many calls in the code were looked at.
+    """What came of a dry run: the calls that cannot succeed, the loops without an end, and how many calls it looked at.
 
     ``unfollowed`` are those of the plan that no followed path came to, or that something unknown makes: in a method,
     by ``map`` or ``getattr``. ``followed`` is False where the plan has more ways to go than are followed: then no call
@@ -64,8 +66,10 @@ def dry_run(
         return DryRun((), len({id(visits.node) for visits in walk.visits.values()}), followed=False)
     lines = code_lines(code)
     found = _impossible(walk)
+    loops = [_endless(node, lines) for node in ast.walk(trees[-1]) if id(node) in walk.endless]
     ordered = sorted(
-        {_fault(visits, lines): None for visits in found}, key=lambda each: (each.line or 0, each.column or 0)
+        dict.fromkeys([*(_fault(visits, lines) for visits in found), *loops]),
+        key=lambda each: (each.line or 0, each.column or 0),
     )
     followed = reached | {id(visits.node) for visits in found}
     every = set(sites.sites(trees[-1], walk.functions, walk.acting, walk.handed_on))
@@ -95,6 +99,12 @@ def _value(walk: DryWalk, value: object) -> Value:
     if isinstance(value, Mapping):
         return Record({str(name): walk.taken_in(each) for name, each in value.items()})
     return walk.taken_in(value)
+
+
+def _endless(node: ast.AST, lines: list[str]) -> Fault:
+    assert isinstance(node, ast.While)
+    message = "this loop never ends: it has no break or return, and takes no action"
+    return Fault(FaultKind.CHECK, ENDLESS, message, node.lineno, node.col_offset, shown_line(lines, node.lineno))
 
 
 def _fault(visits: Visits, lines: list[str]) -> Fault:

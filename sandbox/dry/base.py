@@ -65,6 +65,8 @@ class Walk:
     transparent: set[int] = field(default_factory=set)
     """The frames of comprehensions: what they assign by := is their owner's."""
     loops: list[Loop] = field(default_factory=list)
+    endless: dict[int, ast.While] = field(default_factory=dict)
+    """The loops without an end that a path came to, by id of their node."""
     returns: list[list[tuple[State, Value]]] = field(default_factory=list)
     finals: list[list[ast.stmt]] = field(default_factory=list)
     """The ``finally`` parts around the statement that is carried out."""
@@ -78,6 +80,8 @@ class Walk:
         self.state.frames[MODULE] = {}
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
         self.acting = bodies.acting_names(trees, self.roots)
+        self.catches = any(isinstance(node, ast.Try | ast.With) for tree in trees for node in ast.walk(tree))
+        """Whether an error may be the way out of a loop."""
         self.shared = frozenset(bodies.declared(trees, (ast.Global, ast.Nonlocal)))
         """Names that a function declares global or nonlocal."""
         self.defined_once = frozenset(bodies.defined_once(trees))

@@ -4,6 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
+_WAYS_OUT = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
 _ARGUMENT_KINDS = ("posonlyargs", "args", "kwonlyargs")
 
 
@@ -108,6 +109,13 @@ def _hands_on(value: ast.expr, acting: Collection[str]) -> bool:
 def mentions(node: ast.AST, names: Collection[str]) -> bool:
     """Whether the code reads one of the names anywhere."""
     return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
+
+
+def is_endless(node: ast.While, acting: Collection[str]) -> bool:
+    """Whether nothing but an error ends a loop: it has no way out, and takes no action that could end the episode."""
+    if not (isinstance(node.test, ast.Constant) and node.test.value):
+        return False
+    return not mentions(node, acting) and not any(isinstance(each, _WAYS_OUT) for each in ast.walk(node))
 
 
 def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:

@@ -50,6 +50,8 @@ class Loops(Calls):
 
     def while_loop(self, node: ast.While) -> None:
         """A while statement: turn by turn while it is known that another turn comes."""
+        if not self.catches and bodies.is_endless(node, self.acting):
+            self.endless[id(node)] = node
         loop, exits = self._enter_loop(), list[State]()
 
         def unknown_turn() -> None:
