@@ -10,7 +10,7 @@ from envs import Environment
 from envs.preconditions import UNKNOWN as NOT_KNOWN
 from envs.preconditions import Beliefs, Preconditions
 from envs.types import Action, ActionSpec
-from planner.surface import TASK, plan_attributes
+from planner.surface import AGENT, TASK, plan_attributes
 from planner.types import Step
 from sandbox import Fault
 from sandbox.dry import UNKNOWN, Impossible, dry_run
@@ -33,8 +33,10 @@ class Known:
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> "tuple[Known, Impossible | None]":
-        """What is known after a call; queries change nothing."""
-        name = path.rpartition(".")[2]
+        """What is known after a call; queries change nothing, and a method's own functions may change anything."""
+        owner, _, name = path.rpartition(".")
+        if owner != AGENT:
+            return self.forgotten(), None
         if name not in self.specs:
             return self, None
         given = _arguments(self.specs[name], args, kwargs)
@@ -84,7 +86,7 @@ def known_after(world: Environment, declared: Preconditions, steps: Iterable[Ste
     known = Known(declared, world.offer.actions, Beliefs.at_start(declared))
     for step in steps:
         if not step.undone and step.observation.accepted:
-            known, _ = known.act(step.action.name, step.action.args, {}, EARLIER)
+            known, _ = known.act(f"{AGENT}.{step.action.name}", step.action.args, {}, EARLIER)
     return known
 
 

@@ -48,6 +48,17 @@ def test_where_actions_are_replaced_nothing_is_dry_run(sandbox: Sandbox) -> None
         playing.close()
 
 
+def test_a_method_s_own_functions_may_have_done_anything(sandbox: Sandbox) -> None:
+    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), terms=Terms(actions=10, dry_run=True))
+    playing.begin()
+    try:
+        with playing.frame("own", {"fetch": lambda: None}):
+            assert playing.run("agent.put('apple')").kind is FeedbackKind.CHECK
+            assert playing.run("fetch()\nagent.put('apple')").kind is FeedbackKind.UNFINISHED
+    finally:
+        playing.close()
+
+
 @pytest.mark.parametrize(
     ("loop", "endless"),
     [
