@@ -178,7 +178,7 @@ def test_web_tasks_stand_beside_table_1_and_figure_6(tmp_path: Path, worlds: str
     assert row(text, "Devil's Advocate, figure 6:", "ours: devils-advocate")[1] == "50.0"
     assert row(text, "Devil's Advocate, table 1:", "AR")[1:] == ["6.39", "7.07", "0.64"]
     assert row(text, "Devil's Advocate, table 1:", "ours: devils-advocate")[1:] == ["1.00", "1.00", "2.00"]
-    assert set(differs(compared)) == {"tasks", "world", "prompts"}
+    assert set(differs(compared)) == {"tasks", "world", "prompts", "temperature", "context, in tokens"}
     other = of(worlds, "Web", "plan-act", model="gpt-4-0613", planner_options={"reflects": False, "rounds": 3})
     compared = held(*played(tmp_path / "other", other, [ended(None)], revisions=1))
     assert row(printed(compared), "table 1:", "ours: plan-act, reflects False")[-1] == "1.00"
