@@ -74,6 +74,8 @@ class FinishedCell:
     seen: Seen
     size: int
     """Bytes of memory that all this takes, about."""
+    seconds: float
+    """On the wall clock, the first time."""
 
 
 @dataclass

@@ -4,6 +4,7 @@ import importlib.util
 import sys
 import sysconfig
 import zoneinfo
+from contextlib import suppress
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
@@ -25,8 +26,9 @@ def library_source(name: str) -> tuple[str, bool] | None:
         return None
     place = LIBRARY.joinpath(*name.split("."))
     for path, is_package in ((place / "__init__.py", True), (place.with_name(place.name + ".py"), False)):
-        if path.is_file():
-            return importlib.util.decode_source(path.read_bytes()), is_package
+        with suppress(OSError, UnicodeError, SyntaxError):  # a name as long as the plan likes
+            if path.is_file():
+                return importlib.util.decode_source(path.read_bytes()), is_package
     return None
 
 

@@ -42,8 +42,12 @@ class LimitReached(Exception):
         super().__init__(name)
 
 
+MAX_DETAIL = 300
+"""Characters of what a worker said that a fault repeats: they stand in prompts and logs."""
+
+
 def limit_fault(name: str, limits: Limits, detail: str = "") -> Fault:
     """The fault that tells of a limit and its value."""
     message = MESSAGES[name].format_map(limits.model_dump())
-    told = f"{message} ({detail})" if detail else message
+    told = f"{message} ({detail[:MAX_DETAIL]})" if detail else message
     return Fault(FaultKind.LIMIT, name, told, hint=HINTS.get(name, ""))

@@ -70,11 +70,16 @@ class Worker:
         return self._channel.quiet()
 
     def cpu_seconds(self) -> float:
-        """Processor time used so far, all of the process; infinite once it is gone."""
+        """Processor time used so far, all of the process; infinite once it is gone.
+
+        The number of a process that has ended may be another's by now; the descriptor is never another's.
+        """
         try:
-            return time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
+            used = time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
+            signal.pidfd_send_signal(self._pidfd, 0)
         except OSError:
             return inf
+        return used
 
     def allow(self, seconds: float) -> None:
         """Let the process use so much more processor time, and up to two seconds beyond; then the kernel ends it.

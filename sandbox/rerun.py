@@ -19,8 +19,8 @@ from sandbox.types import Limits
 
 PATIENCE = 2
 """How many times the processor time of a cell it may take when it is run again."""
-WALL_PATIENCE = 20
-"""The same of the wall clock: how long it takes says more of the machine than of the cell."""
+WALL_PATIENCE, WALL_GRACE = 20, 5.0
+"""The same of the wall clock, and seconds beside: how long it takes says more of the machine than of the cell."""
 BEFORE, AFTER = 60, 240
 """Characters that are told of a text around its first difference."""
 
@@ -85,15 +85,20 @@ def _around(text: str, at: int) -> str:
     return f"{'...' if start else ''}{part}{'...' if start + len(part) < len(text) else ''}"
 
 
-def run_again(cell: FinishedCell, title: str, worker: Worker, limits: Limits) -> None:
-    """Run a finished cell in a worker: no function is called. Raises RebuildDiverged, ChannelClosed."""
+def run_again(
+    cell: FinishedCell, title: str, worker: Worker, limits: Limits, meanwhile: Callable[[], None] | None
+) -> None:
+    """Run a finished cell in a worker: no function is called. Raises RebuildDiverged, ChannelClosed.
+
+    It may take a little longer than the first time, so that a cell that knows it is run again cannot hold the host.
+    """
     patient = limits.model_copy(
         update={
-            "wall_seconds": limits.wall_seconds * WALL_PATIENCE,
+            "wall_seconds": cell.seconds * WALL_PATIENCE + WALL_GRACE,
             "cpu_seconds": min(limits.cpu_seconds, limits.wall_seconds) * PATIENCE,
         }
     )
-    talk = Retold(worker, patient, Said(cell.exchanges, title, None))
+    talk = Retold(worker, patient, Said(cell.exchanges, title, None), meanwhile)
     try:
         ends = [talk.hold(start) for start in cell.starts]
     except LimitReached as reached:

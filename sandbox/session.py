@@ -181,7 +181,9 @@ class Session:
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
         else:
             said, ends = tuple(talk.exchanges), tuple(cell.ends)
-            self._cells.append(FinishedCell(cell.name, tuple(cell.starts), said, ends, self._answers.seen, talk.size))
+            self._cells.append(
+                FinishedCell(cell.name, tuple(cell.starts), said, ends, self._answers.seen, talk.size, seconds)
+            )
         return CellResult(talk.output, end.value, faults, talk.calls, seconds)
 
     def _kill(self) -> None:
@@ -214,7 +216,7 @@ class Session:
 
     def _run_again(self, worker: Worker) -> None:
         for number, cell in enumerate(self._cells):
-            run_again(cell, self._title(number, cell.name), worker, self._limits)
+            run_again(cell, self._title(number, cell.name), worker, self._limits, self._meanwhile)
             self._answers.return_to(cell.seen)
 
     @staticmethod

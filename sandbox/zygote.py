@@ -49,6 +49,8 @@ ANSWER_SECONDS = 30.0
 MAX_ANSWER = 1 << 16
 READY = 2
 """Workers forked ahead, so that the sessions of two threads, or a nested plan's, need not wait for each other's."""
+FOREVER = 2**31 - 1
+"""Seconds of processor time that the zygote can be told of."""
 
 
 class Zygote:
@@ -109,7 +111,7 @@ class Zygote:
         The zygote does it: it has the worker's user id, which the host need not have.
         """
         with suppress(OSError):
-            self._control.send(LIMIT.pack(pid, seconds))
+            self._control.send(LIMIT.pack(pid, min(seconds, FOREVER)))
 
     def _next(self) -> tuple[Worker, int]:
         """The worker that was asked for longest ago, and its memory."""

@@ -66,6 +66,8 @@ def _model_name(spec: str) -> str:
     kind, _, rest = spec.partition(":")
     if kind == "scripted":
         return f"{kind}:{_name(rest)}"
+    if kind not in ("recorded", "exchange"):
+        return spec
     path, plus, inner = rest.partition("+") if kind == "recorded" else (rest, "", "")
-    name = Path(path).name if kind in ("recorded", "exchange") and Path(path).is_absolute() else path
+    name = Path(path).name if Path(path).is_absolute() else path
     return f"{kind}:{name}{plus}{_model_name(inner) if inner else ''}"

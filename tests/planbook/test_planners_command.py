@@ -8,6 +8,8 @@ from planner import METHODS
 from planner.strategies.base import Method
 from tests.command import planbook, result
 
+OF_EXECUTORS = "iterations, actions_per_reply, subtask_actions, demonstrations"
+
 
 def test_all_methods_are_listed() -> None:
     finished = planbook("planners")
@@ -24,7 +26,7 @@ def test_one_method_is_told_with_its_options_and_demonstrations() -> None:
     assert list(result(finished)["planners"]) == ["react"]
     told = result(finished)["planners"]["react"]
     assert (told["summary"], told["roles"]) == (METHODS["react"].summary, ["executor"])
-    assert list(told["options"]) == ["iterations", "actions_per_reply", "demonstrations", "d_max"]
+    assert list(told["options"]) == ["iterations", "actions_per_reply", "subtask_actions", "demonstrations", "d_max"]
     assert (told["options"]["d_max"]["values"], told["options"]["d_max"]["default"]) == (
         "number from 1 to 20, or null",
         None,
@@ -34,9 +36,10 @@ def test_one_method_is_told_with_its_options_and_demonstrations() -> None:
         "hybrid",
     )
     shown = told["demonstrations_by_world"]
-    assert (shown["alfworld"], shown["minecraft"], shown["miniwob"]) == (["atomic", "common", "task"], ["atomic"], [])
+    whole = ["atomic", "common", "task", "stepwise", "stepwise_common"]
+    assert (shown["alfworld"], shown["minecraft"], shown["miniwob"]) == (whole, ["atomic"], [])
     minecraft = next(line for line in finished.stderr.splitlines() if "minecraft" in line)
-    assert [cell.strip() for cell in minecraft.strip("│").split("│")] == ["minecraft", "atomic", "common, task"]
+    assert [cell.strip() for cell in minecraft.strip("│").split("│")] == ["minecraft", "atomic", ", ".join(whole[1:])]
 
 
 def test_roles_that_are_not_always_asked_are_told_apart() -> None:
@@ -87,8 +90,12 @@ def test_help_says_where_the_planners_are_listed() -> None:
 @pytest.mark.parametrize(
     ("planner", "option", "those"),
     [
-        ("plan-and-execute", "d_max=2", "iterations, actions_per_reply, demonstrations, informed_planner"),
-        ("react", "informed_planner=true", "iterations, actions_per_reply, demonstrations, d_max"),
+        (
+            "plan-and-execute",
+            "d_max=2",
+            "iterations, actions_per_reply, subtask_actions, demonstrations, informed_planner",
+        ),
+        ("react", "informed_planner=true", "iterations, actions_per_reply, subtask_actions, demonstrations, d_max"),
         ("code-as-policies", "rounds=1", "none"),
     ],
 )
