@@ -158,7 +158,7 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")
         yield f"{replies} answered prompts whose wording has changed since; --strict-recordings refuses them."
     if summary.shortened_prompts:
-        yield f"{summary.shortened_prompts} prompts were cut to fit the context; the report shows which."
+        yield f"Cut to fit the context: {counted(summary.shortened_prompts, 'prompt')}; the report shows which."
 
 
 def stream_line(summary: Summary) -> str:
