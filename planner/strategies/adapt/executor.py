@@ -23,11 +23,12 @@ REPLIES, REPLIES_IN = 20, {"shopping": 15}
 ACTIONS_FOR_EACH = 10
 """How many actions a sub-task may take for each of its replies, so that one alone cannot use up the episode's."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
-STEPWISE = {"atomic": "stepwise", "common": "stepwise_common"}
 """What an executor is shown of the world, by its option ``demonstrations`` (section 6.2).
 
-A world that has nothing by task type shows the same as for hybrid. Where a reply takes one action, the examples do too.
+A world that has nothing by task type shows the same as for hybrid.
 """
+STEPWISE = {"atomic": "stepwise", "common": "stepwise_common"}
+"""What is shown in their place where a reply takes one action: examples that do so too."""
 DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
 
