@@ -158,7 +158,7 @@ def _way(limbs: Iterable[Limb]) -> Iterator[Piece]:
         yield Piece(line, 1)
         if branch.why:
             yield Piece(titled("why", folded(branch.why)), 2)
-        for code in branch.again:
+        for code in branch.again or ():
             yield Piece(titled("run again", folded(code)), 2)
         yield from deeper(deeper(_way(limb.inside)))
         yield from deeper(_spare(limb.spare))

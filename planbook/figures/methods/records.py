@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planner.strategies.deps.horizon import probabilities
 
@@ -103,7 +103,7 @@ class Branch(Recorded):
     """The number of the cell that ran it, in its frame."""
     mapped: str = ""
     """The code as it was run first, where the page had changed."""
-    again: tuple[str, ...] = ()
+    again: tuple[str, ...] | None = Field(default=None, exclude_if=lambda again: again is None)
     """The code of each later time, where the way was walked again."""
     fate: Fate
     why: str = ""
