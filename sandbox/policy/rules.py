@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sandbox.policy.hints import ATTRIBUTE_HINT, ATTRIBUTE_HINTS, INSIDE_HINTS, SYNTAX_HINTS
-from sandbox.policy.tables import MODULES, PARTS, REFUSED_ATTRIBUTES
+from sandbox.policy.tables import MISSING, MODULES, PARTS, REFUSED_ATTRIBUTES
 from sandbox.suggest import closest
 
 SYNTAX = "syntax"
@@ -62,7 +62,8 @@ def members(module: str) -> frozenset[str]:
     real = importlib.import_module(module)
     if module not in MODULES:  # a package may import some of its parts only when they are read
         return frozenset((*dir(real), *getattr(real, "__all__", ())))
-    return frozenset(name for name, value in vars(real).items() if not isinstance(value, types.ModuleType))
+    named = frozenset(name for name, value in vars(real).items() if not isinstance(value, types.ModuleType))
+    return named - MISSING.get(module, frozenset())
 
 
 @lru_cache(256)

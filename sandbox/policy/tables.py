@@ -66,3 +66,5 @@ PARTS = {
     ),
 }
 """Modules of which plans have these names only."""
+MISSING = {"hashlib": frozenset({"pbkdf2_hmac", "scrypt"})}
+"""Names that modules lack in plans: OpenSSL has them, and no worker maps it."""

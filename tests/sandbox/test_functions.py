@@ -213,6 +213,7 @@ LOOSE: list[Callable[..., object]] = [
     lambda *a: None,
     lambda a, *b, c, **d: None,
     lambda **a: None,
+    lambda a, /, **b: None,
 ]
 
 
