@@ -10,6 +10,7 @@ A file that is not there is an empty part. Other files in the folder are left al
 """
 
 import json
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from rules.types import Knowledge, Reflection, Rule, Skill
 from sandbox.reading import parse as parse_python
 from sandbox.types import Fault
 
+LOG = logging.getLogger(__name__)
 RULES, MANUAL, EXAMPLE = "rules.json", "manual.md", "example.md"
 SKILLS, REFLECTIONS, PROCEDURES = "skills.json", "reflections.json", "procedures"
 Part = TypeVar("Part")
@@ -148,12 +150,25 @@ def _check_manual(path: Path, knowledge: Knowledge) -> None:
 
 
 def _procedures(folder: Path, world: type[Environment], options: BaseModel | None) -> dict[str, Procedure]:
-    library = ProcedureLibrary(world, folder, options)
+    library = ProcedureLibrary(world, folder)
     try:
-        found = {kind: library.procedure(kind) for kind in library.files}
+        return _usable(library, ProcedureLibrary(world, folder, options))
     except BadProcedure as error:
         raise BadKnowledge(f"{library.folder}: {error}") from error
-    return {kind: procedure for kind, procedure in found.items() if procedure is not None}
+
+
+def _usable(every: ProcedureLibrary, offered: ProcedureLibrary) -> dict[str, Procedure]:
+    """Read all procedures but those whose actions the options take away."""
+    found, left_out = dict[str, Procedure](), list[str]()
+    for kind in every.files:
+        try:
+            found[kind] = offered.checked(kind)
+        except BadProcedure:
+            every.checked(kind)
+            left_out.append(kind)
+    if left_out:
+        LOG.info("left out the procedures that need actions which the options take away: %s", ", ".join(left_out))
+    return found
 
 
 def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:

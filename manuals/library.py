@@ -30,8 +30,11 @@ class ProcedureLibrary:
 
     def procedure(self, task_type: str) -> Procedure | None:
         """The procedure for a task type, or None. Raises BadProcedure if its file does not pass the check."""
-        path = self.files.get(task_type)
-        return checked_procedure(read_procedure(path), self.world, self.options) if path else None
+        return self.checked(task_type) if task_type in self.files else None
+
+    def checked(self, task_type: str) -> Procedure:
+        """Read the procedure of a task type that has one. Raises BadProcedure if its file does not pass the check."""
+        return checked_procedure(read_procedure(self.files[task_type]), self.world, self.options)
 
     def recall(self, task: Task) -> Recall:
         """The procedure for the task's type, if there is one."""

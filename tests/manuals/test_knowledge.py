@@ -179,6 +179,13 @@ def test_a_bad_file_is_named(name: str, text: str | bytes, message: str, tmp_pat
         read_knowledge(changed(name, text, tmp_path), TOY)
 
 
+def test_procedures_whose_actions_the_options_take_away_are_left_out(tmp_path: Path) -> None:
+    web = load_world("web")
+    every = read_knowledge(SHIPPED, web).procedures
+    offered = read_knowledge(SHIPPED, web, web.Options.model_validate({"paper_actions": True})).procedures
+    assert every.keys() - offered.keys() == {"close_ticket", "figure_in_force", "open_report"}
+
+
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadKnowledge, match="is no folder"):
         read_knowledge(tmp_path / "lost", TOY)
