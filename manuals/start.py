@@ -3,6 +3,7 @@
 A start is a folder with ``example.md``, the example as a planner is shown it, and ``rules.json``, a list of rules.
 Those that ship are ``manuals/WORLD/start/NAME``. An example's first line may name the task that it plays, as
 ``<!-- task: ID -->``; it is not shown. A task that is an example does not belong into a test.
+A folder ``without_helpers`` inside has both files again for runs without helper methods.
 """
 
 import re
@@ -16,7 +17,7 @@ from manuals.errors import BadStart
 from manuals.library import SHIPPED
 from rules.types import Learnt, Rule
 
-EXAMPLE, RULES = "example.md", "rules.json"
+EXAMPLE, RULES, WITHOUT_HELPERS = "example.md", "rules.json", "without_helpers"
 USUAL_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "alfworld": {"": ("put",)},
     "miniwob": {"": ("search-engine", "click-menu", "enter-date", "social-media-some"), "feedback": ("search-engine",)},
@@ -55,16 +56,19 @@ def types_to_build_on(world_name: str, types: Sequence[str]) -> tuple[str, ...]:
     return tuple(kind for kind in types if kind not in NOT_BUILT_ON.get(world_name, ()))
 
 
-def read_start(world_name: str, names: Sequence[str]) -> Start:
+def read_start(world_name: str, names: Sequence[str], *, helpers: bool = True) -> Start:
     """One start, or several as one: the examples in order, the rules numbered on. No names, no knowledge.
 
-    A name is that of a start that ships, or the path of a folder. Raises BadStart.
+    A name is that of a start that ships, or the path of a folder. Without ``helpers``, what the start has for runs
+    without helper methods, if it has that. Raises BadStart.
     """
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise BadStart(f"the start {twice[0]!r} is named twice")
     joined = Start()
     for name in names:
-        added = _renumbered(_read(_folder(world_name, name)), first=len(joined.rules))
+        folder = _folder(world_name, name)
+        without = folder / WITHOUT_HELPERS
+        added = _renumbered(_read(folder if helpers or not without.is_dir() else without), first=len(joined.rules))
         example = f"{joined.example}\n{added.example}" if joined.example else added.example
         joined = Start(example=example, rules=joined.rules + added.rules, tasks=joined.tasks + added.tasks)
     return joined

@@ -110,8 +110,9 @@ def verdict(asked: str) -> str:
 
 
 def write_success(asked: str) -> str:
-    """The Builder after a success: a helper method and a process, once."""
-    if "find it with find" in asked or "find_box (rule_1)" in asked:
+    """The Builder after a success: a helper method and a process, once, where there are helper methods."""
+    known = "find it with find" in asked or "find_box (rule_1)" in asked
+    if known or "Useful Helper Method" not in CONVERSATION[0]:
         return _edits('rule_system.update_rule("rule_0", log="Held again.")')
     return _edits(
         f'helper = rule_system.write_rule(content="To look for a thing, use find.", type="Useful Helper Method", '

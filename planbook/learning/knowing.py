@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 
 from envs import Task
-from manuals import Demonstrating, ProcedureLibrary, excerpt, read_knowledge, read_start, usual_starts
+from manuals import Demonstrating, ProcedureLibrary, excerpt, read_knowledge, usual_starts
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.learning.ablations import RETRIEVAL, form_without
-from planbook.learning.state import check_world, group_of, learnt_in, with_manual
+from planbook.learning.state import check_world, group_of, learnt_in, start_of, with_manual
 from planbook.run import Run, is_run
 from planner import Memory, Recall, method
 from rules import Knowledge, LearntMemory, Rule, ablated, spare_code, tell_rules
@@ -95,6 +95,6 @@ def _of_run(config: Config, folder: Path) -> Memory:
 
 def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:
     """The example, and, where there are no rules, those of the start that is usual for the world."""
-    start = read_start(config.world.name, usual_starts(config.world.name, config.selection.split or ""))
+    start = start_of(config, usual_starts(config.world.name, config.selection.split or ""))
     rules = knowledge.rules or start.rules
     return knowledge.model_copy(update={"example": start.example, "rules": rules})

@@ -1,11 +1,11 @@
 """What a building run knows: after each episode, by group of tasks, and as it was undone by hand."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from manuals import Manual, read_knowledge, read_start, within
+from manuals import Manual, Start, read_knowledge, read_start, within
 from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
 from planbook.learning.ablations import form_without
@@ -65,7 +65,7 @@ def fresh_beginning(config: Config, group: str) -> State:
     Raises BadStart, BadRun, BadKnowledge, BadArgument.
     """
     assert config.learning is not None
-    start = read_start(config.world.name, config.learning.start)
+    start = start_of(config, config.learning.start)
     knowledge = Knowledge(world=config.world.name, rules=start.rules, example=start.example)
     book = RuleBook.of(start.rules)
     if config.library != SHIPPED_LIBRARY:
@@ -75,6 +75,11 @@ def fresh_beginning(config: Config, group: str) -> State:
     rules = () if "rules" in config.without else form_without(config.without).fitted(book.active)
     book = RuleBook(active=rules, next_number=book.next_number)
     return State(knowledge=knowledge.model_copy(update={"rules": rules}), history=History(initial=book))
+
+
+def start_of(config: Config, names: Sequence[str]) -> Start:
+    """Read the starts of these names as a run may show them. Raises BadStart."""
+    return read_start(config.world.name, names, helpers="helpers" not in config.without)
 
 
 def _joined(known: str, starting: str) -> str:

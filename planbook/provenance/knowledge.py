@@ -5,11 +5,11 @@ from contextlib import closing
 from pathlib import Path
 
 from envs.checksums import of_file, of_folder, of_texts
-from manuals import SHIPPED, read_start, usual_starts
+from manuals import SHIPPED, usual_starts
 from manuals.demonstrations import FOLDER
 from planbook.config import Config
 from planbook.learning.knowing import PROCEDURES
-from planbook.learning.state import learnt_in, with_manual
+from planbook.learning.state import learnt_in, start_of, with_manual
 from planbook.run import Run, is_run
 from planner import method
 
@@ -23,7 +23,7 @@ def knowledge_digests(config: Config) -> dict[str, str]:
     found = _of_library(config)
     names = _starts(config)
     if names:
-        found["start"] = of_texts([read_start(config.world.name, names).model_dump_json()])
+        found["start"] = of_texts([start_of(config, names).model_dump_json()])
     return found | _of_demonstrations(config)
 
 

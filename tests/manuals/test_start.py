@@ -32,9 +32,16 @@ from tests.browser import need_browser
 
 WORLDS = ("alfworld", "miniwob", "toy")
 STARTS = [
-    pytest.param(world, name, id=f"{world}-{name}", marks=[pytest.mark.browser] if world == "miniwob" else [])
+    pytest.param(
+        world,
+        name,
+        helpers,
+        id=f"{world}-{name}{'' if helpers else '-without-helpers'}",
+        marks=[pytest.mark.browser] if world == "miniwob" else [],
+    )
     for world in WORLDS
     for name in starts(world)
+    for helpers in (True, False)
 ]
 SEGMENTS = ["Understanding", "Rules", "Plan", "Code"]
 LATER_SEGMENTS = ["Understanding", "Mistakes", "Rules", "Plan", "Code"]
@@ -80,9 +87,9 @@ def played(sandbox: Sandbox, world_name: str, task_id: str, cells: Sequence[str]
         return episode, play(episode, strategy, Options())
 
 
-@pytest.mark.parametrize(("world", "name"), STARTS)
-def test_the_example_has_the_form_that_it_teaches(world: str, name: str) -> None:
-    start = read_start(world, [name])
+@pytest.mark.parametrize(("world", "name", "helpers"), STARTS)
+def test_the_example_has_the_form_that_it_teaches(world: str, name: str, helpers: bool) -> None:
+    start = read_start(world, [name], helpers=helpers)
     first, *later = texts(start.example, "Reply")
     assert [heading for heading, _ in parts(start.example)] == ["Task"] + ["Reply", "Feedback"] * (len(later) + 1)
     assert re.findall(r"^### (.+)$", first, re.MULTILINE) == SEGMENTS
@@ -97,19 +104,21 @@ def test_the_example_has_the_form_that_it_teaches(world: str, name: str) -> None
     assert all("..." not in source and '"""' in source for source in (part.source for part in definitions(code)))
 
 
-@pytest.mark.parametrize(("world", "name"), STARTS)
-def test_the_code_of_the_example_passes_the_check(world: str, name: str) -> None:
+@pytest.mark.parametrize(("world", "name", "helpers"), STARTS)
+def test_the_code_of_the_example_passes_the_check(world: str, name: str, helpers: bool) -> None:
     world_class = load_world(world)
     names = bound_names(world_class.helpers) | {"task"}
-    for code in codes(read_start(world, [name]).example):
+    for code in codes(read_start(world, [name], helpers=helpers).example):
         functions, attributes = functions_to_check(world_class), plan_attributes(world_class)
         assert check(code, functions, attributes=attributes, names=names) == []
         names |= bound_names(code)
 
 
-@pytest.mark.parametrize(("world", "name"), STARTS)
-def test_the_example_solves_its_task_and_quotes_what_was_said(sandbox: Sandbox, world: str, name: str) -> None:
-    start = read_start(world, [name])
+@pytest.mark.parametrize(("world", "name", "helpers"), STARTS)
+def test_the_example_solves_its_task_and_quotes_real_feedback(
+    sandbox: Sandbox, world: str, name: str, helpers: bool
+) -> None:
+    start = read_start(world, [name], helpers=helpers)
     [task_id] = start.tasks
     episode, ending = played(sandbox, world, task_id, codes(start.example))
     assert ending.outcome is Outcome.DIRECT_SUCCESS, ending
@@ -122,18 +131,18 @@ def test_the_example_solves_its_task_and_quotes_what_was_said(sandbox: Sandbox, 
     assert is_shortened(shown, goal + episode.observation.text), episode.observation.text
 
 
-@pytest.mark.parametrize(("world", "name"), STARTS)
-def test_the_rules_alone_solve_the_task(sandbox: Sandbox, world: str, name: str) -> None:
-    start = read_start(world, [name])
-    helpers = "\n".join(rule.example for rule in start.rules if rule.type is HELPER)
+@pytest.mark.parametrize(("world", "name", "helpers"), STARTS)
+def test_the_rules_alone_solve_the_task(sandbox: Sandbox, world: str, name: str, helpers: bool) -> None:
+    start = read_start(world, [name], helpers=helpers)
+    defined = "\n".join(rule.example for rule in start.rules if rule.type is HELPER)
     [process] = [rule.example for rule in start.rules if rule.type is SUCCESS]
-    _, ending = played(sandbox, world, start.tasks[0], [f"{helpers}\n{process}"])
+    _, ending = played(sandbox, world, start.tasks[0], [f"{defined}\n{process}"])
     assert ending.outcome is Outcome.DIRECT_SUCCESS, ending
 
 
-@pytest.mark.parametrize(("world", "name"), STARTS)
-def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(world: str, name: str) -> None:
-    start = read_start(world, [name])
+@pytest.mark.parametrize(("world", "name", "helpers"), STARTS)
+def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(world: str, name: str, helpers: bool) -> None:
+    start = read_start(world, [name], helpers=helpers)
     assert 2 <= len(start.rules) <= 4
     assert all(rule.content and rule.example and rule.log == ("Given at the start.",) for rule in start.rules)
     assert all(re.match(r"(In|On|When) ", rule.content) for rule in start.rules), "a rule begins with its scope"
@@ -145,6 +154,7 @@ def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(world: str
         assert check(rule.example, functions, names=names, allow_definitions_only=True) == []
         assert definitions(rule.example)
         assert rule.example in start.example
+    assert helpers or (HELPER not in {rule.type for rule in start.rules} and "def " not in start.example)
 
 
 @pytest.mark.parametrize("world", WORLDS)

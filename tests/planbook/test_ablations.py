@@ -157,6 +157,7 @@ def test_without_helpers_none_is_told_defined_or_encouraged(tmp_path: Path) -> N
         assert "Useful Helper Method" not in each
         assert "Functions that are defined already" not in each
         assert "Write what could be of use in other tasks as functions" not in each
+        assert "find_box" not in each
     assert not [each for each in run.prompts("builder") if "Useful Helper Method" in each]
     types = {rule["type"] for rule in here("rules", run.folder, "--json").result["rules"]}
     assert types
