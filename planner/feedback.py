@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from envs import Environment, Observation
 from planner.rendered import Rendered
@@ -29,14 +30,31 @@ class Ran:
         steps = [(step.action, step.observation) for step in self.steps]
         return Rendered.of("\n".join(part.rstrip() for part in parts if part), steps, self.before, output, faults)
 
-    def told(self, output: str) -> str:
-        """Every action with what it returned, in short, and what was printed."""
+    @cached_property
+    def briefs(self) -> Sequence[str]:
+        """What each action returned, in short."""
         befores = [self.before, *(step.observation for step in self.steps)]
+        return [self.world.brief(step.observation, before) for step, before in zip(self.steps, befores, strict=False)]
+
+    def told(self, output: str) -> Rendered:
+        """Every action with what it returned, in short, and what was printed."""
         acted = [
-            f"{number}. {call_of(step.action)} -> {self.world.brief(step.observation, before)}"
-            for number, (step, before) in enumerate(zip(self.steps, befores, strict=False), 1)
+            f"{number}. {call_of(step.action)} -> {brief}"
+            for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
         ]
-        return "\n".join([*acted, *([f"Printed:\n{output}"] if output else [])])
+        printed = [f"Printed:\n{self.without_repeats(output)}"] if output else []
+        return self.feedback(output, (), "\n".join([*acted, *printed]))
+
+    def without_repeats(self, text: str) -> str:
+        """Return a text with a mark for each observation in it that stands in full beside its action."""
+        marks = {
+            brief: f"[what action {number} returned]"
+            for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
+            if brief == step.observation.text
+        }
+        for told, mark in sorted(marks.items(), key=lambda each: -len(each[0])):
+            text = text.replace(told, mark) if len(told) > len(mark) else text
+        return text
 
     def seen(self) -> str:
         """The last observation in full, if its line does not tell it."""
@@ -82,7 +100,8 @@ def of_cut(result: CellResult, ran_to: int, ran: Ran) -> Feedback:
 def of_result(result: CellResult, ran: Ran) -> Feedback:
     """The feedback for code that ran until it ended or failed."""
     fault = result.fault
-    ending = f"The code ended in an error.\n{fault}" if fault else "The code ran to its end; the task is not done yet."
+    ended = "The code ran to its end; the task is not done yet."
+    ending = f"The code ended in an error.\n{ran.without_repeats(str(fault))}" if fault else ended
     told = ran.told(result.output), ending, ran.seen(), _state(ran.world)
     return Feedback(
         kind=KIND_OF_FAULT[fault.kind] if fault else FeedbackKind.UNFINISHED,

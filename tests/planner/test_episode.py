@@ -96,6 +96,19 @@ def test_a_plan_that_stops_early_is_unfinished_and_keeps_its_names(sandbox: Sand
     played.close()
 
 
+def test_feedback_tells_an_observation_once(sandbox: Sandbox) -> None:
+    """Printed, or in an assertion's message, it is a mark; what was printed is kept whole beside the text."""
+    played = episode(sandbox)
+    played.begin()
+    code = "seen = agent.open('box_1')\nprint('saw:', seen)\ntold = agent.take('unicorn', 'box_1')\nassert False, told"
+    feedback = played.run(code)
+    assert "Printed:\nsaw: [what action 1 returned]\n" in feedback.text
+    assert "AssertionError: [what action 2 returned]" in feedback.text
+    assert feedback.text.count("You open box_1") == feedback.text.count("you see no unicorn") == 1
+    assert "You open box_1" in feedback.output
+    played.close()
+
+
 def test_feedback_tells_actions_fault_line_and_state(sandbox: Sandbox) -> None:
     played = episode(sandbox)
     played.begin()

@@ -9,6 +9,7 @@ from planner.errors import EpisodeOver, RoundOver, UnusableReply
 from planner.feedback import Ran
 from planner.frames import Frame
 from planner.models.types import Message
+from planner.rendered import Rendered
 from planner.strategies.advocate.counsel import Counsel, Past
 from planner.strategies.advocate.notes import Notes
 from planner.strategies.advocate.options import AdvocateOptions
@@ -149,8 +150,9 @@ class Playing:
         actions = tuple(str(step.action) for step in steps)
         return Moment(page, seen, moment.subtask, branch, len(self.tree.path) + 1, actions=actions)
 
-    def _seen(self, happened: str, page: str) -> str:
+    def _seen(self, happened: str, page: str) -> Rendered:
         """What prompts tell of a moment: what led to it, the page unless that tells it, and the world's state line."""
         state = self._episode.world.state()
         shown = "" if page in happened else page
-        return "\n".join(filter(None, [happened, shown, f"Current state: {state}" if state else ""]))
+        parts = [happened, shown, f"Current state: {state}" if state else ""]
+        return Rendered.of("\n".join(filter(None, parts)), happened, shown, state)
