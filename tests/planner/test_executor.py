@@ -86,6 +86,26 @@ def test_the_number_of_replies_is_that_of_the_paper() -> None:
             ExecutorOptions.model_validate(wrong)
 
 
+EVERYWHERE = ("atomic", "common", "stepwise", "stepwise_common")
+
+
+@pytest.mark.parametrize(
+    ("options", "there", "shown"),
+    [
+        ({}, EVERYWHERE, ["atomic", "common"]),
+        ({"demonstrations": "task"}, (*EVERYWHERE, "task"), ["task"]),
+        ({"demonstrations": "task"}, EVERYWHERE, ["atomic", "common"]),
+        ({"demonstrations": "task", "actions_per_reply": 1}, EVERYWHERE, ["stepwise", "stepwise_common"]),
+        ({"demonstrations": "atomic", "actions_per_reply": 1}, EVERYWHERE, ["stepwise"]),
+        ({"actions_per_reply": 1}, (), ["stepwise", "stepwise_common"]),
+    ],
+)
+def test_an_executor_is_shown_what_the_world_has(
+    options: dict[str, Any], there: tuple[str, ...], shown: list[str]
+) -> None:
+    assert ExecutorOptions.model_validate(options).shown(there) == shown
+
+
 def test_one_action_a_reply_ends_the_code_before_a_second(sandbox: Sandbox) -> None:
     cells = ("for n in (1, 2, 3):\n    print(agent.touch(f'x{n}'))", "agent.touch('y')\nfinish(True)")
     claim, playing, players = worked(sandbox, *cells, actions_per_reply=1)

@@ -3,7 +3,7 @@
 ADaPT and its baselines share it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
@@ -55,15 +55,15 @@ class ExecutorOptions(Options):
         description="Whole tasks of the same type, atomic skills and two whole tasks, or atomic skills alone.",
     )
 
-    @property
-    def shown(self) -> Sequence[str]:
-        """The executor's demonstrations, by name."""
-        names = SHOWN[self.demonstrations]
-        return [STEPWISE.get(name, name) for name in names] if self.actions_per_reply == 1 else names
+    def shown(self, there: Collection[str]) -> Sequence[str]:
+        """Return the names of the executor's demonstrations, of those that are there."""
+        stepwise = STEPWISE if self.actions_per_reply == 1 else {}
+        choices = [[stepwise.get(name, name) for name in SHOWN[each]] for each in (self.demonstrations, "hybrid")]
+        return next((names for names in choices if set(names) <= set(there)), choices[-1])
 
     def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
-        """Those for the executor that the option names, and what a planner is shown."""
-        left_out = set(DEMONSTRATIONS) - set(self.shown)
+        """Return the executor's demonstrations, by the option, and the planner's."""
+        left_out = set(DEMONSTRATIONS) - set(self.shown(demonstrations))
         return [name for name in demonstrations if name not in left_out]
 
     def in_force(self, world: str) -> dict[str, JsonValue]:
@@ -180,7 +180,7 @@ def _work(
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
     world, recall = episode.world, episode.recall()
     has = recall.demonstrations
-    names = options.shown if set(options.shown) <= set(has) else SHOWN["hybrid"]
+    names = options.shown(has.keys())
     shown = [has.get(name, "") for name in names]
     return PROMPTS["executor/system"].system(
         about=world.about,
