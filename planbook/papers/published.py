@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, computed_field
 
 from planbook.config import Learning
 
@@ -40,6 +40,12 @@ class Line(Told):
     spread: dict[str, float] = Field(default_factory=dict)
     """Standard deviations."""
     k_max: dict[str, float] = Field(default_factory=dict)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def quoted_only(self) -> bool:
+        """Whether the figures are only quoted: the method cannot be played here, or it was never played with LLaMA."""
+        return self.planner is None or "LLaMA" in self.model
 
 
 class Published(Told):

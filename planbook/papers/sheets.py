@@ -101,7 +101,7 @@ def _method(row: Line, rows: Sequence[Line]) -> str:
     model = row.model if any(other.model != row.model for other in alike) else ""
     varied = (name for name in row.options if any(other.options.get(name) != row.options[name] for other in alike))
     options = () if row.variant else (_option(name, row.options[name]) for name in varied)
-    quoted = " (quoted only)" if row.planner is None else ""
+    quoted = " (quoted only)" if row.quoted_only else ""
     return ", ".join(filter(None, (row.method, row.variant or model, *options))) + quoted
 
 

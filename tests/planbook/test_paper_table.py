@@ -320,6 +320,8 @@ def test_the_command_again_adds_the_table_and_plays_nothing(tmp_path: Path) -> N
     assert second["table"]["ours"]["overall"] == 100.0
     assert [each["table"]["table"] for each in paper["tables"]] == [1, 3, 6]
     assert paper["only_quoted"] == ["ReAct", "Reflexion", "ExpeL", "AdaPlanner"]
+    marked = {row["method"] for each in paper["tables"] for row in each["table"]["rows"] if row["quoted_only"]}
+    assert marked == set(paper["only_quoted"])
     assert {"what": "split", "ours": "generated", "theirs": "valid_unseen"} in paper["differs"]
     assert "ablations" not in finished.stderr
     assert "Ours: procedures with no model" in finished.stderr
