@@ -53,6 +53,13 @@ class Context(Hearing):
         self.popups, self.news = [], News()
         return first
 
+    def set_cookies(self, cookies: Sequence[JsonValue]) -> None:
+        """Give the context cookies, as ``Storage.setCookies`` takes them. Raises WorldBroken where one is refused."""
+        try:
+            self._browser("Storage.setCookies", browserContextId=self._id, cookies=[*cookies])
+        except CommandRefused as error:
+            raise WorldBroken(f"the browser refuses a cookie of the login: {error}") from error
+
     def open(self, hidden: bool = False) -> Target:
         """A new, empty tab. A ``hidden`` one keeps its news to itself."""
         made = self._browser("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)

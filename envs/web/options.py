@@ -57,6 +57,11 @@ class Options(BaseModel):
         default=False,
         description="For WebArena's files: a comparison of words stands in for the model that judges there.",
     )
+    logins: Path | None = Field(
+        default=None,
+        description="For WebArena's files: the folder of the logins that tasks name (storage_state), as its auto_login "
+        "writes them.",
+    )
     logged_in: bool = Field(
         default=False, description="For WebArena's files: the sites log the browser in by themselves."
     )
@@ -81,7 +86,9 @@ def every_task(options: BaseModel | None) -> list[WebTask]:
     if given.start is not None:
         goal = given.goal or f"look around at {given.start}"
         return [WebTask(id=OWN, type=OWN, kind="look_up", goal=goal, start=given.start)]
-    return load_tasks(given.tasks, given.sites, approximate=given.approximate, logged_in=given.logged_in)
+    return load_tasks(
+        given.tasks, given.sites, approximate=given.approximate, logged_in=given.logged_in, logins=given.logins
+    )
 
 
 def gate_of(options: Options, task: WebTask) -> Gate:

@@ -43,6 +43,8 @@ class WebTask(BaseModel):
     params: dict[str, JsonValue] = Field(default_factory=dict)
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudged: str = ""
+    login: Path | None = None
+    """The file of a login that the browser begins with (``envs.web.logins``)."""
 
 
 def load_tasks(
@@ -51,12 +53,13 @@ def load_tasks(
     *,
     approximate: bool = False,
     logged_in: bool = False,
+    logins: Path | None = None,
 ) -> list[WebTask]:
     """The tasks of a file, by default the shipped ones, in the file's order.
 
     The others are for WebArena's files: ``sites`` (name to address) stands in for its placeholders, ``approximate``
     lets a comparison of words stand in for its judging model, ``logged_in`` says that the sites log the browser in by
-    themselves. Raises BadSelection.
+    themselves, ``logins`` is the folder of the logins that tasks name. Raises BadSelection.
     """
     if path is None:
         return list(_shipped())
@@ -70,7 +73,7 @@ def load_tasks(
         raise BadSelection(f"the task file {path} cannot be read: {error}") from error
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise BadSelection(f"the task file {path} must hold a list of at least one task, each an object")
-    read = partial(webarena.converted, sites=sites or {}, approximate=approximate, logged_in=logged_in)
+    read = partial(webarena.converted, sites=sites or {}, approximate=approximate, logged_in=logged_in, logins=logins)
     tasks = [_task(entry, f"{path}, task {number}", read) for number, entry in enumerate(entries)]
     if repeated := sorted({task.id for task in tasks if sum(task.id == other.id for other in tasks) > 1}):
         raise BadSelection(f"the task file {path} has the ids {', '.join(repeated)} more than once")

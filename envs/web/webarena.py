@@ -7,7 +7,8 @@ as solved: such a task keeps the reason in ``unjudged`` and is not offered. Thes
 - ``fuzzy_match``, which the original lets a language model judge. With ``approximate`` a comparison of words stands in
   for it (``envs.web.texts.fuzzy``); figures made so are not comparable with published ones.
 - ``func:`` in addresses and locators: Python functions of the original that ask its sites' own interfaces.
-- tasks that begin logged in (``storage_state``), unless ``logged_in`` says that the sites do that by themselves.
+- tasks that begin logged in (``storage_state``), unless ``logins`` is a folder with the file that they name, or
+  ``logged_in`` says that the sites log the browser in by themselves.
 
 "N/A" as the expected answer is met by an answer that begins with it; the original accepts a reason alone, if its model
 finds it the same. Prompts, actions and waiting times are this world's own.
@@ -16,6 +17,7 @@ finds it the same. Prompts, actions and waiting times are this world's own.
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -70,7 +72,13 @@ def is_theirs(entry: Mapping[str, JsonValue]) -> bool:
 
 
 def converted(
-    entry: Entry, where: str, sites: Mapping[str, str], *, approximate: bool = False, logged_in: bool = False
+    entry: Entry,
+    where: str,
+    sites: Mapping[str, str],
+    *,
+    approximate: bool = False,
+    logged_in: bool = False,
+    logins: Path | None = None,
 ) -> Entry:
     """The task as ``WebTask`` has it. ``where`` is for messages. Raises BadSelection."""
     entry = json.loads(_with_sites(json.dumps(entry), where, sites))
@@ -80,9 +88,15 @@ def converted(
         faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         raise BadSelection(f"{where} is not in WebArena's format: {faults}") from error
     checks: list[JsonValue] = []
+    login = logins / Path(theirs.storage_state).name if theirs.storage_state and logins else None
     unjudged = ""
-    if theirs.storage_state and not logged_in:
-        unjudged = "it begins logged in; let the site log the browser in by itself and say -o logged_in=true"
+    if login and not login.is_file():
+        unjudged = f"it begins logged in, and there is no {login}; write it with WebArena's auto_login"
+    elif theirs.storage_state and not login and not logged_in:
+        unjudged = (
+            "it begins logged in; name the folder of the logins with -o logins=FOLDER, or let the site log the browser "
+            "in by itself and say -o logged_in=true"
+        )
     try:
         checks.extend(check for kind in theirs.eval.eval_types for check in _checks(kind, theirs.eval, approximate))
     except Unjudged as reason:
@@ -98,6 +112,7 @@ def converted(
         "more_tabs": list(more),
         "checks": [] if unjudged else checks,
         "unjudged": unjudged,
+        "login": str(login) if login else None,
     }
 
 

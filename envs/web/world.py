@@ -18,6 +18,7 @@ from envs.web.addresses import Names
 from envs.web.context import Context
 from envs.web.facts import End
 from envs.web.judging import judge
+from envs.web.logins import log_in, read_login
 from envs.web.options import Options, chosen, every_task, gate_of
 from envs.web.sites import Site
 from envs.web.tab import Tab
@@ -118,7 +119,10 @@ class Web(Acting):
             return self._begin(self._web_task, Names(own))
 
     def _begin(self, task: WebTask, names: Names) -> Observation:
+        login = read_login(task.login) if task.login else None
         visit = self._visit = self._enter(task, names)
+        if login:
+            log_in(visit.context, login)
         first = visit.do(lambda tab: tab.load(task.start))
         if not first.accepted:
             self._drop()

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -29,7 +30,7 @@ def page(locator: str, url: str = "last", **required: JsonValue) -> dict[str, Js
     return {"eval_types": ["program_html"], "reference_answers": None, "reference_url": "", "program_html": [target]}
 
 
-def read(folder: Path, *entries: JsonValue, **options: bool) -> list[WebTask]:
+def read(folder: Path, *entries: JsonValue, **options: Any) -> list[WebTask]:
     file = folder / "tasks.json"
     file.write_text(json.dumps(list(entries)), encoding="utf-8")
     return load_tasks(file, SITES, **options)
@@ -125,6 +126,15 @@ def test_a_task_that_begins_logged_in_needs_the_users_word(tmp_path: Path) -> No
     assert "logged_in=true" in found.unjudged
     (taken,) = read(tmp_path, logged_in, logged_in=True)
     assert not taken.unjudged
+
+
+def test_the_login_of_a_task_is_a_file_in_the_users_folder(tmp_path: Path) -> None:
+    logged_in = entry(answer(exact_match="x"), storage_state="./.auth/shopping_state.json")
+    (found,) = read(tmp_path, logged_in, logins=tmp_path)
+    assert f"there is no {tmp_path / 'shopping_state.json'}" in found.unjudged
+    (tmp_path / "shopping_state.json").write_text("{}")
+    (taken,) = read(tmp_path, logged_in, logins=tmp_path)
+    assert (taken.unjudged, taken.login) == ("", tmp_path / "shopping_state.json")
 
 
 def test_several_tabs(tmp_path: Path) -> None:

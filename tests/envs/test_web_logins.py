@@ -1,0 +1,79 @@
+"""Logins that a task names, given to a real browser before the task begins."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from envs.errors import BadSelection, WorldBroken
+from envs.types import Selection
+from envs.web import Web
+from envs.web.options import Options
+from tests.browser import need_browser
+from tests.webserver import serving
+
+pytestmark = pytest.mark.browser
+COOKIE: dict[str, JsonValue] = {
+    "name": "user",
+    "value": "ada",
+    "domain": "127.0.0.1",
+    "path": "/",
+    "expires": -1,
+    "httpOnly": False,
+    "secure": False,
+    "sameSite": "Lax",
+}
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[str]:
+    need_browser()
+    with serving() as address:
+        yield address
+
+
+def begun(folder: Path, base: str, login: JsonValue) -> str:
+    """The first page of a task of WebArena's format that begins with a login, and again after another episode."""
+    evaluation = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}
+    task = {
+        "task_id": 1,
+        "intent": "Look around",
+        "start_url": "__SHOPPING__/store",
+        "storage_state": "./.auth/shopping_state.json",
+        "eval": evaluation,
+    }
+    (folder / "tasks.json").write_text(json.dumps([task]))
+    (folder / "shopping_state.json").write_text(login if isinstance(login, str) else json.dumps(login))
+    options = Options(tasks=folder / "tasks.json", sites={"shopping": base}, logins=folder)
+    world = Web(options)
+    try:
+        (chosen,) = Web.select(Selection(), options)
+        told = [world.reset(chosen).text for _ in range(2)]
+        assert told[0] == told[1], "the second episode begins as the first did"
+        return told[0]
+    finally:
+        world.close()
+
+
+def test_a_task_begins_with_the_cookies_and_the_storage_of_its_login(base: str, tmp_path: Path) -> None:
+    storage: JsonValue = [{"origin": base, "localStorage": [{"name": "seen", "value": "kept"}]}]
+    assert "kept user=ada" in begun(tmp_path, base, {"cookies": [COOKIE], "origins": storage})
+
+
+@pytest.mark.parametrize(
+    ("login", "message"),
+    [
+        ("no JSON", "is no login .the file: Invalid JSON.*storage state of Playwright"),
+        ({"cookies": [{"name": "user"}]}, r"is no login .cookies\.0\.value: Field required"),
+    ],
+)
+def test_a_file_that_is_no_login_is_told(base: str, tmp_path: Path, login: JsonValue, message: str) -> None:
+    with pytest.raises(BadSelection, match=message):
+        begun(tmp_path, base, login)
+
+
+def test_a_cookie_that_the_browser_refuses_is_told(base: str, tmp_path: Path) -> None:
+    with pytest.raises(WorldBroken, match="refuses a cookie of the login"):
+        begun(tmp_path, base, {"cookies": [COOKIE | {"name": "two\nlines"}]})
