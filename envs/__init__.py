@@ -1,7 +1,10 @@
 """Worlds: what the agent acts on, and with which actions."""
 
-from envs.base import Environment, NoOptions, action, query
-from envs.errors import (
+if __name__ == "envs":
+    raise ImportError("envs is a package of planbook: import planbook.envs", name="envs")
+
+from planbook.envs.base import Environment, NoOptions, action, query
+from planbook.envs.errors import (
     BadSelection,
     Diverged,
     EnvsError,
@@ -11,10 +14,20 @@ from envs.errors import (
     UnknownWorld,
     WorldBroken,
 )
-from envs.goals import Features, Goals
-from envs.preconditions import Change, Deed, Fact, Need, Preconditions
-from envs.registry import known_worlds, load_world
-from envs.types import Action, ActionSpec, Observation, Offered, Requirement, Selection, Snapshot, Task, Verdict
+from planbook.envs.goals import Features, Goals
+from planbook.envs.preconditions import Change, Deed, Fact, Need, Preconditions
+from planbook.envs.registry import known_worlds, load_world
+from planbook.envs.types import (
+    Action,
+    ActionSpec,
+    Observation,
+    Offered,
+    Requirement,
+    Selection,
+    Snapshot,
+    Task,
+    Verdict,
+)
 
 __all__ = [
     "Action",

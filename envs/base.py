@@ -12,12 +12,22 @@ from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from envs.errors import BadSelection, Diverged, EnvsError, EpisodeEnded, UnknownAction, WorldBroken
-from envs.goals import Goals
-from envs.preconditions import Preconditions
-from envs.raised import raised_at
-from envs.selection import chosen_split, chosen_types, find_task, why_none
-from envs.types import Action, ActionSpec, Observation, Offered, Requirement, Selection, Snapshot, Task, Verdict
+from planbook.envs.errors import BadSelection, Diverged, EnvsError, EpisodeEnded, UnknownAction, WorldBroken
+from planbook.envs.goals import Goals
+from planbook.envs.preconditions import Preconditions
+from planbook.envs.raised import raised_at
+from planbook.envs.selection import chosen_split, chosen_types, find_task, why_none
+from planbook.envs.types import (
+    Action,
+    ActionSpec,
+    Observation,
+    Offered,
+    Requirement,
+    Selection,
+    Snapshot,
+    Task,
+    Verdict,
+)
 
 P = ParamSpec("P")
 W = TypeVar("W")
@@ -248,7 +258,8 @@ class Environment(ABC):
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """The SHA-256 of the data that these tasks are played on, by what the data are; see ``envs.checksums``.
+        """The SHA-256 of the data that these tasks are played on, by what the data are; see
+        ``planbook.envs.checksums``.
 
         What follows from the code of the world alone has none. Raises MissingRequirement, BadSelection.
         """

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from envs.errors import MissingRequirement
+from planbook.envs.errors import MissingRequirement
 
 _KNOWN_FILES = 50_000
 """Digests that a process remembers, by path, time and size: reading them again would cost as much as a run."""

@@ -13,7 +13,7 @@ EnvsError
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from envs.types import Action, Observation
+    from planbook.envs.types import Action, Observation
 
 
 class EnvsError(Exception):

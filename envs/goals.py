@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.types import Action, ActionSpec
+from planbook.envs.types import Action, ActionSpec
 
 if TYPE_CHECKING:
-    from envs.base import Environment
+    from planbook.envs.base import Environment
 
 Features = Mapping[str, float | str]
 """What can be seen of a goal and of the state it is to be reached from; names and kinds are the same for all goals."""

@@ -20,7 +20,7 @@ from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
 
-from envs.belief import ANY, Belief
+from planbook.envs.belief import ANY, Belief
 
 
 class Unknown(Enum):

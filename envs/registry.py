@@ -6,22 +6,22 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from envs.base import Environment
-from envs.errors import UnknownWorld
-from envs.loading import CannotLoad, module_of
-from envs.nearest import instead
+from planbook.envs.base import Environment
+from planbook.envs.errors import UnknownWorld
+from planbook.envs.loading import CannotLoad, module_of
+from planbook.envs.nearest import instead
 
 ENTRY_POINT_GROUP = "planbook.environments"
 SHIPPED: Mapping[str, str] = {
-    "alfworld": "envs.alfworld:Alfworld",
-    "crafter": "envs.crafter:Crafter",
-    "minecraft": "envs.minecraft:Minecraft",
-    "miniwob": "envs.miniwob:Miniwob",
-    "shopping": "envs.shopping:Shopping",
-    "tabletop": "envs.tabletop:Tabletop",
-    "textcraft": "envs.textcraft:Textcraft",
-    "toy": "envs.toy:Toy",
-    "web": "envs.web:Web",
+    "alfworld": "planbook.envs.alfworld:Alfworld",
+    "crafter": "planbook.envs.crafter:Crafter",
+    "minecraft": "planbook.envs.minecraft:Minecraft",
+    "miniwob": "planbook.envs.miniwob:Miniwob",
+    "shopping": "planbook.envs.shopping:Shopping",
+    "tabletop": "planbook.envs.tabletop:Tabletop",
+    "textcraft": "planbook.envs.textcraft:Textcraft",
+    "toy": "planbook.envs.toy:Toy",
+    "web": "planbook.envs.web:Web",
 }
 
 

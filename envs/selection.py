@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import TypeVar
 
-from envs.errors import BadSelection
-from envs.nearest import instead
-from envs.types import Selection, Task
+from planbook.envs.errors import BadSelection
+from planbook.envs.nearest import instead
+from planbook.envs.types import Selection, Task
 
 T = TypeVar("T")
 NO_SEEDS = ": its tasks are made from no seeds; leave out --seeds"

@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
-from envs.base import Environment, action, query
-from envs.errors import BadSelection
-from envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
-from envs.selection import chosen_split, chosen_types, in_turn
-from envs.types import Observation, Selection, Task, Verdict
+from planbook.envs.base import Environment, action, query
+from planbook.envs.errors import BadSelection
+from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
+from planbook.envs.selection import chosen_split, chosen_types, in_turn
+from planbook.envs.types import Observation, Selection, Task, Verdict
 
 THINGS = ("apple", "book", "coin", "key", "lamp", "pen", "ring", "spoon")
 DEFAULT_SEEDS = tuple(range(5))

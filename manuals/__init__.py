@@ -1,16 +1,19 @@
 """How what was learnt is told to a reader, and what ships with planbook: procedures for each world."""
 
-from manuals.coverage import Coverage, coverage
-from manuals.demonstrations import Demonstrating, demonstrated
-from manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
-from manuals.formulator import formulate
-from manuals.knowledge import read_knowledge, write_knowledge
-from manuals.library import SHIPPED, ProcedureLibrary
-from manuals.manual import Manual, Section
-from manuals.markdown import parse, render
-from manuals.shortening import excerpt, within
-from manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
-from planner import checked_procedure
+if __name__ == "manuals":
+    raise ImportError("manuals is a package of planbook: import planbook.manuals", name="manuals")
+
+from planbook.manuals.coverage import Coverage, coverage
+from planbook.manuals.demonstrations import Demonstrating, demonstrated
+from planbook.manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
+from planbook.manuals.formulator import formulate
+from planbook.manuals.knowledge import read_knowledge, write_knowledge
+from planbook.manuals.library import SHIPPED, ProcedureLibrary
+from planbook.manuals.manual import Manual, Section
+from planbook.manuals.markdown import parse, render
+from planbook.manuals.shortening import excerpt, within
+from planbook.manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
+from planbook.planner import checked_procedure
 
 __all__ = [
     "SHIPPED",

@@ -19,9 +19,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from envs import Task
-from rules.book import cites
-from rules.types import Rule, RuleType
+from planbook.envs import Task
+from planbook.rules.book import cites
+from planbook.rules.types import Rule, RuleType
 
 Grounds = Literal["named", "likely", "missing"]
 COMMON_WORDS = frozenset(

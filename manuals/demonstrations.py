@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from envs import Task
-from manuals.errors import BadKnowledge
-from manuals.library import SHIPPED
-from planner import Memory, Recall
+from planbook.envs import Task
+from planbook.manuals.errors import BadKnowledge
+from planbook.manuals.library import SHIPPED
+from planbook.planner import Memory, Recall
 
 FOLDER = "demonstrations"
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)

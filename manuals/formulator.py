@@ -1,25 +1,25 @@
 """The formulator (AutoManual, section 3.4): rules become a manual that is read from the beginning to the end.
 
 In the paper the formulator types every rule again, code included, and what it changes or forgets is lost. Ours answers
-with structure and prose only and names the rules by their ids; the rules are put in by ``manuals.markdown``, so their
-words and code stay as they are, and none is missing.
+with structure and prose only and names the rules by their ids; the rules are put in by ``planbook.manuals.markdown``,
+so their words and code stay as they are, and none is missing.
 """
 
 from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from envs import Environment
-from manuals.errors import BadManual
-from manuals.manual import Manual
-from manuals.markdown import render_rule
-from manuals.outline import read_outline
-from manuals.templates import FOLDER
-from planner import Prompts, Scope, surface
-from planner.models import Message
-from planner.models.tokens import estimate_tokens
-from planner.templates import PROMPTS as PLANNER_PROMPTS
-from rules.types import Rule
+from planbook.envs import Environment
+from planbook.manuals.errors import BadManual
+from planbook.manuals.manual import Manual
+from planbook.manuals.markdown import render_rule
+from planbook.manuals.outline import read_outline
+from planbook.manuals.templates import FOLDER
+from planbook.planner import Prompts, Scope, surface
+from planbook.planner.models import Message
+from planbook.planner.models.tokens import estimate_tokens
+from planbook.planner.templates import PROMPTS as PLANNER_PROMPTS
+from planbook.rules.types import Rule
 
 PROMPTS = Prompts(FOLDER)
 FORMULATOR = "formulator"
@@ -39,8 +39,8 @@ def formulate(
     """Ask for a manual of these rules, each of them in exactly one section.
 
     ``tokens`` is how long the whole manual should be; the prose is asked to fit beside the rules, and
-    ``manuals.shortening.within`` sees to the rest. Raises UnusableReply where no reply places the rules, BadManual
-    where there are none, and what else ``Scope.ask`` raises.
+    ``planbook.manuals.shortening.within`` sees to the rest. Raises UnusableReply where no reply places the rules,
+    BadManual where there are none, and what else ``Scope.ask`` raises.
     """
     if not rules:
         raise BadManual("there are no rules to make a manual of; build some first")

@@ -18,17 +18,17 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from envs import Environment
-from manuals.errors import BadKnowledge, BadManual
-from manuals.library import ProcedureLibrary
-from manuals.markdown import parse
-from manuals.writing import replace_files
-from planner import BadProcedure, Procedure, parse_procedure
-from rules.book import RuleBook
-from rules.naming import rule_number
-from rules.types import Knowledge, Reflection, Rule, Skill
-from sandbox.reading import parse as parse_python
-from sandbox.types import Fault
+from planbook.envs import Environment
+from planbook.manuals.errors import BadKnowledge, BadManual
+from planbook.manuals.library import ProcedureLibrary
+from planbook.manuals.markdown import parse
+from planbook.manuals.writing import replace_files
+from planbook.planner import BadProcedure, Procedure, parse_procedure
+from planbook.rules.book import RuleBook
+from planbook.rules.naming import rule_number
+from planbook.rules.types import Knowledge, Reflection, Rule, Skill
+from planbook.sandbox.reading import parse as parse_python
+from planbook.sandbox.types import Fault
 
 LOG = logging.getLogger(__name__)
 RULES, MANUAL, EXAMPLE = "rules.json", "manual.md", "example.md"

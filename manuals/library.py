@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from envs import Environment, Task
-from planner import Procedure, Recall, checked_procedure, read_procedure
+from planbook.envs import Environment, Task
+from planbook.planner import Procedure, Recall, checked_procedure, read_procedure
 
 SHIPPED = Path(__file__).parent
 

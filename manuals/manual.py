@@ -8,7 +8,7 @@ from typing import Annotated
 from markdown_it import MarkdownIt
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from manuals.pieces import heading_level, pieces
+from planbook.manuals.pieces import heading_level, pieces
 
 LEFT_OUT = "[left out for length]"
 """Stands in shortened views where something is missing; no whole manual has a line that ends with it."""

@@ -21,13 +21,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from manuals.errors import BadManual
-from manuals.manual import LEFT_OUT, Manual, Section, misplaced, said
-from manuals.pieces import Piece, fence_for, heading_level, pieces
-from rules.naming import read_type, rule_number
-from rules.types import Rule, RuleType
-from sandbox.reading import parse as parse_python
-from sandbox.types import Fault
+from planbook.manuals.errors import BadManual
+from planbook.manuals.manual import LEFT_OUT, Manual, Section, misplaced, said
+from planbook.manuals.pieces import Piece, fence_for, heading_level, pieces
+from planbook.rules.naming import read_type, rule_number
+from planbook.rules.types import Rule, RuleType
+from planbook.sandbox.reading import parse as parse_python
+from planbook.sandbox.types import Fault
 
 EXAMPLE = "Example:"
 BUILDS_ON = "Builds on "

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from pydantic import ValidationError
 
-from manuals.manual import Manual, Section, misplaced, said
-from manuals.pieces import Piece, heading_level, pieces
-from rules.naming import citations
+from planbook.manuals.manual import Manual, Section, misplaced, said
+from planbook.manuals.pieces import Piece, heading_level, pieces
+from planbook.rules.naming import citations
 
 _WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _RULES = re.compile(r"[\s>*_+#-]*rules?\b(?P<more>[^:\d]{0,30})(?::(?P<rest>.*))?", re.IGNORECASE)

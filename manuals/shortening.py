@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from manuals.errors import TooLong
-from manuals.manual import Manual
-from manuals.markdown import LeftOut, parse, render
-from planner.models.tokens import estimate_tokens
-from rules.types import Rule, RuleType
+from planbook.manuals.errors import TooLong
+from planbook.manuals.manual import Manual
+from planbook.manuals.markdown import LeftOut, parse, render
+from planbook.planner.models.tokens import estimate_tokens
+from planbook.rules.types import Rule, RuleType
 
 LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
     RuleType.SPECIAL_PHENOMENON,

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from manuals.errors import BadStart
-from manuals.library import SHIPPED
-from rules.types import Learnt, Rule
+from planbook.manuals.errors import BadStart
+from planbook.manuals.library import SHIPPED
+from planbook.rules.types import Learnt, Rule
 
 EXAMPLE, RULES, WITHOUT_HELPERS = "example.md", "rules.json", "without_helpers"
 USUAL_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from manuals.errors import BadKnowledge
+from planbook.manuals.errors import BadKnowledge
 
 BESIDE = ".new"
 """Ends the name under which a file is written before it takes its place."""

@@ -7,17 +7,17 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, JsonValue
 
-from envs import Environment, Selection, load_world
-from manuals import usual_starts
 from planbook.config import LIBRARIES, RECORDINGS, SHIPPED_LIBRARY, Config, Learning
+from planbook.envs import Environment, Selection, load_world
 from planbook.errors import BadArgument
+from planbook.manuals import usual_starts
 from planbook.option_values import pairs, validated
 from planbook.papers.settings import NO_PAPER, PaperSettings, paper_settings
-from planner import Budget, method
-from planner.asking import DEFAULT
-from planner.models import Sampling
-from planner.models.waiting import Timeouts
-from sandbox import Limits
+from planbook.planner import Budget, method
+from planbook.planner.asking import DEFAULT
+from planbook.planner.models import Sampling
+from planbook.planner.models.waiting import Timeouts
+from planbook.sandbox import Limits
 
 Named = TypeVar("Named", bound=BaseModel)
 

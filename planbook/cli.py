@@ -239,7 +239,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # not every terminal can show what plans print
-    show_log("planner", "planbook")
+    show_log("planbook")
     try:
         code = planbook.main(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):

@@ -6,13 +6,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from envs import Environment, Selection, load_world
-from manuals import SHIPPED
-from planner import method
-from planner.errors import UnknownStrategy
-from planner.models import Sampling
-from planner.strategies import is_file
-from sandbox import Limits
+from planbook.envs import Environment, Selection, load_world
+from planbook.manuals import SHIPPED
+from planbook.planner import method
+from planbook.planner.errors import UnknownStrategy
+from planbook.planner.models import Sampling
+from planbook.planner.strategies import is_file
+from planbook.sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNT_LIBRARY = "shipped", "learnt"
 LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNT_LIBRARY: SHIPPED / "learnt"}

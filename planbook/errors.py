@@ -8,11 +8,11 @@ PlanbookError
 
 from collections.abc import Mapping
 
-from envs import EnvsError, MissingRequirement
-from manuals import ManualsError
-from planner import ModelError, PlannerError
-from rules import RulesError
-from sandbox import MissingMechanism, SandboxError, WorkerFailed
+from planbook.envs import EnvsError, MissingRequirement
+from planbook.manuals import ManualsError
+from planbook.planner import ModelError, PlannerError
+from planbook.rules import RulesError
+from planbook.sandbox import MissingMechanism, SandboxError, WorkerFailed
 
 OK, BROKEN, BAD_INPUT, MISSING, OUT_OF_BUDGET, INTERRUPTED = 0, 1, 2, 3, 4, 130
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from planbook.errors import BadArgument
+from planbook.planner import Budget, Spent
+from planbook.planner.budget import add
+from planbook.planner.models import Prices, Reply
 from planbook.store import Event
-from planner import Budget, Spent
-from planner.budget import add
-from planner.models import Prices, Reply
 
 Price = Callable[[str, Reply], float | None]
 FREE = ("scripted", "exchange", "recorded")

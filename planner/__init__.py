@@ -1,10 +1,13 @@
 """Who writes the next plan, and when the episode is over."""
 
-from planner.asking import Answer, Roles, as_text
-from planner.budget import Budget, Meter, Spent
-from planner.conclusion import Conclusion, about_the_world, conclude
-from planner.episode import Episode
-from planner.errors import (
+if __name__ == "planner":
+    raise ImportError("planner is a package of planbook: import planbook.planner", name="planner")
+
+from planbook.planner.asking import Answer, Roles, as_text
+from planbook.planner.budget import Budget, Meter, Spent
+from planbook.planner.conclusion import Conclusion, about_the_world, conclude
+from planbook.planner.episode import Episode
+from planbook.planner.errors import (
     BadProcedure,
     BudgetEnded,
     EpisodeBroken,
@@ -18,11 +21,11 @@ from planner.errors import (
     UnusableReply,
     WrongMark,
 )
-from planner.frames import Frame
-from planner.journal import Body, EventKind, Journal, MemoryJournal
-from planner.memory import Memory, NoMemory, Recall
-from planner.play import play
-from planner.procedure import (
+from planbook.planner.frames import Frame
+from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
+from planbook.planner.memory import Memory, NoMemory, Recall
+from planbook.planner.play import play
+from planbook.planner.procedure import (
     Procedure,
     checked_procedure,
     is_procedure,
@@ -30,14 +33,23 @@ from planner.procedure import (
     procedure_faults,
     read_procedure,
 )
-from planner.prompts import Prompt, Prompts
-from planner.scope import Scope
-from planner.strategies import METHODS, AutoManualOptions, GivenCode, Method, Options, Strategy, code_of, method
-from planner.surface import Surface, functions_to_check, plan_attributes, surface
-from planner.terms import Mark, Terms
-from planner.thought import as_plan
-from planner.trajectory import read_trajectory, tell_trajectory
-from planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Plan, Round, Step, Thought, Trajectory
+from planbook.planner.prompts import Prompt, Prompts
+from planbook.planner.scope import Scope
+from planbook.planner.strategies import (
+    METHODS,
+    AutoManualOptions,
+    GivenCode,
+    Method,
+    Options,
+    Strategy,
+    code_of,
+    method,
+)
+from planbook.planner.surface import Surface, functions_to_check, plan_attributes, surface
+from planbook.planner.terms import Mark, Terms
+from planbook.planner.thought import as_plan
+from planbook.planner.trajectory import read_trajectory, tell_trajectory
+from planbook.planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Plan, Round, Step, Thought, Trajectory
 
 __all__ = [
     "METHODS",

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Generic, NamedTuple, TypeVar
 
-from planner.budget import Meter
-from planner.errors import ModelError
-from planner.models.context import Fitted, fit, room
-from planner.models.reasoning import AfterReasoning, without_reasoning
-from planner.models.requests import labelled
-from planner.models.tokens import most_usage
-from planner.models.types import Message, Model, OnText, Reply, Sampling
+from planbook.planner.budget import Meter
+from planbook.planner.errors import ModelError
+from planbook.planner.models.context import Fitted, fit, room
+from planbook.planner.models.reasoning import AfterReasoning, without_reasoning
+from planbook.planner.models.requests import labelled
+from planbook.planner.models.tokens import most_usage
+from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling
 
 Read = TypeVar("Read")
 DEFAULT = "default"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from envs import EnvsError
-from envs.raised import raised_at
-from planner.errors import EpisodeBroken
+from planbook.envs import EnvsError
+from planbook.envs.raised import raised_at
+from planbook.planner.errors import EpisodeBroken
 
 _OURS = Path(__file__).parent
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import Field
 
-from planner.errors import BudgetEnded
-from planner.journal import Body, EventKind
-from planner.ledger import Amount, Ledger, OwnLedger
-from planner.models.requests import place
-from planner.models.types import Reply, Usage
-from planner.types import Record
+from planbook.planner.errors import BudgetEnded
+from planbook.planner.journal import Body, EventKind
+from planbook.planner.ledger import Amount, Ledger, OwnLedger
+from planbook.planner.models.requests import place
+from planbook.planner.models.types import Reply, Usage
+from planbook.planner.types import Record
 
 
 class Budget(Record):

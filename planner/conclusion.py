@@ -5,18 +5,18 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from envs import Environment
-from planner.asking import PLANNER, as_text
-from planner.errors import UnusableReply
-from planner.models.types import Message
-from planner.prompts import Prompt
-from planner.scope import Scope
-from planner.surface import surface
-from planner.templates import PROMPTS
-from planner.thought import as_plan
-from planner.trajectory import tell_trajectory
-from planner.types import Outcome, Record, Trajectory
-from sandbox.reading import bound_names, carry, carryable, parse_source
+from planbook.envs import Environment
+from planbook.planner.asking import PLANNER, as_text
+from planbook.planner.errors import UnusableReply
+from planbook.planner.models.types import Message
+from planbook.planner.prompts import Prompt
+from planbook.planner.scope import Scope
+from planbook.planner.surface import surface
+from planbook.planner.templates import PROMPTS
+from planbook.planner.thought import as_plan
+from planbook.planner.trajectory import tell_trajectory
+from planbook.planner.types import Outcome, Record, Trajectory
+from planbook.sandbox.reading import bound_names, carry, carryable, parse_source
 
 
 class Conclusion(Record):

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from envs import Environment
-from envs.preconditions import UNKNOWN as NOT_KNOWN
-from envs.preconditions import Beliefs, Preconditions
-from envs.types import Action, ActionSpec
-from planner.surface import AGENT, TASK, plan_attributes
-from planner.types import Step
-from sandbox import Fault
-from sandbox.dry import UNKNOWN, Impossible, dry_run
+from planbook.envs import Environment
+from planbook.envs.preconditions import UNKNOWN as NOT_KNOWN
+from planbook.envs.preconditions import Beliefs, Preconditions
+from planbook.envs.types import Action, ActionSpec
+from planbook.planner.surface import AGENT, TASK, plan_attributes
+from planbook.planner.types import Step
+from planbook.sandbox import Fault
+from planbook.sandbox.dry import UNKNOWN, Impossible, dry_run
 
 _PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
 

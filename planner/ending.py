@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from envs import Verdict
-from planner.types import Ending, Feedback, FeedbackKind, Outcome
+from planbook.envs import Verdict
+from planbook.planner.types import Ending, Feedback, FeedbackKind, Outcome
 
 NO_PLAN = "no_plan"
 """The cause of a failure in which no code was ever run."""

@@ -6,26 +6,26 @@ from itertools import islice
 
 from pydantic import JsonValue, TypeAdapter
 
-from envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
-from planner import feedback as words
-from planner.asking import FIRST, SILENT, Answer, Draw, Roles
-from planner.blame import blaming_the_world
-from planner.dry_runs import cannot_succeed, known_after
-from planner.ending import Standing, broken_ending, ending_of
-from planner.errors import CellOver, EpisodeOver, NoPlan, RoundOver, UnusableReply, WrongMark
-from planner.frames import Frame, Frames, Functions
-from planner.hearing import Note
-from planner.journal import Journal
-from planner.memory import Memory, NoMemory, Recall
-from planner.models.types import Message
-from planner.prompts import Question
-from planner.scope import Scope
-from planner.streaming import GrowingPlan, StreamedPlan, of_streamed
-from planner.surface import AGENT, plan_functions, seen_task
-from planner.terms import Mark, Terms, Told
-from planner.thought import as_plan
-from planner.types import Cell, Ending, Feedback, FeedbackKind, Plan, Step, Thought
-from sandbox import Fault, Sandbox
+from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
+from planbook.planner import feedback as words
+from planbook.planner.asking import FIRST, SILENT, Answer, Draw, Roles
+from planbook.planner.blame import blaming_the_world
+from planbook.planner.dry_runs import cannot_succeed, known_after
+from planbook.planner.ending import Standing, broken_ending, ending_of
+from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, RoundOver, UnusableReply, WrongMark
+from planbook.planner.frames import Frame, Frames, Functions
+from planbook.planner.hearing import Note
+from planbook.planner.journal import Journal
+from planbook.planner.memory import Memory, NoMemory, Recall
+from planbook.planner.models.types import Message
+from planbook.planner.prompts import Question
+from planbook.planner.scope import Scope
+from planbook.planner.streaming import GrowingPlan, StreamedPlan, of_streamed
+from planbook.planner.surface import AGENT, plan_functions, seen_task
+from planbook.planner.terms import Mark, Terms, Told
+from planbook.planner.thought import as_plan
+from planbook.planner.types import Cell, Ending, Feedback, FeedbackKind, Plan, Step, Thought
+from planbook.sandbox import Fault, Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
 MOST_REFUSED = 10

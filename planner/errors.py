@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 if TYPE_CHECKING:
-    from planner.models.types import Message
+    from planbook.planner.models.types import Message
 
 
 class PlannerError(Exception):

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from envs import Environment, Observation
-from planner.rendered import Rendered
-from planner.surface import call_of
-from planner.types import Feedback, FeedbackKind, Step
-from sandbox.types import CellResult, Fault, FaultKind
+from planbook.envs import Environment, Observation
+from planbook.planner.rendered import Rendered
+from planbook.planner.surface import call_of
+from planbook.planner.types import Feedback, FeedbackKind, Step
+from planbook.sandbox.types import CellResult, Fault, FaultKind
 
 KIND_OF_FAULT = {
     FaultKind.CHECK: FeedbackKind.CHECK,

@@ -7,13 +7,13 @@ from functools import wraps
 
 from pydantic import JsonValue
 
-from envs import Action, Environment
-from planner.errors import CellOver, EpisodeBroken, NotThePlans
-from planner.scope import Scope
-from planner.surface import AGENT, TASK, plan_attributes
-from sandbox import CellResult, Fault, FaultKind, GrowingCell, Limits, Sandbox, Session
-from sandbox.check import check, check_part
-from sandbox.reading import bound_names
+from planbook.envs import Action, Environment
+from planbook.planner.errors import CellOver, EpisodeBroken, NotThePlans
+from planbook.planner.scope import Scope
+from planbook.planner.surface import AGENT, TASK, plan_attributes
+from planbook.sandbox import CellResult, Fault, FaultKind, GrowingCell, Limits, Sandbox, Session
+from planbook.sandbox.check import check, check_part
+from planbook.sandbox.reading import bound_names
 
 Functions = Mapping[str, Callable[..., object]]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
-from planner.models.types import Reply
+from planbook.planner.models.types import Reply
 
 Read_co = TypeVar("Read_co", covariant=True)
 Note = Callable[[str], None]

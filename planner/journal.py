@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
-from planner.errors import JournalFailed, JournalMismatch
+from planbook.planner.errors import JournalFailed, JournalMismatch
 
 EventKind = Literal[
     "task",

@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from pydantic import Field, model_validator
 
-from envs import Task
-from planner.procedure import Procedure
-from planner.rendered import Rendered, Text
-from planner.types import Record
+from planbook.envs import Task
+from planbook.planner.procedure import Procedure
+from planbook.planner.rendered import Rendered, Text
+from planbook.planner.types import Record
 
 
 class Recall(Record):

@@ -6,12 +6,12 @@ from traceback import walk_tb
 
 from pydantic import BaseModel
 
-from envs import MissingRequirement
-from planner.episode import Episode
-from planner.errors import EpisodeBroken, EpisodeOver, ModelError
-from planner.strategies.base import Strategy
-from planner.types import Ending
-from sandbox import SandboxClosed, WorkerFailed
+from planbook.envs import MissingRequirement
+from planbook.planner.episode import Episode
+from planbook.planner.errors import EpisodeBroken, EpisodeOver, ModelError
+from planbook.planner.strategies.base import Strategy
+from planbook.planner.types import Ending
+from planbook.sandbox import SandboxClosed, WorkerFailed
 
 
 def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:

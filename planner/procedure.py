@@ -5,13 +5,13 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from envs import Environment
-from planner.errors import BadProcedure
-from planner.surface import functions_to_check, plan_attributes
-from planner.types import Record
-from sandbox.check import check_procedure
-from sandbox.reading import bound_names, parse_source
-from sandbox.types import Fault
+from planbook.envs import Environment
+from planbook.planner.errors import BadProcedure
+from planbook.planner.surface import functions_to_check, plan_attributes
+from planbook.planner.types import Record
+from planbook.sandbox.check import check_procedure
+from planbook.sandbox.reading import bound_names, parse_source
+from planbook.sandbox.types import Fault
 
 REQUIRED = ("world", "type", "source")
 OPTIONAL = ("uses",)

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from jinja2 import BaseLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined, meta
 
-from planner.models.context import block, blocks
-from planner.models.types import Message
-from planner.rendered import Rendered, data_of_named
+from planbook.planner.models.context import block, blocks
+from planbook.planner.models.types import Message
+from planbook.planner.rendered import Rendered, data_of_named
 
 _FENCE = re.compile(r"`{3,}")
 

@@ -1,7 +1,7 @@
 """Texts that know what data they were made from: what a recording is found by, however prompts are worded.
 
-A recorded reply belongs to the data of its prompt (``planner.models.recording``). The wording of templates, and the
-texts that describe an environment and its actions, may change without making the reply another's.
+A recorded reply belongs to the data of its prompt (``planbook.planner.models.recording``). The wording of templates,
+and the texts that describe an environment and its actions, may change without making the reply another's.
 """
 
 import hashlib

@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from planner.asking import FIRST, SILENT, Answer, Draw, Roles
-from planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
-from planner.hearing import Heard, Listener, Note, Silent
-from planner.journal import Body, EventKind, Journal, record, write
-from planner.models.requests import Given, data_of_prompt, placed
-from planner.models.types import Message, Reply
-from planner.prompts import Question
-from planner.templates import PROMPTS
+from planbook.planner.asking import FIRST, SILENT, Answer, Draw, Roles
+from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
+from planbook.planner.hearing import Heard, Listener, Note, Silent
+from planbook.planner.journal import Body, EventKind, Journal, record, write
+from planbook.planner.models.requests import Given, data_of_prompt, placed
+from planbook.planner.models.types import Message, Reply
+from planbook.planner.prompts import Question
+from planbook.planner.templates import PROMPTS
 
 Read = TypeVar("Read")
 NO_ANSWER = "(no answer)"

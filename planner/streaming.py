@@ -7,16 +7,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planner.errors import CellOver, EpisodeBroken, EpisodeOver, JournalFailed, JournalMismatch
-from planner.feedback import Ran, of_check, of_cut, of_rest, of_result
-from planner.frames import Frame
-from planner.hearing import Note
-from planner.models.types import Reply
-from planner.rendered import Rendered
-from planner.thought import as_plan, read_thought
-from planner.types import Feedback, Thought
-from sandbox import CellResult, Fault, FaultKind, GrowingCell
-from sandbox.reading import (
+from planbook.planner.errors import CellOver, EpisodeBroken, EpisodeOver, JournalFailed, JournalMismatch
+from planbook.planner.feedback import Ran, of_check, of_cut, of_rest, of_result
+from planbook.planner.frames import Frame
+from planbook.planner.hearing import Note
+from planbook.planner.models.types import Reply
+from planbook.planner.rendered import Rendered
+from planbook.planner.thought import as_plan, read_thought
+from planbook.planner.types import Feedback, Thought
+from planbook.sandbox import CellResult, Fault, FaultKind, GrowingCell
+from planbook.sandbox.reading import (
     GrowingReply,
     ReadReply,
     Statement,

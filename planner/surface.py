@@ -7,8 +7,8 @@ from typing import Protocol
 
 from pydantic import BaseModel, JsonValue
 
-from envs import Action, ActionSpec, Environment, Observation, Offered, Task
-from sandbox.reading import parse_source
+from planbook.envs import Action, ActionSpec, Environment, Observation, Offered, Task
+from planbook.sandbox.reading import parse_source
 
 AGENT = "agent"
 TASK = "task"

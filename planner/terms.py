@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from envs import Snapshot
-from planner.models.types import Message
-from planner.types import Feedback
-from sandbox import Limits
+from planbook.envs import Snapshot
+from planbook.planner.models.types import Message
+from planbook.planner.types import Feedback
+from planbook.sandbox import Limits
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from planner.types import Plan, Thought
-from sandbox.reading import parse, read_reply
-from sandbox.reading.statements import DEFINES, does_nothing
-from sandbox.types import Fault
+from planbook.planner.types import Plan, Thought
+from planbook.sandbox.reading import parse, read_reply
+from planbook.sandbox.reading.statements import DEFINES, does_nothing
+from planbook.sandbox.types import Fault
 
 RULE_ID = re.compile(r"\brule_\d+\b", re.ASCII | re.IGNORECASE)
 SEGMENTS = {

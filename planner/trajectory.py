@@ -6,10 +6,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
-from envs import Task
-from planner.memory import Recall
-from planner.templates import PROMPTS
-from planner.types import Cell, Ending, Round, Step, Trajectory
+from planbook.envs import Task
+from planbook.planner.memory import Recall
+from planbook.planner.templates import PROMPTS
+from planbook.planner.types import Cell, Ending, Round, Step, Trajectory
 
 
 class Event(Protocol):

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs import Action, Observation, Task, Verdict
-from planner.rendered import Text
-from sandbox.types import Fault
+from planbook.envs import Action, Observation, Task, Verdict
+from planbook.planner.rendered import Text
+from planbook.sandbox.types import Fault
 
 
 class FeedbackKind(StrEnum):

@@ -1,10 +1,13 @@
 """What was learnt from the trajectories: rules, skills and reflections."""
 
-from rules.ablations import ABLATIONS, ablated
-from rules.asking import Terms
-from rules.book import RuleBook, rule_text
-from rules.builder import Built, build_rules
-from rules.cases import (
+if __name__ == "rules":
+    raise ImportError("rules is a package of planbook: import planbook.rules", name="rules")
+
+from planbook.rules.ablations import ABLATIONS, ablated
+from planbook.rules.asking import Terms
+from planbook.rules.book import RuleBook, rule_text
+from planbook.rules.builder import Built, build_rules
+from planbook.rules.cases import (
     BUILDER,
     BUILDER_WITHOUT_CASES,
     CONSOLIDATOR,
@@ -16,21 +19,21 @@ from rules.cases import (
     case_of,
     read_blame,
 )
-from rules.consolidator import consolidate
-from rules.draft import apply
-from rules.edits import Author, Batch, Change, DeleteRule, Edit, UpdateRule, WriteRule
-from rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
-from rules.evidence import Citation, Evidence, count
-from rules.generalise import Attempt, Generalised, Verification, generalise, verified
-from rules.helpers import Helpers, helper_code, helper_sources
-from rules.history import Applied, Entry, History, Undone, replay, say_more
-from rules.libraries import admit, learn, shown
-from rules.memory import LearntMemory
-from rules.naming import citations, read_type
-from rules.retrieval import most_similar, ranked, rules_for, select_rules
-from rules.system import Edited, RuleSystem, run_edits
-from rules.telling import spare_code, tell_manual, tell_rules, tell_world
-from rules.types import Knowledge, Learnt, Reflection, Rule, RuleType, Skill
+from planbook.rules.consolidator import consolidate
+from planbook.rules.draft import apply
+from planbook.rules.edits import Author, Batch, Change, DeleteRule, Edit, UpdateRule, WriteRule
+from planbook.rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
+from planbook.rules.evidence import Citation, Evidence, count
+from planbook.rules.generalise import Attempt, Generalised, Verification, generalise, verified
+from planbook.rules.helpers import Helpers, helper_code, helper_sources
+from planbook.rules.history import Applied, Entry, History, Undone, replay, say_more
+from planbook.rules.libraries import admit, learn, shown
+from planbook.rules.memory import LearntMemory
+from planbook.rules.naming import citations, read_type
+from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
+from planbook.rules.system import Edited, RuleSystem, run_edits
+from planbook.rules.telling import spare_code, tell_manual, tell_rules, tell_world
+from planbook.rules.types import Knowledge, Learnt, Reflection, Rule, RuleType, Skill
 
 __all__ = [
     "ABLATIONS",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from rules.types import Knowledge
+from planbook.rules.types import Knowledge
 
 ABLATIONS = frozenset({"cooperation", "examples", "formulation", "helpers", "libraries", "rules", "types"})
 """What a memory can do without; other names are ablations of other parts."""

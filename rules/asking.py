@@ -4,17 +4,17 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from envs import Environment
-from planner import surface
-from planner.models import Message
-from rules.book import RuleBook
-from rules.cases import Case, Form, Permissions
-from rules.edits import Author, Change
-from rules.system import Edited, RuleSystem, Trajectories, run_edits
-from rules.telling import PROMPTS
-from rules.types import MEANINGS
-from sandbox import Sandbox
-from sandbox.reading import read_reply
+from planbook.envs import Environment
+from planbook.planner import surface
+from planbook.planner.models import Message
+from planbook.rules.book import RuleBook
+from planbook.rules.cases import Case, Form, Permissions
+from planbook.rules.edits import Author, Change
+from planbook.rules.system import Edited, RuleSystem, Trajectories, run_edits
+from planbook.rules.telling import PROMPTS
+from planbook.rules.types import MEANINGS
+from planbook.sandbox import Sandbox
+from planbook.sandbox.reading import read_reply
 
 
 @dataclass(frozen=True)

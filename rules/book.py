@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Self
 
-from rules.errors import UnknownRule
-from rules.naming import citations, rule_id, rule_number
-from rules.types import Learnt, Rule
+from planbook.rules.errors import UnknownRule
+from planbook.rules.naming import citations, rule_id, rule_number
+from planbook.rules.types import Learnt, Rule
 
 
 class RuleBook(Learnt):

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from planner import Conclusion, Outcome, Scope, Trajectory, UnusableReply, tell_trajectory
-from planner.models import Message
-from rules.asking import Editor, Terms
-from rules.book import RuleBook
-from rules.cases import BUILDER, BUILDER_WITHOUT_CASES, Blame, Case, Permissions, case_of, read_blame
-from rules.edits import Change
-from rules.telling import PROMPTS
-from sandbox import Sandbox
+from planbook.planner import Conclusion, Outcome, Scope, Trajectory, UnusableReply, tell_trajectory
+from planbook.planner.models import Message
+from planbook.rules.asking import Editor, Terms
+from planbook.rules.book import RuleBook
+from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, Blame, Case, Permissions, case_of, read_blame
+from planbook.rules.edits import Change
+from planbook.rules.telling import PROMPTS
+from planbook.sandbox import Sandbox
 
 ROLE: Final = "builder"
 SOUND = " The calls before that were sound, and stand."

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from planner.types import Outcome
-from rules.types import Learnt, Rule, RuleType
+from planbook.planner.types import Outcome
+from planbook.rules.types import Learnt, Rule, RuleType
 
 
 class Blame(StrEnum):

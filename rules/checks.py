@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from rules.book import RuleBook
-from rules.cases import Form, Permissions
-from rules.edits import UpdateRule, WriteRule
-from rules.naming import listed, read_type
-from rules.types import Rule, RuleType
+from planbook.rules.book import RuleBook
+from planbook.rules.cases import Form, Permissions
+from planbook.rules.edits import UpdateRule, WriteRule
+from planbook.rules.naming import listed, read_type
+from planbook.rules.types import Rule, RuleType
 
 LONGEST = {"content": 3_000, "example": 6_000, "log": 1_000}
 """Characters of each attribute; a log's are those of one entry."""

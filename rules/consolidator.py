@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Final
 
-from planner import Scope, UnusableReply
-from rules.asking import Editor, Terms
-from rules.book import RuleBook
-from rules.cases import CONSOLIDATOR
-from rules.edits import Change
-from rules.evidence import Evidence
-from rules.system import Trajectories
-from rules.telling import PROMPTS
-from sandbox import Sandbox
+from planbook.planner import Scope, UnusableReply
+from planbook.rules.asking import Editor, Terms
+from planbook.rules.book import RuleBook
+from planbook.rules.cases import CONSOLIDATOR
+from planbook.rules.edits import Change
+from planbook.rules.evidence import Evidence
+from planbook.rules.system import Trajectories
+from planbook.rules.telling import PROMPTS
+from planbook.sandbox import Sandbox
 
 ROLE: Final = "consolidator"
 ROUNDS = 4

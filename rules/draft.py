@@ -1,12 +1,12 @@
 """A batch in the making: each edit is checked against the rules as the edits before it leave them."""
 
-from rules import checks
-from rules.book import RuleBook, cites
-from rules.cases import Permissions
-from rules.edits import Batch, Change, DeleteRule, Edit, Touched, UpdateRule, WriteRule
-from rules.errors import BatchRefused, EditFault
-from rules.naming import rule_id, rule_number
-from rules.types import Rule
+from planbook.rules import checks
+from planbook.rules.book import RuleBook, cites
+from planbook.rules.cases import Permissions
+from planbook.rules.edits import Batch, Change, DeleteRule, Edit, Touched, UpdateRule, WriteRule
+from planbook.rules.errors import BatchRefused, EditFault
+from planbook.rules.naming import rule_id, rule_number
+from planbook.rules.types import Rule
 
 
 def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> Change:

@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rules.book import RuleBook
-from rules.cases import Case
-from rules.errors import BadHistory
-from rules.naming import rule_number
-from rules.types import Learnt, Rule
+from planbook.rules.book import RuleBook
+from planbook.rules.cases import Case
+from planbook.rules.errors import BadHistory
+from planbook.rules.naming import rule_number
+from planbook.rules.types import Learnt, Rule
 
 
 class WriteRule(Learnt):

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from rules.book import RuleBook
-from rules.types import Learnt
+from planbook.rules.book import RuleBook
+from planbook.rules.types import Learnt
 
 _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
-from envs import Environment
-from planner import Procedure, Scope, Trajectory, UnusableReply, about_the_world
-from planner.models import Message, Reply
-from planner.prompts import fence_around
-from planner.rendered import Rendered, Text
-from rules.telling import PROMPTS, shortened, tell_manual
-from rules.types import Knowledge, Learnt, Skill
-from rules.written import learnt_procedure, params_told, procedure_reader
+from planbook.envs import Environment
+from planbook.planner import Procedure, Scope, Trajectory, UnusableReply, about_the_world
+from planbook.planner.models import Message, Reply
+from planbook.planner.prompts import fence_around
+from planbook.planner.rendered import Rendered, Text
+from planbook.rules.telling import PROMPTS, shortened, tell_manual
+from planbook.rules.types import Knowledge, Learnt, Skill
+from planbook.rules.written import learnt_procedure, params_told, procedure_reader
 
 PLANNER = "planner"
 ATTEMPTS = 3

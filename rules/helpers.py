@@ -8,15 +8,15 @@ from textwrap import dedent
 
 from pydantic import BaseModel
 
-from envs import Environment
-from planner.surface import TASK, functions_to_check, plan_attributes
-from rules.book import RuleBook
-from rules.harmless import objections
-from rules.types import Learnt, RuleType, Skill
-from sandbox.check import check
-from sandbox.policy.hints import NAME_HINTS
-from sandbox.reading import bound_names, carry, definitions, parse, parse_source
-from sandbox.types import Fault
+from planbook.envs import Environment
+from planbook.planner.surface import TASK, functions_to_check, plan_attributes
+from planbook.rules.book import RuleBook
+from planbook.rules.harmless import objections
+from planbook.rules.types import Learnt, RuleType, Skill
+from planbook.sandbox.check import check
+from planbook.sandbox.policy.hints import NAME_HINTS
+from planbook.sandbox.reading import bound_names, carry, definitions, parse, parse_source
+from planbook.sandbox.types import Fault
 
 _PYTHONS = frozenset(dir(builtins)) - NAME_HINTS.keys()
 """The builtins that plans have: who reads a helper takes them for what they are."""

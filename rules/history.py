@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rules.book import RuleBook, rule_text
-from rules.edits import Change, Touched
-from rules.errors import BadHistory
-from rules.naming import rule_number
-from rules.types import HOW_IT_IS_DONE, Learnt
+from planbook.rules.book import RuleBook, rule_text
+from planbook.rules.edits import Change, Touched
+from planbook.rules.errors import BadHistory
+from planbook.rules.naming import rule_number
+from planbook.rules.types import HOW_IT_IS_DONE, Learnt
 
 
 class Applied(Learnt):

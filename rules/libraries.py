@@ -1,9 +1,9 @@
 """The skill and reflection libraries (AutoManual, section 3.2): one of each a task type, the latest."""
 
-from envs import Task
-from planner import Conclusion, Outcome, Procedure, Trajectory
-from rules.retrieval import most_similar
-from rules.types import Knowledge, Reflection, Skill
+from planbook.envs import Task
+from planbook.planner import Conclusion, Outcome, Procedure, Trajectory
+from planbook.rules.retrieval import most_similar
+from planbook.rules.types import Knowledge, Reflection, Skill
 
 FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
 """Outcomes that say something about the plan; the other unsolved ones do not."""

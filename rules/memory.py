@@ -4,17 +4,17 @@ from collections.abc import Callable, Collection, Sequence
 
 from pydantic import BaseModel
 
-from envs import Environment, Task
-from planner import Recall
-from planner.models.tokens import estimate_tokens
-from rules.ablations import ablated
-from rules.book import RuleBook
-from rules.helpers import helper_code, helper_sources
-from rules.libraries import shown
-from rules.retrieval import rules_for, select_rules
-from rules.telling import in_brief, tell_knowledge, tell_manual, tell_rules, without_defined
-from rules.types import Knowledge, Reflection, Rule, RuleType, Skill
-from sandbox.reading import definitions
+from planbook.envs import Environment, Task
+from planbook.planner import Recall
+from planbook.planner.models.tokens import estimate_tokens
+from planbook.rules.ablations import ablated
+from planbook.rules.book import RuleBook
+from planbook.rules.helpers import helper_code, helper_sources
+from planbook.rules.libraries import shown
+from planbook.rules.retrieval import rules_for, select_rules
+from planbook.rules.telling import in_brief, tell_knowledge, tell_manual, tell_rules, without_defined
+from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
+from planbook.sandbox.reading import definitions
 
 Tell = Callable[[Sequence[Rule]], str]
 """How rules that were chosen for a task are put into words."""
@@ -23,10 +23,10 @@ Tell = Callable[[Sequence[Rule]], str]
 class LearntMemory:
     """Answers for one state of knowledge; the same task is always told the same.
 
-    ``without`` names ablations (``rules.ablations``). With ``by_task`` a planner is told the rules that its task needs,
-    as ``tell`` puts them, and no code twice: the heads of helper methods, which are defined beforehand; where the skill
-    of its type is shown, neither the starting example nor those of success processes. ``rule_tokens``, if given, is how
-    many tokens the rules may have: examples go first, then the rules that fit the task least. With
+    ``without`` names ablations (``planbook.rules.ablations``). With ``by_task`` a planner is told the rules that its
+    task needs, as ``tell`` puts them, and no code twice: the heads of helper methods, which are defined beforehand;
+    where the skill of its type is shown, neither the starting example nor those of success processes. ``rule_tokens``,
+    if given, is how many tokens the rules may have: examples go first, then the rules that fit the task least. With
     ``anyway`` a skill is shown even where there is none for a similar task. May be asked from several threads at once.
     """
 

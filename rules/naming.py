@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from rules.types import RuleType
+from planbook.rules.types import RuleType
 
 _CITATION = re.compile(r"\brule_(?:0|[1-9][0-9]*)\b", re.IGNORECASE | re.ASCII)
 OTHER_NAMES = {

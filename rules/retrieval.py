@@ -3,11 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from envs import Task
-from planner.models.tokens import estimate_tokens
-from rules.book import RuleBook, cites
-from rules.naming import citations
-from rules.types import HOW_IT_IS_DONE, Rule, RuleType, Skill
+from planbook.envs import Task
+from planbook.planner.models.tokens import estimate_tokens
+from planbook.rules.book import RuleBook, cites
+from planbook.rules.naming import citations
+from planbook.rules.types import HOW_IT_IS_DONE, Rule, RuleType, Skill
 
 _WORD = re.compile(r"[a-z]{2,}")
 _FUNCTION_WORDS = frozenset(

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rules.book import RuleBook
-from rules.cases import Case, Permissions
-from rules.draft import Draft
-from rules.edits import Author, Batch, Change, DeleteRule, Edit, UpdateRule, WriteRule
-from rules.errors import BatchRefused, EditFault
-from sandbox import CellResult, Limits, Sandbox
-from sandbox.check import check
+from planbook.rules.book import RuleBook
+from planbook.rules.cases import Case, Permissions
+from planbook.rules.draft import Draft
+from planbook.rules.edits import Author, Batch, Change, DeleteRule, Edit, UpdateRule, WriteRule
+from planbook.rules.errors import BatchRefused, EditFault
+from planbook.sandbox import CellResult, Limits, Sandbox
+from planbook.sandbox.check import check
 
 SYSTEM = "rule_system"
 DEFAULT_LIMITS = Limits()

@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterable
 
 from pydantic import BaseModel
 
-from envs import Environment, Task
-from planner import Prompts, surface
-from planner.models.context import block
-from planner.prompts import fence_around
-from planner.rendered import Rendered
-from planner.surface import heads
-from rules.naming import rule_number
-from rules.templates import FOLDER
-from rules.types import Knowledge, Reflection, Rule, RuleType, Skill
-from sandbox.reading import bound_names, parse_source
+from planbook.envs import Environment, Task
+from planbook.planner import Prompts, surface
+from planbook.planner.models.context import block
+from planbook.planner.prompts import fence_around
+from planbook.planner.rendered import Rendered
+from planbook.planner.surface import heads
+from planbook.rules.naming import rule_number
+from planbook.rules.templates import FOLDER
+from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
+from planbook.sandbox.reading import bound_names, parse_source
 
 PROMPTS = Prompts(FOLDER)
 _CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)

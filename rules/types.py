@@ -4,8 +4,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs import Task
-from planner import Procedure
+from planbook.envs import Task
+from planbook.planner import Procedure
 
 
 class RuleType(StrEnum):

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
-from envs import Environment, Task
-from planner import BadProcedure, Procedure, checked_procedure, parse_procedure, procedure_faults
-from planner.surface import TASK
-from sandbox.reading import parse_source, read_reply
+from planbook.envs import Environment, Task
+from planbook.planner import BadProcedure, Procedure, checked_procedure, parse_procedure, procedure_faults
+from planbook.planner.surface import TASK
+from planbook.sandbox.reading import parse_source, read_reply
 
 LONGEST = 20_000
 """Characters of a procedure."""

@@ -8,7 +8,10 @@ other end are the ``zygote`` and the processes of ``worker``, which are the boun
 back a session whose worker was lost.
 """
 
-from sandbox.errors import (
+if __name__ == "sandbox":
+    raise ImportError("sandbox is a package of planbook: import planbook.sandbox", name="sandbox")
+
+from planbook.sandbox.errors import (
     BadAnswer,
     BadFunction,
     MissingMechanism,
@@ -19,11 +22,11 @@ from sandbox.errors import (
     WorkerFailed,
     WorkersKilled,
 )
-from sandbox.functions import FunctionSpec
-from sandbox.host import Sandbox
-from sandbox.mechanisms import Mechanism
-from sandbox.session import GrowingCell, Session
-from sandbox.types import CellResult, Fault, FaultKind, Limits
+from planbook.sandbox.functions import FunctionSpec
+from planbook.sandbox.host import Sandbox
+from planbook.sandbox.mechanisms import Mechanism
+from planbook.sandbox.session import GrowingCell, Session
+from planbook.sandbox.types import CellResult, Fault, FaultKind, Limits
 
 __all__ = [
     "BadAnswer",

@@ -9,14 +9,14 @@ from typing import Any, Literal
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from sandbox.errors import BadAnswer, SandboxError
-from sandbox.functions import FunctionSpec
-from sandbox.library import library_source
-from sandbox.messages import HostileFrame
-from sandbox.policy.compiler import Before
-from sandbox.precompile import Compiled, Request, precompile
-from sandbox.protocol import MAX_FROM_HOST
-from sandbox.suggest import Guesses
+from planbook.sandbox.errors import BadAnswer, SandboxError
+from planbook.sandbox.functions import FunctionSpec
+from planbook.sandbox.library import library_source
+from planbook.sandbox.messages import HostileFrame
+from planbook.sandbox.policy.compiler import Before
+from planbook.sandbox.precompile import Compiled, Request, precompile
+from planbook.sandbox.protocol import MAX_FROM_HOST
+from planbook.sandbox.suggest import Guesses
 
 EPOCH = 946_684_800_000_000
 """2000-01-01T00:00:00Z in microseconds."""

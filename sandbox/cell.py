@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
-from sandbox import messages
-from sandbox.addresses import MARK, shown_without, without_addresses
-from sandbox.answers import Seen
-from sandbox.limits import MAX_ASKED, MAX_KEPT, LimitReached
-from sandbox.process import SLICE_SECONDS, Worker
-from sandbox.types import Limits
+from planbook.sandbox import messages
+from planbook.sandbox.addresses import MARK, shown_without, without_addresses
+from planbook.sandbox.answers import Seen
+from planbook.sandbox.limits import MAX_ASKED, MAX_KEPT, LimitReached
+from planbook.sandbox.process import SLICE_SECONDS, Worker
+from planbook.sandbox.types import Limits
 
 
 class Request(NamedTuple):

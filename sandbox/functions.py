@@ -12,9 +12,9 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from sandbox.errors import BadFunction
-from sandbox.protocol import MAX_DEPTH, MAX_STRING
-from sandbox.suggest import Guess, closest
+from planbook.sandbox.errors import BadFunction
+from planbook.sandbox.protocol import MAX_DEPTH, MAX_STRING
+from planbook.sandbox.suggest import Guess, closest
 
 Function = Callable[..., object]
 MAX_INT = 1 << 63

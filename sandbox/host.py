@@ -8,16 +8,16 @@ from typing import Self
 
 from pydantic import JsonValue
 
-from sandbox import mechanisms, messages, opening
-from sandbox.answers import Answers, Attributes
-from sandbox.errors import SandboxClosed, WorkerFailed
-from sandbox.mechanisms import Mechanism
-from sandbox.process import Worker
-from sandbox.protocol import ChannelClosed, FrameTooLong
-from sandbox.selftest import self_test
-from sandbox.session import Session
-from sandbox.types import Limits
-from sandbox.zygote import READY, Zygote
+from planbook.sandbox import mechanisms, messages, opening
+from planbook.sandbox.answers import Answers, Attributes
+from planbook.sandbox.errors import SandboxClosed, WorkerFailed
+from planbook.sandbox.mechanisms import Mechanism
+from planbook.sandbox.process import Worker
+from planbook.sandbox.protocol import ChannelClosed, FrameTooLong
+from planbook.sandbox.selftest import self_test
+from planbook.sandbox.session import Session
+from planbook.sandbox.types import Limits
+from planbook.sandbox.zygote import READY, Zygote
 
 OPEN_SECONDS = 30.0
 NO_VALUES: Mapping[str, JsonValue] = {}

@@ -1,6 +1,6 @@
 """The limits of a cell, as the plan's reader is told of them."""
 
-from sandbox.types import Fault, FaultKind, Limits
+from planbook.sandbox.types import Fault, FaultKind, Limits
 
 MAX_ASKED = 16 << 20
 """Bytes of all the requests of one cell, which the host keeps, parses and checks on its own time."""

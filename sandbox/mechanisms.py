@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sandbox.errors import MissingMechanism
+from planbook.sandbox.errors import MissingMechanism
 
 REQUIRED = ("seccomp", "no_new_privs", "rlimits")
 OPTIONAL = (

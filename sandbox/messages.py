@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from sandbox.policy.tables import MAX_SOURCE
-from sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE
-from sandbox.types import Fault, FaultKind
+from planbook.sandbox.policy.tables import MAX_SOURCE
+from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE
+from planbook.sandbox.types import Fault, FaultKind
 
 JSON_TYPES = (str, int, float, bool, NoneType, list, dict)
 SHAPES: dict[str, frozenset[tuple[type, ...]]] = {

@@ -6,9 +6,9 @@ from hashlib import sha512
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_json
 
-from sandbox.errors import BadFunction
-from sandbox.functions import FunctionSpec, check_name
-from sandbox.protocol import MAX_FROM_HOST
+from planbook.sandbox.errors import BadFunction
+from planbook.sandbox.functions import FunctionSpec, check_name
+from planbook.sandbox.protocol import MAX_FROM_HOST
 
 
 def specs(functions: Mapping[str, Callable[..., object]]) -> dict[str, FunctionSpec]:

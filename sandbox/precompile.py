@@ -8,12 +8,12 @@ from base64 import b64encode
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sandbox.caching import cached_up_to
-from sandbox.policy.compiler import NOTHING, Before, PolicyRefused, compile_cell, compile_plain
-from sandbox.policy.rules import TOO_LARGE, Problem
-from sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
-from sandbox.reading.syntax import code_lines, shown_line
-from sandbox.types import Fault, FaultKind
+from planbook.sandbox.caching import cached_up_to
+from planbook.sandbox.policy.compiler import NOTHING, Before, PolicyRefused, compile_cell, compile_plain
+from planbook.sandbox.policy.rules import TOO_LARGE, Problem
+from planbook.sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
+from planbook.sandbox.reading.syntax import code_lines, shown_line
+from planbook.sandbox.types import Fault, FaultKind
 
 MOST_KEPT = 16 << 20
 """Characters of sources and bytes of compiled code that are kept: those of the cells that were run last."""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from math import ceil, inf
 
-from sandbox.losses import was_killed
-from sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, Channel
+from planbook.sandbox.losses import was_killed
+from planbook.sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, Channel
 
 SLICE_SECONDS = 0.01
 """How long the host waits in the kernel before it looks at the limits again."""

@@ -9,13 +9,13 @@ objects that have no hash of their own.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sandbox.cell import Conversation, End, Exchange, FinishedCell, Request
-from sandbox.errors import RebuildDiverged
-from sandbox.limits import MAX_KEPT, LimitReached, limit_fault
-from sandbox.messages import HostileFrame
-from sandbox.process import Worker
-from sandbox.protocol import ChannelClosed, FrameTooLong
-from sandbox.types import Limits
+from planbook.sandbox.cell import Conversation, End, Exchange, FinishedCell, Request
+from planbook.sandbox.errors import RebuildDiverged
+from planbook.sandbox.limits import MAX_KEPT, LimitReached, limit_fault
+from planbook.sandbox.messages import HostileFrame
+from planbook.sandbox.process import Worker
+from planbook.sandbox.protocol import ChannelClosed, FrameTooLong
+from planbook.sandbox.types import Limits
 
 PATIENCE = 2
 """How many times the processor time of a cell it may take when it is run again."""

@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Callable
 
-from sandbox.errors import WorkerFailed
-from sandbox.session import Session
-from sandbox.types import CellResult
+from planbook.sandbox.errors import WorkerFailed
+from planbook.sandbox.session import Session
+from planbook.sandbox.types import CellResult
 
 CELLS: tuple[tuple[str, Callable[[CellResult], object], object], ...] = (
     ("total = 0\nfor n in range(10):\n    total = total + n * n\ntotal", lambda cell: cell.value, 285),

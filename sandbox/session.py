@@ -5,17 +5,17 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from sandbox import messages
-from sandbox.answers import Answers, Kind, Seen
-from sandbox.cell import NO_END, End, Exchange, FinishedCell, UnderWay
-from sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
-from sandbox.limits import MAX_KEPT, LimitReached, limit_fault
-from sandbox.losses import KILLS, OWN_ENDS, Losses
-from sandbox.messages import HostileFrame
-from sandbox.process import Worker
-from sandbox.protocol import ChannelClosed, FrameTooLong
-from sandbox.rerun import Retold, Said, run_again
-from sandbox.types import CellResult, Fault, FaultKind, Limits
+from planbook.sandbox import messages
+from planbook.sandbox.answers import Answers, Kind, Seen
+from planbook.sandbox.cell import NO_END, End, Exchange, FinishedCell, UnderWay
+from planbook.sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
+from planbook.sandbox.limits import MAX_KEPT, LimitReached, limit_fault
+from planbook.sandbox.losses import KILLS, OWN_ENDS, Losses
+from planbook.sandbox.messages import HostileFrame
+from planbook.sandbox.process import Worker
+from planbook.sandbox.protocol import ChannelClosed, FrameTooLong
+from planbook.sandbox.rerun import Retold, Said, run_again
+from planbook.sandbox.types import CellResult, Fault, FaultKind, Limits
 
 Ended = tuple[End, tuple[Fault, ...]]
 """How a cell, or a part of one, ended, and what was wrong."""
@@ -57,8 +57,8 @@ class Session:
         """Run a cell. What is wrong with the plan is in the result.
 
         Raises RebuildDiverged if the worker had to be replaced and could not be brought back to where it was, what else
-        ``sandbox.errors`` lists of workers and sessions, BadAnswer, and what a host function raises beyond Exception:
-        such a call ends the worker.
+        ``planbook.sandbox.errors`` lists of workers and sessions, BadAnswer, and what a host function raises beyond
+        Exception: such a call ends the worker.
         """
         with self._alone():
             self._current = None

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from sandbox.policy.tables import MAX_SOURCE
+from planbook.sandbox.policy.tables import MAX_SOURCE
 
 
 class Limits(BaseModel):

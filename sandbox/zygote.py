@@ -13,21 +13,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sandbox.errors import WorkerFailed
-from sandbox.process import Worker
-from sandbox.protocol import LIMIT, MEMORY_BYTES, ChannelClosed
-from sandbox.types import Limits
+from planbook.sandbox.errors import WorkerFailed
+from planbook.sandbox.process import Worker
+from planbook.sandbox.protocol import LIMIT, MEMORY_BYTES, ChannelClosed
+from planbook.sandbox.types import Limits
 
 BOOT = """
 import json, os, socket, sys, types
 os.register_at_fork = lambda **hooks: None
 control = socket.socket(fileno=0)
 config = json.loads(control.recv(1 << 20))
-package = types.ModuleType("sandbox")
-package.__path__ = [config.pop("folder")]
-sys.modules["sandbox"] = package
+for name, path in (("planbook", []), ("planbook.sandbox", [config.pop("folder")])):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = path
 sys.path.extend(config.pop("path"))
-from sandbox.worker.zygote import main
+from planbook.sandbox.worker.zygote import main
 main(control, **config)
 """
 """Takes its configuration from the socket that is its standard input: a descriptor's number in an argument would move

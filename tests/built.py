@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import planner.models.openai_api  # noqa: F401 - once for all lives, since it takes a second
+import planbook.planner.models.openai_api  # noqa: F401 - once for all lives, since it takes a second
 from planbook.cli import main
 from planbook.store import Store
 

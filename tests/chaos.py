@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from sandbox.losses import KILLS
+from planbook.sandbox.losses import KILLS
 from tests.command import ROOT
 from tests.executing import kill
 from tests.killing import kernel_tells
@@ -33,7 +33,7 @@ PATIENCE_SECONDS = 150
 """How long a driver may go on after the last blow."""
 MARKS: Mapping[str, str] = {
     "planbook.episodes.processes": "worker",
-    "sandbox.worker.zygote": "zygote",
+    "planbook.sandbox.worker.zygote": "zygote",
     "ray::Served": "actor",
     "ray::": "Ray's worker",
     "gcs_server": "gcs",
@@ -173,7 +173,7 @@ def _family(roots: Sequence[int]) -> list[tuple[str, int]]:
     for number in below - set(roots):
         kind = next((kind for mark, kind in MARKS.items() if mark in there[number].command), "")
         parent = there.get(there[number].parent)
-        if kind == "zygote" and parent is not None and "sandbox.worker.zygote" in parent.command:
+        if kind == "zygote" and parent is not None and "planbook.sandbox.worker.zygote" in parent.command:
             kind = SANDBOXED
         if kind:
             found.append((kind, number))

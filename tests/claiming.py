@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from planner.models import Message, Sampling
+from planbook.planner.models import Message, Sampling
 from tests.planner.counsellors import NO, PLAN, YES, aligned, code, question
 
 FETCH = """

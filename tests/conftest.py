@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from tests.postgres import Server

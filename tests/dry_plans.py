@@ -7,11 +7,11 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
-from envs import Action, Environment, EpisodeEnded, Preconditions, Task
-from envs.preconditions import Beliefs
-from planner import functions_to_check, plan_attributes
-from planner.dry_runs import Known
-from sandbox.dry import DryRun, dry_run
+from planbook.envs import Action, Environment, EpisodeEnded, Preconditions, Task
+from planbook.envs.preconditions import Beliefs
+from planbook.planner import functions_to_check, plan_attributes
+from planbook.planner.dry_runs import Known
+from planbook.sandbox.dry import DryRun, dry_run
 
 
 class Recorder:

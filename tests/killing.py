@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from sandbox import CellResult, Sandbox, Session
-from sandbox.losses import was_killed
-from sandbox.reading import bound_names
+from planbook.sandbox import CellResult, Sandbox, Session
+from planbook.sandbox.losses import was_killed
+from planbook.sandbox.reading import bound_names
 
 How = Literal["asked", "answered", "sent", "computing", "between"]
 HOWS: tuple[How, ...] = ("asked", "answered", "sent", "computing", "between")

@@ -2,8 +2,8 @@
 
 from pydantic import JsonValue
 
-from envs import Action, Observation, Selection
-from envs.minecraft import Minecraft, MinecraftOptions
+from planbook.envs import Action, Observation, Selection
+from planbook.envs.minecraft import Minecraft, MinecraftOptions
 
 TO_IRON_PICKAXE = (
     Action("mine", ({"log": 4}, None)),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from envs.base import action
-from envs.toy import Toy
-from envs.types import Observation, Task
+from planbook.envs.base import action
+from planbook.envs.toy import Toy
+from planbook.envs.types import Observation, Task
 
 
 class Mortality(BaseModel):

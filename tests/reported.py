@@ -11,11 +11,10 @@ from pathlib import Path
 
 from markupsafe import escape
 
-from envs import Action, Observation, Selection, Task
-from envs.toy import Toy
 from planbook.config import Config
-from planbook.run import Entry, Run
-from planner import (
+from planbook.envs import Action, Observation, Selection, Task
+from planbook.envs.toy import Toy
+from planbook.planner import (
     METHODS,
     AutoManualOptions,
     Ending,
@@ -28,10 +27,11 @@ from planner import (
     play,
     read_trajectory,
 )
-from planner.models import Message, OnText, Reply, Sampling, Usage
-from planner.scope import Scope
-from planner.templates import PROMPTS
-from sandbox import Sandbox
+from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
+from planbook.planner.scope import Scope
+from planbook.planner.templates import PROMPTS
+from planbook.run import Entry, Run
+from planbook.sandbox import Sandbox
 
 HOSTILE = (
     "</script></pre></details><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"

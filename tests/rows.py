@@ -2,8 +2,8 @@
 
 from pydantic import JsonValue
 
-from envs import Task
-from planner import Body
+from planbook.envs import Task
+from planbook.planner import Body
 
 
 def fetch(number: int) -> Task:

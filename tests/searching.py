@@ -10,20 +10,20 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from envs import Observation, Selection
-from envs.base import action
-from envs.toy import Toy
 from planbook.config import Config
+from planbook.envs import Observation, Selection
+from planbook.envs.base import action
+from planbook.envs.toy import Toy
+from planbook.planner import Ending, Episode, Roles, Terms, play
+from planbook.planner.asking import as_text
+from planbook.planner.frames import Frame
+from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
+from planbook.planner.scope import Scope
+from planbook.planner.strategies import Options
+from planbook.planner.templates import PROMPTS
+from planbook.planner.terms import Mark
 from planbook.run import Run
-from planner import Ending, Episode, Roles, Terms, play
-from planner.asking import as_text
-from planner.frames import Frame
-from planner.models import Message, OnText, Reply, Sampling, Usage
-from planner.scope import Scope
-from planner.strategies import Options
-from planner.templates import PROMPTS
-from planner.terms import Mark
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 from tests.reported import HIDDEN, HOSTILE
 
 WHY = f"The table is still bare. {HOSTILE} {HIDDEN}"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 WORLD = '''
-from envs import Environment, Observation, Selection, Task, Verdict, action
+from planbook.envs import Environment, Observation, Selection, Task, Verdict, action
 
 class Shelf(Environment):
     name = "shelf"

@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-from envs import Selection
-from envs.toy import Toy
 from planbook.config import Config
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
 from planbook.episodes.runner import run_tasks
+from planbook.planner import METHODS, AutoManualOptions, Episode, FeedbackKind, MemoryJournal, NoMemory, Terms, play
+from planbook.planner.asking import Roles
+from planbook.planner.models import ScriptedModel
 from planbook.run import Run
-from planner import METHODS, AutoManualOptions, Episode, FeedbackKind, MemoryJournal, NoMemory, Terms, play
-from planner.asking import Roles
-from planner.models import ScriptedModel
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("envs", "manuals", "planbook", "planner", "rules", "sandbox")

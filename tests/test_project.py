@@ -7,11 +7,15 @@ import sys
 import venv
 import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from planbook import PACKAGES
+
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("envs", "manuals", "planbook", "planner", "rules", "sandbox")
+HIDING = {"envs/__init__.py": "", "rules/__init__.py": "", "sandbox.py": "", "planner.py": "", "manuals.py": ""}
+"""Files of a user's project that have the names of our folders."""
 
 
 def test_imports_follow_the_way_of_the_data() -> None:
@@ -20,9 +24,9 @@ def test_imports_follow_the_way_of_the_data() -> None:
     assert checked.returncode == 0, checked.stdout
 
 
-@pytest.mark.parametrize("name", ["envs", "manuals", "planner", "rules", "sandbox", "sandbox.reading"])
+@pytest.mark.parametrize("name", [*PACKAGES, "sandbox.reading"])
 def test_the_public_surface_is_sorted_and_real(name: str) -> None:
-    package = importlib.import_module(name)
+    package = importlib.import_module(f"planbook.{name}")
     assert package.__all__ == sorted(package.__all__, key=order)
     assert all(hasattr(package, each) for each in package.__all__)
 
@@ -32,13 +36,26 @@ def order(name: str) -> tuple[int, str]:
     return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
 
 
-def test_a_package_of_the_users_that_hides_ours_is_named(tmp_path: Path) -> None:
-    (tmp_path / "rules.py").write_text("mine = True\n")
-    code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]; import planbook"
-    hidden = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert hidden.returncode == 1
-    assert str(tmp_path / "rules.py") in hidden.stderr
-    assert "environment of its own" in hidden.stderr
+def test_no_module_is_loaded_under_two_names() -> None:
+    code = (
+        "import sys; sys.argv = 'planbook replay --env toy --split all:2 --out'.split() + sys.argv[1:2]\n"
+        "from planbook.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as ended: assert not ended.code, ended.code\n"
+        "import os, collections\n"
+        "files = [os.path.realpath(m.__file__) for m in [*sys.modules.values()] if getattr(m, '__file__', None)]\n"
+        "print([f for f, n in collections.Counter(files).items() if n > 1 and f.startswith(sys.argv[2])])\n"
+    )
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", code.replace("sys.argv[2]", repr(str(ROOT))), f"{folder}/run"]
+        told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert told.stdout.splitlines()[-1] == "[]", told.stdout + told.stderr
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_folder_of_the_repository_is_no_package_by_itself(name: str) -> None:
+    told = subprocess.run([sys.executable, "-c", f"import {name}"], cwd=ROOT, capture_output=True, text=True)
+    assert f"import planbook.{name}" in told.stderr
 
 
 @pytest.mark.slow
@@ -46,15 +63,15 @@ def test_the_wheel_does_the_main_job_from_an_empty_folder(tmp_path: Path) -> Non
     """Built from a copy of the tree and installed into a fresh environment; the dependencies are those of this one."""
     tree = tmp_path / "tree"
     tree.mkdir()
-    for name in (*PACKAGES, "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("planbook", "pyproject.toml", "README.md", "LICENSE"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tree / name)
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
     subprocess.run(build, cwd=tree, check=True, capture_output=True)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert "manuals/alfworld/procedures/pick_and_place.py" in names
-    assert not [name for name in names if name.startswith("tests")]
+    assert "planbook/manuals/alfworld/procedures/pick_and_place.py" in names
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"planbook"}
 
     environment = tmp_path / "environment"
     venv.create(environment, with_pip=True)
@@ -65,18 +82,59 @@ def test_the_wheel_does_the_main_job_from_an_empty_folder(tmp_path: Path) -> Non
     dependencies = next(path for path in sys.path if path.endswith("site-packages"))
     (site / "dependencies.pth").write_text(f"{dependencies}\n")
 
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    command = [
-        str(environment / "bin" / "planbook"),
-        "replay",
-        "--env",
-        "alfworld",
-        "--split",
-        "generated:12",
-        "--json",
-    ]
-    done = subprocess.run(command, cwd=empty, capture_output=True, text=True, timeout=120)
+    project = tmp_path / "project"
+    for name, text in (
+        HIDING | {"own.py": OWN, "old.py": OWN.replace("planbook.envs", "envs"), "plan.py": PLAN}
+    ).items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(environment / "bin" / "planbook"), *arguments, "--json"]
+        return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120)
+
+    done = run("replay", "--env", "alfworld", "--split", "generated:12")
     assert done.returncode == 0, done.stderr
     assert '"solved":12' in done.stdout
-    assert [path.name for path in empty.iterdir()] == ["runs"]
+    done = run("exec", "plan.py", "--env", "own.py", "--task", "light/0")
+    assert done.returncode == 0, done.stderr
+    assert '"solved":1' in done.stdout
+    done = run("exec", "plan.py", "--env", "old.py", "--task", "light/0")
+    assert done.returncode == 2
+    assert "planbook's envs is imported as planbook.envs" in " ".join(done.stderr.split())
+
+
+PLAN = "agent.light()\n"
+OWN = '''"""A lamp."""
+
+import rules
+from planbook.envs import Environment, Observation, Task, Verdict, action
+
+
+class Lamp(Environment):
+    """A lamp that can be lit."""
+
+    name = "lamp"
+    about = "A lamp."
+    types = ("light",)
+
+    @classmethod
+    def tasks(cls, selection, options=None):
+        """Tell the one task."""
+        return [Task(id="light/0", env="lamp", split="all", type="light", goal="light the lamp")]
+
+    def begin(self, task):
+        """Begin in the dark."""
+        self.lit = False
+        return Observation("It is dark.")
+
+    @action("agent.light() -> 'It is bright.'")
+    def light(self):
+        """Light the lamp."""
+        self.lit = True
+        return Observation("It is bright.", terminated=True)
+
+    def verdict(self):
+        """Judge."""
+        return Verdict(self.lit)
+'''

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from planner.models import Message, Sampling
+from planbook.planner.models import Message, Sampling
 
 SEARCH = '''
 def find(agent, thing, boxes):

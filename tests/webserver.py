@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from envs.types import Action, Observation, Selection
-from envs.web import Web
-from envs.web.options import Options
+from planbook.envs.types import Action, Observation, Selection
+from planbook.envs.web import Web
+from planbook.envs.web.options import Options
 
 # ruff: noqa: E501 - pages are easier to read unbroken
 PAGES: Mapping[str, str] = {

@@ -2,7 +2,7 @@
 
 import re
 
-from envs.types import Action
+from planbook.envs.types import Action
 
 _COMMANDS = {
     "go to * *": "go_to",

@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from envs.alfworld.engine import Game
-from envs.alfworld.scene import Scene, read_scene
-from envs.alfworld.text import EMPTY_HANDED, START
-from envs.preconditions import UNKNOWN, Change, Fact, Given, Need
+from planbook.envs.alfworld.engine import Game
+from planbook.envs.alfworld.scene import Scene, read_scene
+from planbook.envs.alfworld.text import EMPTY_HANDED, START
+from planbook.envs.preconditions import UNKNOWN, Change, Fact, Given, Need
 
 HOLDING, LOCATION = Fact("holding"), Fact("location")
 _KIND = re.compile(r"(\w+)type - otype")

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from envs.errors import WorldBroken
+from planbook.envs.errors import WorldBroken
 
 _TASK_LINE = re.compile(r"Your task is to: [^\"]*")
 _HELP_GRAMMAR = re.compile(r"\naction help \{.*", re.DOTALL)

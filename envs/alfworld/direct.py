@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable
 from typing import cast
 
-from envs.alfworld import wording
-from envs.alfworld.dialect import Dialect, read_dialect
-from envs.alfworld.engine import NOTHING, Game, Reply
-from envs.alfworld.goal import Goal
-from envs.alfworld.possible import ABLE, admissible, fits, is_accessible, is_here, is_knife
-from envs.alfworld.scene import Scene, State, read_scene
-from envs.errors import WorldBroken
+from planbook.envs.alfworld import wording
+from planbook.envs.alfworld.dialect import Dialect, read_dialect
+from planbook.envs.alfworld.engine import NOTHING, Game, Reply
+from planbook.envs.alfworld.goal import Goal
+from planbook.envs.alfworld.possible import ABLE, admissible, fits, is_accessible, is_here, is_knife
+from planbook.envs.alfworld.scene import Scene, State, read_scene
+from planbook.envs.errors import WorldBroken
 
 Outcome = tuple[State, str] | None
 """The state after a command and what it says, or None for a command that is not admissible."""

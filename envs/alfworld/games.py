@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from envs.alfworld.engine import Game
-from envs.alfworld.task_types import FOLDER_TYPES
-from envs.errors import BadSelection, MissingRequirement, WorldBroken
+from planbook.envs.alfworld.engine import Game
+from planbook.envs.alfworld.task_types import FOLDER_TYPES
+from planbook.envs.errors import BadSelection, MissingRequirement, WorldBroken
 
 DATA_FOLDER = "json_2.1.1"
 DATA_SPLITS = ("valid_seen", "valid_unseen", "train")

@@ -7,14 +7,14 @@ from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
-from envs.alfworld import wheel
-from envs.alfworld.direct import Direct
-from envs.alfworld.engine import Game
-from envs.alfworld.problem import mangled, problem_text
-from envs.alfworld.room import LAMP, Room, furnish, kind_of, strew
-from envs.alfworld.search import Wanted, find_plan
-from envs.alfworld.task_types import GAME_TYPES, params_of
-from envs.errors import WorldBroken
+from planbook.envs.alfworld import wheel
+from planbook.envs.alfworld.direct import Direct
+from planbook.envs.alfworld.engine import Game
+from planbook.envs.alfworld.problem import mangled, problem_text
+from planbook.envs.alfworld.room import LAMP, Room, furnish, kind_of, strew
+from planbook.envs.alfworld.search import Wanted, find_plan
+from planbook.envs.alfworld.task_types import GAME_TYPES, params_of
+from planbook.envs.errors import WorldBroken
 
 SPLIT = "generated"
 SEEDS = 100

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from envs.alfworld.scene import Literal, Scene, State
-from envs.errors import WorldBroken
+from planbook.envs.alfworld.scene import Literal, Scene, State
+from planbook.envs.errors import WorldBroken
 
 Fact = tuple[str, ...]
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from envs.goals import Goals
-from envs.types import Action, ActionSpec
+from planbook.envs.goals import Goals
+from planbook.envs.types import Action, ActionSpec
 
 _ID = re.compile(r"\b[a-z]+_\d+\b")
 _MACHINES = {"clean": "sinkbasin", "heat": "microwave", "cool": "fridge"}

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 
-from envs.alfworld import games
-from envs.alfworld.task_types import TYPES
-from envs.errors import MissingRequirement
+from planbook.envs.alfworld import games
+from planbook.envs.alfworld.task_types import TYPES
+from planbook.envs.errors import MissingRequirement
 
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")
 """The ten games that stand in for table 5 of the DEPS paper, with what the paper says of each."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from envs.types import Offered
+from planbook.envs.types import Offered
 
 DOCS = {
     "go_to": "Go to a receptacle.",

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from envs.alfworld.dialect import Dialect
-from envs.alfworld.scene import Scene, State
+from planbook.envs.alfworld.dialect import Dialect
+from planbook.envs.alfworld.scene import Scene, State
 
 ABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
 """Treatment to the mark of the objects that it works on."""

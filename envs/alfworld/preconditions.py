@@ -7,11 +7,11 @@ to find out.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from envs.alfworld.conditions import CHANGES, HOLDING, LOCATION, NEEDS, Case, Room, at, room_of
-from envs.alfworld.engine import Game
-from envs.alfworld.rules import Rule, read_rules
-from envs.alfworld.text import EMPTY_HANDED, ID, START
-from envs.preconditions import UNKNOWN, Deed, Given, Need, Preconditions
+from planbook.envs.alfworld.conditions import CHANGES, HOLDING, LOCATION, NEEDS, Case, Room, at, room_of
+from planbook.envs.alfworld.engine import Game
+from planbook.envs.alfworld.rules import Rule, read_rules
+from planbook.envs.alfworld.text import EMPTY_HANDED, ID, START
+from planbook.envs.preconditions import UNKNOWN, Deed, Given, Need, Preconditions
 
 ACTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "go_to": ("gotolocation", ("?r",)),

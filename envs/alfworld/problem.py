@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from envs.alfworld.room import LAMP, Room, kind_of
-from envs.alfworld.wheel import Facts
+from planbook.envs.alfworld.room import LAMP, Room, kind_of
+from planbook.envs.alfworld.wheel import Facts
 
 _START = "loc|0|0|0|0|start"
 _ABILITIES = {"Heatable": "heatable", "Coolable": "coolable", "Cleanable": "cleanable", "Sliceable": "sliceable"}

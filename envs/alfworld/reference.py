@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
-from envs.alfworld.engine import Game, Reply
-from envs.errors import MissingRequirement, WorldBroken
+from planbook.envs.alfworld.engine import Game, Reply
+from planbook.envs.errors import MissingRequirement, WorldBroken
 
 _LOCK = RLock()
 """textworld's loading is not safe between threads: all its calls in this process take turns."""

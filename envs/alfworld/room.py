@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
 
-from envs.alfworld.wheel import Facts, Plan
+from planbook.envs.alfworld.wheel import Facts, Plan
 
 _BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
 """Receptacles that alfworld names as part of another thing (``Sink|...|SinkBasin``)."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from envs.errors import WorldBroken
+from planbook.envs.errors import WorldBroken
 
 _FACT = re.compile(r"\((\w+) ([^()]*)\)")
 _NOT_EQUAL = re.compile(r"\(not \(= (\S+) (\S+)\)\)")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations, product
 
-from envs.alfworld.direct import Direct
-from envs.alfworld.engine import NOTHING
+from planbook.envs.alfworld.direct import Direct
+from planbook.envs.alfworld.engine import NOTHING
 
 _MACHINES = {"clean": "sinkbasintype", "heat": "microwavetype", "cool": "fridgetype"}
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from envs.alfworld import games, generated, wheel
-from envs.alfworld.named import NAMED
-from envs.alfworld.task_types import TYPES, paper_goal, params_of
-from envs.checksums import of_files
-from envs.errors import BadSelection
-from envs.selection import chosen_split, chosen_types, in_turn
-from envs.types import Selection, Task
+from planbook.envs.alfworld import games, generated, wheel
+from planbook.envs.alfworld.named import NAMED
+from planbook.envs.alfworld.task_types import TYPES, paper_goal, params_of
+from planbook.envs.checksums import of_files
+from planbook.envs.errors import BadSelection
+from planbook.envs.selection import chosen_split, chosen_types, in_turn
+from planbook.envs.types import Selection, Task
 
 
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:

@@ -2,7 +2,7 @@
 
 import re
 
-from envs.alfworld.engine import NOTHING
+from planbook.envs.alfworld.engine import NOTHING
 
 START = "middle_of_room"
 """The location before the first go_to."""

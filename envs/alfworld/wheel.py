@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from envs.errors import MissingRequirement
-from envs.packages import folder_of
+from planbook.envs.errors import MissingRequirement
+from planbook.envs.packages import folder_of
 
 ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
 """Room to its floor plans' numbers, first and one past the last."""

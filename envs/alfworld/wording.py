@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from envs.alfworld.scene import Scene, State
+from planbook.envs.alfworld.scene import Scene, State
 
 HELP = """Available commands:
   look:                             look around your current location

@@ -6,19 +6,19 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from envs.alfworld import games, generated, paper, selecting, wheel
-from envs.alfworld.commands import as_action
-from envs.alfworld.direct import Direct
-from envs.alfworld.engine import NOTHING, Engine, Game, Reply
-from envs.alfworld.goals import AlfworldGoals
-from envs.alfworld.named import NAMED
-from envs.alfworld.preconditions import preconditions
-from envs.alfworld.reference import Reference
-from envs.alfworld.task_types import TYPES
-from envs.alfworld.text import EMPTY_HANDED, HELPERS, START, first_text, game_name, paper_text
-from envs.base import Environment, action
-from envs.preconditions import Preconditions
-from envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
+from planbook.envs.alfworld import games, generated, paper, selecting, wheel
+from planbook.envs.alfworld.commands import as_action
+from planbook.envs.alfworld.direct import Direct
+from planbook.envs.alfworld.engine import NOTHING, Engine, Game, Reply
+from planbook.envs.alfworld.goals import AlfworldGoals
+from planbook.envs.alfworld.named import NAMED
+from planbook.envs.alfworld.preconditions import preconditions
+from planbook.envs.alfworld.reference import Reference
+from planbook.envs.alfworld.task_types import TYPES
+from planbook.envs.alfworld.text import EMPTY_HANDED, HELPERS, START, first_text, game_name, paper_text
+from planbook.envs.base import Environment, action
+from planbook.envs.preconditions import Preconditions
+from planbook.envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
 
 OBSERVATION_ACTIONS = frozenset({"look", "inventory", "examine"})
 _ENGINES: dict[str, type[Engine]] = {"direct": Direct, "textworld": Reference}

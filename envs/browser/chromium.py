@@ -14,9 +14,9 @@ from pathlib import Path
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 
-from envs.browser.devtools import Connection
-from envs.errors import MissingRequirement, WorldBroken
-from envs.types import Requirement
+from planbook.envs.browser.devtools import Connection
+from planbook.envs.errors import MissingRequirement, WorldBroken
+from planbook.envs.types import Requirement
 
 REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "

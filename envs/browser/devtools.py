@@ -9,7 +9,7 @@ from typing import Any
 import websocket
 from pydantic import JsonValue
 
-from envs.errors import WorldBroken
+from planbook.envs.errors import WorldBroken
 
 Command = tuple[str, Mapping[str, Any]]
 """A method of the protocol and its parameters."""

@@ -6,7 +6,7 @@ from string import ascii_letters, digits
 
 from pydantic import JsonValue
 
-from envs.browser.devtools import Command
+from planbook.envs.browser.devtools import Command
 
 SHIFT = 8
 """The protocol's bit for the shift key."""

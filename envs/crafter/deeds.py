@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from envs.crafter.package import rules
-from envs.crafter.sight import EDGE, STEPS, kind_at
+from planbook.envs.crafter.package import rules
+from planbook.envs.crafter.sight import EDGE, STEPS, kind_at
 
 if TYPE_CHECKING:
-    from envs.crafter.game import Game
+    from planbook.envs.crafter.game import Game
 
 Direction = Literal["north", "south", "east", "west"]
 Placeable = Literal["stone", "table", "furnace", "plant"]

@@ -13,7 +13,7 @@ from crafter import constants, objects, worldgen
 from crafter.engine import World
 from crafter.env import Env
 
-from envs.crafter.noise import Noise
+from planbook.envs.crafter.noise import Noise
 
 AREA = (64, 64)
 VIEW = (9, 9)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ruamel.yaml import YAML
 
-from envs.errors import MissingRequirement
-from envs.packages import folder_of
+from planbook.envs.errors import MissingRequirement
+from planbook.envs.packages import folder_of
 
 REMEDY = "pip install 'crafter>=1.8.3,<1.9'"
 VITALS = ("health", "food", "drink", "energy")

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from envs.crafter.game import Game
+    from planbook.envs.crafter.game import Game
 
 SHARED = ("world", "random", "player")
 """What every object refers to of the game around it."""

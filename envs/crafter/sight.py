@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from envs.crafter.game import Game
+    from planbook.envs.crafter.game import Game
 
 WIDE, HIGH = 9, 7
 EAST, SOUTH = WIDE // 2, HIGH // 2

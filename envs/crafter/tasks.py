@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from envs.crafter.package import rules
-from envs.errors import BadSelection
-from envs.selection import chosen_split, chosen_types, in_turn
-from envs.types import Selection, Task
+from planbook.envs.crafter.package import rules
+from planbook.envs.errors import BadSelection
+from planbook.envs.selection import chosen_split, chosen_types, in_turn
+from planbook.envs.types import Selection, Task
 
 NAME = "crafter"
 SURVIVE = "survive"

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from envs.crafter.package import VITALS, rules
-from envs.crafter.sight import EDGE, HIGH, STEPS, WIDE, YOU, Rows, beside, found_in, further, look
+from planbook.envs.crafter.package import VITALS, rules
+from planbook.envs.crafter.sight import EDGE, HIGH, STEPS, WIDE, YOU, Rows, beside, found_in, further, look
 
 if TYPE_CHECKING:
-    from envs.crafter.game import Game
+    from planbook.envs.crafter.game import Game
 
 SHOWN = 2
 """How many of each kind are listed."""

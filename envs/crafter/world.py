@@ -6,17 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, JsonValue
 
-from envs.base import Environment, action, query
-from envs.checksums import of_folder
-from envs.crafter import package, tasks, wording
-from envs.crafter.deeds import Deed, Direction, Placeable, Tool, all_deeds, faced_kind, is_luckless, outcome, refusal
-from envs.crafter.sight import STEPS, beside, found_in
-from envs.crafter.tasks import CrafterOptions
-from envs.errors import EpisodeEnded
-from envs.types import Action, Observation, Requirement, Selection, Task, Verdict
+from planbook.envs.base import Environment, action, query
+from planbook.envs.checksums import of_folder
+from planbook.envs.crafter import package, tasks, wording
+from planbook.envs.crafter.deeds import (
+    Deed,
+    Direction,
+    Placeable,
+    Tool,
+    all_deeds,
+    faced_kind,
+    is_luckless,
+    outcome,
+    refusal,
+)
+from planbook.envs.crafter.sight import STEPS, beside, found_in
+from planbook.envs.crafter.tasks import CrafterOptions
+from planbook.envs.errors import EpisodeEnded
+from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 if TYPE_CHECKING:
-    from envs.crafter.game import Game
+    from planbook.envs.crafter.game import Game
 
 ENDED, TIME_IS_UP = " Everything wanted is unlocked.", " The game's time is up."
 
@@ -89,7 +99,7 @@ class Crafter(Environment):
 
     def begin(self, task: Task) -> Observation:
         """A new world, made from the seed (a third of a second)."""
-        from envs.crafter.game import Game  # imports numpy and the game, half a second
+        from planbook.envs.crafter.game import Game  # imports numpy and the game, half a second
 
         self._game = Game(task.seed, self._length)
         self._moment = wording.moment_of(self._game)
@@ -152,12 +162,12 @@ class Crafter(Environment):
         return [Action(deed.verb, (deed.thing,) if deed.thing else ()) for deed in deeds]
 
     def _save(self) -> object:
-        from envs.crafter.saving import save
+        from planbook.envs.crafter.saving import save
 
         return save(self.game), self.moment
 
     def _load(self, native: Any) -> None:
-        from envs.crafter.saving import load
+        from planbook.envs.crafter.saving import load
 
         saved, self._moment = native
         load(self.game, saved)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from envs.minecraft.layout import Layout
-from envs.minecraft.nature import DURABILITY
-from envs.minecraft.sight import Sight, visible
-from envs.minecraft.trips import Spot
+from planbook.envs.minecraft.layout import Layout
+from planbook.envs.minecraft.nature import DURABILITY
+from planbook.envs.minecraft.sight import Sight, visible
+from planbook.envs.minecraft.trips import Spot
 
 START = Spot(0.0, 0.0, 0, 0)
 

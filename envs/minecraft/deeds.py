@@ -7,12 +7,12 @@ from math import ceil
 
 from pydantic import JsonValue
 
-from envs.minecraft.body import Body
-from envs.minecraft.layout import Layout
-from envs.minecraft.nature import DIGGING, GIVEN_TOOL, PICKAXES, SOURCES, Source, source_of
-from envs.minecraft.recipes import ITEMS, RECIPES, TABLE, Recipe, wearable
-from envs.minecraft.trips import Trip, trip
-from envs.types import Action
+from planbook.envs.minecraft.body import Body
+from planbook.envs.minecraft.layout import Layout
+from planbook.envs.minecraft.nature import DIGGING, GIVEN_TOOL, PICKAXES, SOURCES, Source, source_of
+from planbook.envs.minecraft.recipes import ITEMS, RECIPES, TABLE, Recipe, wearable
+from planbook.envs.minecraft.trips import Trip, trip
+from planbook.envs.types import Action
 
 CRAFTING = {None: 10, TABLE: 30}
 """Ticks for repeating a recipe in the hand or at a table, however often."""

@@ -1,8 +1,8 @@
 """What becomes of the player when a goal is reached, or when time passes in vain."""
 
-from envs.minecraft.body import Body
-from envs.minecraft.deeds import Deed
-from envs.minecraft.layout import Layout
+from planbook.envs.minecraft.body import Body
+from planbook.envs.minecraft.deeds import Deed
+from planbook.envs.minecraft.layout import Layout
 
 
 def wait(layout: Layout, body: Body, ticks: int) -> None:

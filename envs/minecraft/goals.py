@@ -5,16 +5,16 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.goals import Features, Goals
-from envs.minecraft.deeds import NoneLeft, Refused, amounts, one_kind, recipe_for, reckon
-from envs.minecraft.known import known_goals
-from envs.minecraft.nature import GIVEN_TOOL, PICKAXES, Source, source_of, sources_giving
-from envs.minecraft.recipes import RECIPES, Recipe
-from envs.minecraft.sight import distance_word
-from envs.types import Action
+from planbook.envs.goals import Features, Goals
+from planbook.envs.minecraft.deeds import NoneLeft, Refused, amounts, one_kind, recipe_for, reckon
+from planbook.envs.minecraft.known import known_goals
+from planbook.envs.minecraft.nature import GIVEN_TOOL, PICKAXES, Source, source_of, sources_giving
+from planbook.envs.minecraft.recipes import RECIPES, Recipe
+from planbook.envs.minecraft.sight import distance_word
+from planbook.envs.types import Action
 
 if TYPE_CHECKING:
-    from envs.minecraft.world import Minecraft
+    from planbook.envs.minecraft.world import Minecraft
 
 NEVER = -1.0
 """Stands for a time or a distance that there is none of."""

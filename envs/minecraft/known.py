@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from functools import cache
 
-from envs.minecraft.nature import PICKAXES, SOURCES, Source
-from envs.minecraft.recipes import ITEMS, RECIPES, wearable
-from envs.types import Action
+from planbook.envs.minecraft.nature import PICKAXES, SOURCES, Source
+from planbook.envs.minecraft.recipes import ITEMS, RECIPES, wearable
+from planbook.envs.types import Action
 
 
 @cache

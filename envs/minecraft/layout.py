@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import product
 from math import sqrt
 
-from envs.minecraft.nature import ANIMALS, BIOMES, SOURCES
+from planbook.envs.minecraft.nature import ANIMALS, BIOMES, SOURCES
 
 HALF = 180
 """The plane reaches this far from the spawn in each direction."""

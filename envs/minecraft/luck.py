@@ -5,8 +5,8 @@ The paper measured a learnt controller on some skills; the others are given the 
 
 import random
 
-from envs.minecraft.deeds import Deed
-from envs.minecraft.nature import SOURCES
+from planbook.envs.minecraft.deeds import Deed
+from planbook.envs.minecraft.nature import SOURCES
 
 CHANCES = {
     "oak_tree": 0.39,

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from envs.minecraft import tasks
-from envs.minecraft.deeds import (
+from planbook.envs.minecraft import tasks
+from planbook.envs.minecraft.deeds import (
     Refused,
     amounts,
     covers,
@@ -15,10 +15,10 @@ from envs.minecraft.deeds import (
     suits,
     wanted_source,
 )
-from envs.minecraft.nature import GIVEN_TOOL
-from envs.minecraft.recipes import wearable
-from envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, told_by
-from envs.types import Task
+from planbook.envs.minecraft.nature import GIVEN_TOOL
+from planbook.envs.minecraft.recipes import wearable
+from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, told_by
+from planbook.envs.types import Task
 
 
 def preconditions(task: Task) -> Preconditions:

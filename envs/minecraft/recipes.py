@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from envs.minecraft.nature import SOURCES, source_of
+from planbook.envs.minecraft.nature import SOURCES, source_of
 
 FILE = Path(__file__).with_name("recipes.json")
 TABLE, FURNACE = "crafting_table", "furnace"

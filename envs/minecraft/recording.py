@@ -1,7 +1,7 @@
 """The goals that horizons are learnt from: reached one after the other in worlds kept apart from those of any test.
 
 Nothing is calculated: each row is what was seen before a goal, and the ticks that had passed when it was reached. The
-order and the routes are random. ``python -m envs.minecraft.recording`` writes the table that is shipped.
+order and the routes are random. ``python -m planbook.envs.minecraft.recording`` writes the table that is shipped.
 """
 
 import csv
@@ -10,14 +10,14 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from envs.goals import Features
-from envs.minecraft import tasks
-from envs.minecraft.goals import RECORDED
-from envs.minecraft.nature import PICKAXES, SOURCES
-from envs.minecraft.options import MinecraftOptions
-from envs.minecraft.recipes import RECIPES, VERSION, wearable
-from envs.minecraft.world import Minecraft
-from envs.types import Action, Task
+from planbook.envs.goals import Features
+from planbook.envs.minecraft import tasks
+from planbook.envs.minecraft.goals import RECORDED
+from planbook.envs.minecraft.nature import PICKAXES, SOURCES
+from planbook.envs.minecraft.options import MinecraftOptions
+from planbook.envs.minecraft.recipes import RECIPES, VERSION, wearable
+from planbook.envs.minecraft.world import Minecraft
+from planbook.envs.types import Action, Task
 
 SEEDS = range(100_000, 100_150)
 """No figure is measured in these worlds."""
@@ -29,7 +29,7 @@ FREE = "diamond"
 """The task of free play, which ends it hardly ever."""
 HEADER = (
     f"# Goals reached in Minecraft in text ({VERSION}), seeds {SEEDS.start} to {SEEDS.stop - 1}: what was seen before, "
-    "and the ticks until each was reached.\n# Made by: python -m envs.minecraft.recording\n"
+    "and the ticks until each was reached.\n# Made by: python -m planbook.envs.minecraft.recording\n"
 )
 Row = tuple[Features, int]
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from math import sqrt
 
-from envs.minecraft.layout import FOREVER, SIGHT, VEIN_SIGHT, Layout, cell_of
-from envs.minecraft.trips import Spot
+from planbook.envs.minecraft.layout import FOREVER, SIGHT, VEIN_SIGHT, Layout, cell_of
+from planbook.envs.minecraft.trips import Spot
 
 WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
 """Up to how many blocks each word reaches."""

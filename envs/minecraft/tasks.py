@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from envs.errors import BadSelection
-from envs.minecraft.recipes import milestones
-from envs.selection import chosen_split, chosen_types, in_turn
-from envs.types import Action, Selection, Task
+from planbook.envs.errors import BadSelection
+from planbook.envs.minecraft.recipes import milestones
+from planbook.envs.selection import chosen_split, chosen_types, in_turn
+from planbook.envs.types import Action, Selection, Task
 
 WORLD = "minecraft"
 SPLITS = ("table21", "full", "parallel")

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import NamedTuple
 
-from envs.minecraft.layout import FOREVER, Layout, Site
-from envs.minecraft.nature import EVERYWHERE, STONE, Source
+from planbook.envs.minecraft.layout import FOREVER, Layout, Site
+from planbook.envs.minecraft.nature import EVERYWHERE, STONE, Source
 
 WALK = 4.6
 """Ticks for a block on the surface, at the game's walking pace."""

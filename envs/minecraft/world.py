@@ -5,24 +5,24 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from envs.base import Environment, action, query
-from envs.checksums import of_file
-from envs.goals import Goals
-from envs.minecraft import tasks
-from envs.minecraft.body import Body
-from envs.minecraft.deeds import Deed, Refused, listed, reckon
-from envs.minecraft.effects import carry_out, wait
-from envs.minecraft.goals import RECORDED, MinecraftGoals
-from envs.minecraft.layout import Layout, layout_of
-from envs.minecraft.luck import succeeds, time_limit
-from envs.minecraft.nature import GIVEN_TOOL
-from envs.minecraft.options import MinecraftOptions
-from envs.minecraft.preconditions import preconditions
-from envs.minecraft.recipes import FILE as RECIPES
-from envs.minecraft.recipes import VERSION, milestones
-from envs.minecraft.sight import seen_words
-from envs.preconditions import Preconditions
-from envs.types import Action, Observation, Selection, Task, Verdict
+from planbook.envs.base import Environment, action, query
+from planbook.envs.checksums import of_file
+from planbook.envs.goals import Goals
+from planbook.envs.minecraft import tasks
+from planbook.envs.minecraft.body import Body
+from planbook.envs.minecraft.deeds import Deed, Refused, listed, reckon
+from planbook.envs.minecraft.effects import carry_out, wait
+from planbook.envs.minecraft.goals import RECORDED, MinecraftGoals
+from planbook.envs.minecraft.layout import Layout, layout_of
+from planbook.envs.minecraft.luck import succeeds, time_limit
+from planbook.envs.minecraft.nature import GIVEN_TOOL
+from planbook.envs.minecraft.options import MinecraftOptions
+from planbook.envs.minecraft.preconditions import preconditions
+from planbook.envs.minecraft.recipes import FILE as RECIPES
+from planbook.envs.minecraft.recipes import VERSION, milestones
+from planbook.envs.minecraft.sight import seen_words
+from planbook.envs.preconditions import Preconditions
+from planbook.envs.types import Action, Observation, Selection, Task, Verdict
 
 REASONS = (
     "An action that cannot be done returns 'Nothing happens: ' and the reason (a tool, a station or material that is "

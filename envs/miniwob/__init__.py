@@ -1,5 +1,5 @@
 """MiniWoB++: small web pages in a real Chromium."""
 
-from envs.miniwob.world import Miniwob
+from planbook.envs.miniwob.world import Miniwob
 
 __all__ = ["Miniwob"]

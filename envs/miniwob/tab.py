@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from envs.browser import chromium, keys
-from envs.browser.devtools import Answer, Command
-from envs.errors import WorldBroken
+from planbook.envs.browser import chromium, keys
+from planbook.envs.browser.devtools import Answer, Command
+from planbook.envs.errors import WorldBroken
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 CORNER = (639.0, 479.0)

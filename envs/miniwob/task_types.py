@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from envs.errors import MissingRequirement
-from envs.packages import folder_of
+from planbook.envs.errors import MissingRequirement
+from planbook.envs.packages import folder_of
 
 FEEDBACK = (
     "search-engine",

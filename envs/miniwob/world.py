@@ -8,14 +8,14 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from envs.base import Environment, action, query
-from envs.browser import chromium, keys
-from envs.checksums import of_folder
-from envs.errors import BadSelection, EpisodeEnded, WorldBroken
-from envs.miniwob import task_types
-from envs.miniwob.tab import Picture, Tab
-from envs.selection import chosen_split, chosen_types, in_turn
-from envs.types import Observation, Offered, Requirement, Selection, Task, Verdict
+from planbook.envs.base import Environment, action, query
+from planbook.envs.browser import chromium, keys
+from planbook.envs.checksums import of_folder
+from planbook.envs.errors import BadSelection, EpisodeEnded, WorldBroken
+from planbook.envs.miniwob import task_types
+from planbook.envs.miniwob.tab import Picture, Tab
+from planbook.envs.selection import chosen_split, chosen_types, in_turn
+from planbook.envs.types import Observation, Offered, Requirement, Selection, Task, Verdict
 
 PAPER_ACTIONS = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)

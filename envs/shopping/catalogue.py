@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from envs.shopping.naming import brand, heading, phrase
-from envs.shopping.wares import NO_BOUND, Product, Shop, Wish, price_clause
+from planbook.envs.shopping.naming import brand, heading, phrase
+from planbook.envs.shopping.wares import NO_BOUND, Product, Shop, Wish, price_clause
 
 KINDS = Path(__file__).with_name("kinds.json")
 SHUFFLED_WITH = 233

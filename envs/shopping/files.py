@@ -17,9 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from envs.errors import BadSelection
-from envs.shopping.catalogue import SHUFFLED_WITH, upper_price
-from envs.shopping.wares import NO_BOUND, Product, Shop, Wish, price_clause
+from planbook.envs.errors import BadSelection
+from planbook.envs.shopping.catalogue import SHUFFLED_WITH, upper_price
+from planbook.envs.shopping.wares import NO_BOUND, Product, Shop, Wish, price_clause
 
 USUAL_PRICE = 100.0
 """Of a product that says none."""

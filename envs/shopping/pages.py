@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from envs.shopping.wares import Product, Shop, price_text
+from planbook.envs.shopping.wares import Product, Shop, price_text
 
 SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
 SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "reviews", "Attributes": "attributes"}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from thefuzz import fuzz
 
-from envs.shopping.wares import Product, Wish
+from planbook.envs.shopping.wares import Product, Wish
 
 HIT = 85
 """Texts hit each other if their token set ratio is above this."""

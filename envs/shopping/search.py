@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from envs.shopping.wares import Product
+from planbook.envs.shopping.wares import Product
 
 MOST = 50
 """How many results a search has at most."""

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from functools import cache
 
-from envs.errors import BadSelection
-from envs.selection import chosen_split, chosen_types, find_task, in_turn
-from envs.shopping.catalogue import own_shop
-from envs.shopping.files import shop_of
-from envs.shopping.options import ShoppingOptions
-from envs.shopping.search import Search
-from envs.shopping.wares import Shop, Wish
-from envs.types import Selection, Task
+from planbook.envs.errors import BadSelection
+from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
+from planbook.envs.shopping.catalogue import own_shop
+from planbook.envs.shopping.files import shop_of
+from planbook.envs.shopping.options import ShoppingOptions
+from planbook.envs.shopping.search import Search
+from planbook.envs.shopping.wares import Shop, Wish
+from planbook.envs.types import Selection, Task
 
 SPLITS = {"test": (0, 100), "dev": (500, 540), "full": (0, 500), "example": (540, 546)}
 """The wishes of each split; "full" are WebShop's 500, of which ADaPT and AgentKit were tested on the first 100."""

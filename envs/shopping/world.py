@@ -8,16 +8,29 @@ from typing import ClassVar
 
 from pydantic import BaseModel, JsonValue
 
-from envs.base import Environment, action, query
-from envs.checksums import of_files
-from envs.shopping import selecting
-from envs.shopping.catalogue import KINDS, own_digest
-from envs.shopping.files import digest_of
-from envs.shopping.options import ShoppingOptions
-from envs.shopping.pages import BACK, BUY, DONE, ITEM, NEXT, PREV, RESULTS, SEARCH, SUB_PAGES, Pages, Place, line
-from envs.shopping.reward import reward
-from envs.shopping.wares import Shop, Wish
-from envs.types import Action, Observation, Selection, Task, Verdict
+from planbook.envs.base import Environment, action, query
+from planbook.envs.checksums import of_files
+from planbook.envs.shopping import selecting
+from planbook.envs.shopping.catalogue import KINDS, own_digest
+from planbook.envs.shopping.files import digest_of
+from planbook.envs.shopping.options import ShoppingOptions
+from planbook.envs.shopping.pages import (
+    BACK,
+    BUY,
+    DONE,
+    ITEM,
+    NEXT,
+    PREV,
+    RESULTS,
+    SEARCH,
+    SUB_PAGES,
+    Pages,
+    Place,
+    line,
+)
+from planbook.envs.shopping.reward import reward
+from planbook.envs.shopping.wares import Shop, Wish
+from planbook.envs.types import Action, Observation, Selection, Task, Verdict
 
 
 class Shopping(Environment):

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
-from envs.goals import Features, Goals
-from envs.tabletop.layout import Layout
-from envs.tabletop.things import JOINED, TAKES
-from envs.types import Action
+from planbook.envs.goals import Features, Goals
+from planbook.envs.tabletop.layout import Layout
+from planbook.envs.tabletop.things import JOINED, TAKES
+from planbook.envs.types import Action
 
 if TYPE_CHECKING:
-    from envs.tabletop.world import Tabletop
+    from planbook.envs.tabletop.world import Tabletop
 
 KNOWN = 2_000
 """Moves that a line may be taken for, at most."""

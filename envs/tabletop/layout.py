@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from envs.tabletop.things import CONTAINERS, JOINED, MOVABLE, SIZES, TAKES, Thing
+from planbook.envs.tabletop.things import CONTAINERS, JOINED, MOVABLE, SIZES, TAKES, Thing
 
 Supports = tuple[str, ...]
 """What a thing lies on or in: one name, or the two neighbouring blocks that carry it, left one first."""

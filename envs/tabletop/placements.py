@@ -1,7 +1,7 @@
 """How much of a task is done: each placement counts alike."""
 
-from envs.tabletop.layout import Layout
-from envs.tabletop.scenes import Scene
+from planbook.envs.tabletop.layout import Layout
+from planbook.envs.tabletop.scenes import Scene
 
 PYRAMID = 6
 """Blocks in a pyramid of three levels."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Hashable
 
-from envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
-from envs.tabletop.layout import Layout
-from envs.tabletop.scenes import Scene
+from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
+from planbook.envs.tabletop.layout import Layout
+from planbook.envs.tabletop.scenes import Scene
 
 LYING = Fact("what lies where")
 """Its value: pairs of a thing and what it lies on, as ``Layout.on`` has them."""

@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from envs.tabletop.layout import Supports
-from envs.tabletop.things import COLOURS, SHAPES, Thing, block, ring, row, shape, spots
+from planbook.envs.tabletop.layout import Supports
+from planbook.envs.tabletop.things import COLOURS, SHAPES, Thing, block, ring, row, shape, spots
 
 BASES = ("left_base", "middle_base", "right_base")
 PEGS = ("light_peg", "middle_peg", "dark_peg")

@@ -5,17 +5,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from envs.base import Environment, action, query
-from envs.errors import BadSelection
-from envs.preconditions import Preconditions
-from envs.selection import chosen_split, chosen_types, in_turn
-from envs.tabletop.goals import TabletopGoals
-from envs.tabletop.layout import Layout, Supports
-from envs.tabletop.placements import done_share
-from envs.tabletop.preconditions import preconditions
-from envs.tabletop.scenes import DEALERS, GOALS, Scene, deal
-from envs.tabletop.things import CONTAINERS, JOINED, SIZES
-from envs.types import Observation, Selection, Task, Verdict
+from planbook.envs.base import Environment, action, query
+from planbook.envs.errors import BadSelection
+from planbook.envs.preconditions import Preconditions
+from planbook.envs.selection import chosen_split, chosen_types, in_turn
+from planbook.envs.tabletop.goals import TabletopGoals
+from planbook.envs.tabletop.layout import Layout, Supports
+from planbook.envs.tabletop.placements import done_share
+from planbook.envs.tabletop.preconditions import preconditions
+from planbook.envs.tabletop.scenes import DEALERS, GOALS, Scene, deal
+from planbook.envs.tabletop.things import CONTAINERS, JOINED, SIZES
+from planbook.envs.types import Observation, Selection, Task, Verdict
 
 RUNS = range(5)
 """The seeds of a selection that names none; the paper plays each task five times."""

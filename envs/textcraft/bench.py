@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from envs.textcraft.book import Book, Ingredient, Recipe
-from envs.textcraft.wording import Refused, cleaned, counted, read_command
+from planbook.envs.textcraft.book import Book, Ingredient, Recipe
+from planbook.envs.textcraft.wording import Refused, cleaned, counted, read_command
 
 _NAMED = 4
 """How many members of a kind an example names at most."""

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from envs.goals import Goals
-from envs.textcraft.bench import Bench
-from envs.textcraft.book import Recipe
-from envs.textcraft.wording import Refused, cleaned, counted, read_command
-from envs.types import Action
+from planbook.envs.goals import Goals
+from planbook.envs.textcraft.bench import Bench
+from planbook.envs.textcraft.book import Recipe
+from planbook.envs.textcraft.wording import Refused, cleaned, counted, read_command
+from planbook.envs.types import Action
 
 if TYPE_CHECKING:
-    from envs.textcraft.world import Textcraft
+    from planbook.envs.textcraft.world import Textcraft
 
 KNOWN, WAYS = 2_000, 30
 """Goals that a line may be taken for, at most, and those of one command."""

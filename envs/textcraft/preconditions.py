@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
-from envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, told_by
-from envs.textcraft.bench import Bench
-from envs.textcraft.book import Ingredient
-from envs.textcraft.wording import Refused
+from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, told_by
+from planbook.envs.textcraft.bench import Bench
+from planbook.envs.textcraft.book import Ingredient
+from planbook.envs.textcraft.wording import Refused
 
 
 def preconditions(bench: Bench) -> Preconditions:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from envs.errors import BadSelection
-from envs.selection import chosen_split, chosen_types, find_task, in_turn
-from envs.textcraft.book import Recipe
-from envs.textcraft.package import book
-from envs.textcraft.wording import read_command
-from envs.types import Selection, Task
+from planbook.envs.errors import BadSelection
+from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
+from planbook.envs.textcraft.book import Recipe
+from planbook.envs.textcraft.package import book
+from planbook.envs.textcraft.wording import read_command
+from planbook.envs.types import Selection, Task
 
 PUBLISHED = Path(__file__).with_name("tasks.json")
 SPLITS = ("test", "dev", "example")

@@ -2,7 +2,7 @@
 
 import re
 
-from envs.textcraft.book import Ingredient, Recipe
+from planbook.envs.textcraft.book import Ingredient, Recipe
 
 _COUNTED = re.compile(r"(?:([0-9]{1,6}) )?([a-z].*)")
 _USING = " using "

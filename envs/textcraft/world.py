@@ -6,17 +6,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from envs.base import Environment, action, query
-from envs.checksums import of_file, of_folder
-from envs.errors import UnknownAction
-from envs.goals import Goals
-from envs.preconditions import Preconditions
-from envs.textcraft import package, selecting
-from envs.textcraft.bench import Bench, check_carried
-from envs.textcraft.goals import TextcraftGoals
-from envs.textcraft.preconditions import preconditions
-from envs.textcraft.wording import Refused
-from envs.types import Action, Observation, Requirement, Selection, Task, Verdict
+from planbook.envs.base import Environment, action, query
+from planbook.envs.checksums import of_file, of_folder
+from planbook.envs.errors import UnknownAction
+from planbook.envs.goals import Goals
+from planbook.envs.preconditions import Preconditions
+from planbook.envs.textcraft import package, selecting
+from planbook.envs.textcraft.bench import Bench, check_carried
+from planbook.envs.textcraft.goals import TextcraftGoals
+from planbook.envs.textcraft.preconditions import preconditions
+from planbook.envs.textcraft.wording import Refused
+from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 
 class Textcraft(Environment):

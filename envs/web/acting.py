@@ -5,14 +5,14 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
-from envs.base import Environment, action, query
-from envs.errors import EpisodeEnded, WorldBroken
-from envs.types import Observation, Verdict
-from envs.web.context import Context
-from envs.web.numbers import Place
-from envs.web.tab import Tab
-from envs.web.visit import Visit
-from envs.web.writing import quoted
+from planbook.envs.base import Environment, action, query
+from planbook.envs.errors import EpisodeEnded, WorldBroken
+from planbook.envs.types import Observation, Verdict
+from planbook.envs.web.context import Context
+from planbook.envs.web.numbers import Place
+from planbook.envs.web.tab import Tab
+from planbook.envs.web.visit import Visit
+from planbook.envs.web.writing import quoted
 
 DIRECTIONS = {"down": 1, "up": -1}
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from envs.web.texts import NUMBER
+from planbook.envs.web.texts import NUMBER
 
 
 class _Part(BaseModel):
@@ -18,7 +18,7 @@ class AnswerCheck(_Part):
     - ``must_include``: every value is in it (a value may hold alternatives, ``a |OR| b``).
     - ``numbers``: the numbers in it are exactly the values, in any order, whatever words stand around them.
     - ``items``: separated at commas, semicolons and line ends, it is exactly the values, in any order.
-    - ``fuzzy``: an approximation of WebArena's judging model, see ``envs.web.judging``.
+    - ``fuzzy``: an approximation of WebArena's judging model, see ``planbook.envs.web.judging``.
     """
 
     kind: Literal["answer"] = "answer"

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from envs.browser import chromium
-from envs.browser.devtools import Answer, Command, CommandRefused, NoAnswer
-from envs.errors import WorldBroken
-from envs.web.addresses import BLANK, Gate
-from envs.web.hearing import Hearing, News, Target
+from planbook.envs.browser import chromium
+from planbook.envs.browser.devtools import Answer, Command, CommandRefused, NoAnswer
+from planbook.envs.errors import WorldBroken
+from planbook.envs.web.addresses import BLANK, Gate
+from planbook.envs.web.hearing import Hearing, News, Target
 
 QUIET = 0.03
 """Seconds without a word from the browser after which a page that waits for nothing is taken for settled."""

@@ -3,10 +3,10 @@
 import json
 from dataclasses import dataclass
 
-from envs.web.context import TabGone
-from envs.web.sites import Site
-from envs.web.tab import Tab
-from envs.web.visit import Visit
+from planbook.envs.web.context import TabGone
+from planbook.envs.web.sites import Site
+from planbook.envs.web.tab import Tab
+from planbook.envs.web.visit import Visit
 
 WHOLE = "document.body?.innerText"
 

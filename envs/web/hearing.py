@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from envs.browser import chromium
-from envs.browser.devtools import Answer, Command, Connection, Event
-from envs.web.addresses import Gate
-from envs.web.traffic import Params, Traffic
-from envs.web.writing import quoted
+from planbook.envs.browser import chromium
+from planbook.envs.browser.devtools import Answer, Command, Connection, Event
+from planbook.envs.web.addresses import Gate
+from planbook.envs.web.traffic import Params, Traffic
+from planbook.envs.web.writing import quoted
 
 VIEW: Mapping[str, JsonValue] = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
 MOST_TABS = 8

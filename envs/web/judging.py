@@ -7,11 +7,11 @@ ours must leave the site as it was: what changed is exactly what a server check 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from envs.types import Verdict
-from envs.web import texts, urls
-from envs.web.checks import AnswerCheck, Check, PageCheck, ServerCheck, Text, UnachievableCheck, UrlCheck
-from envs.web.sites import Site
-from envs.web.tasks import WebTask
+from planbook.envs.types import Verdict
+from planbook.envs.web import texts, urls
+from planbook.envs.web.checks import AnswerCheck, Check, PageCheck, ServerCheck, Text, UnachievableCheck, UrlCheck
+from planbook.envs.web.sites import Site
+from planbook.envs.web.tasks import WebTask
 
 
 class Facts(Protocol):

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from envs.errors import BadSelection, WorldBroken
-from envs.web.context import Context
-from envs.web.tab import Tab
+from planbook.envs.errors import BadSelection, WorldBroken
+from planbook.envs.web.context import Context
+from planbook.envs.web.tab import Tab
 
 
 class _Cookie(BaseModel):

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from envs.web.places import Box
-from envs.web.writing import plain, seen
+from planbook.envs.web.places import Box
+from planbook.envs.web.writing import plain, seen
 
 AXNode = Mapping[str, Any]
 

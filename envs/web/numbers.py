@@ -4,8 +4,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import NamedTuple
 
-from envs.web.nodes import Node
-from envs.web.reading import Page
+from planbook.envs.web.nodes import Node
+from planbook.envs.web.reading import Page
 
 Sign = tuple[str, str, str, int]
 """What an element is known by when its page is loaded again: address, role, name, and which of these it is."""

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from envs.web.addresses import Gate, host_of, is_near
-from envs.web.tasks import WebTask, load_tasks, offered
+from planbook.envs.web.addresses import Gate, host_of, is_near
+from planbook.envs.web.tasks import WebTask, load_tasks, offered
 
 OWN = "own"
 """Id and type of a task of the user's own."""

@@ -1,8 +1,8 @@
 """The actions that a page offers, for methods that search among them."""
 
-from envs.types import Action
-from envs.web.nodes import ACTED_ON, Node
-from envs.web.visit import Visit
+from planbook.envs.types import Action
+from planbook.envs.web.nodes import ACTED_ON, Node
+from planbook.envs.web.visit import Visit
 
 FILLED_IN = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
              "colorwell")  # fmt: skip

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from envs.browser.devtools import Answer, CommandRefused
-from envs.web.addresses import BLANK
-from envs.web.context import Context, TabGone
-from envs.web.hearing import VIEW, Target
-from envs.web.nodes import Node, Tree
-from envs.web.places import STYLES, Box, Places
+from planbook.envs.browser.devtools import Answer, CommandRefused
+from planbook.envs.web.addresses import BLANK
+from planbook.envs.web.context import Context, TabGone
+from planbook.envs.web.hearing import VIEW, Target
+from planbook.envs.web.nodes import Node, Tree
+from planbook.envs.web.places import STYLES, Box, Places
 
 WINDOW = Box(0, 0, float(str(VIEW["width"])), float(str(VIEW["height"])))
 PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"

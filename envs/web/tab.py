@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from envs.browser import keys
-from envs.browser.devtools import Answer, Command, CommandRefused
-from envs.web.context import Context
-from envs.web.hearing import Target
-from envs.web.numbers import Place
-from envs.web.reading import PAGE, Trail, trail_of
+from planbook.envs.browser import keys
+from planbook.envs.browser.devtools import Answer, Command, CommandRefused
+from planbook.envs.web.context import Context
+from planbook.envs.web.hearing import Target
+from planbook.envs.web.numbers import Place
+from planbook.envs.web.reading import PAGE, Trail, trail_of
 
 TYPED = 100
 """Characters that are typed key by key; a longer text is put in as a whole."""

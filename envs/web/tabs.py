@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from envs.web.addresses import BLANK
-from envs.web.context import Context, TabGone
-from envs.web.hearing import MOST_TABS, Target
-from envs.web.reading import Page, Trail
-from envs.web.tab import Tab
-from envs.web.writing import quoted
+from planbook.envs.web.addresses import BLANK
+from planbook.envs.web.context import Context, TabGone
+from planbook.envs.web.hearing import MOST_TABS, Target
+from planbook.envs.web.reading import Page, Trail
+from planbook.envs.web.tab import Tab
+from planbook.envs.web.writing import quoted
 
 
 @dataclass(frozen=True)

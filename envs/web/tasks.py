@@ -1,7 +1,8 @@
 """Tasks on web pages: what is asked for, where it begins, and what is checked at the end.
 
-A task file is a JSON list of tasks as ``WebTask`` has them, or of WebArena's (see ``envs.web.webarena``). Addresses may
-hold the names of sites in braces, ``{trac}/wiki``; ``placed`` puts the sites' addresses there, once they are known.
+A task file is a JSON list of tasks as ``WebTask`` has them, or of WebArena's (see ``planbook.envs.web.webarena``).
+Addresses may hold the names of sites in braces, ``{trac}/wiki``; ``placed`` puts the sites' addresses there, once they
+are known.
 """
 
 import json
@@ -13,10 +14,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from envs.errors import BadSelection
-from envs.types import Task
-from envs.web import webarena
-from envs.web.checks import Check, PageCheck, UrlCheck
+from planbook.envs.errors import BadSelection
+from planbook.envs.types import Task
+from planbook.envs.web import webarena
+from planbook.envs.web.checks import Check, PageCheck, UrlCheck
 
 SHIPPED = Path(__file__).with_name("trac.json")
 KINDS = ("look_up", "navigate", "edit", "backtrack", "loop", "unachievable")
@@ -44,7 +45,7 @@ class WebTask(BaseModel):
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudged: str = ""
     login: Path | None = None
-    """The file of a login that the browser begins with (``envs.web.logins``)."""
+    """The file of a login that the browser begins with (``planbook.envs.web.logins``)."""
 
 
 def load_tasks(

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import JsonValue
 
-from envs.web.nodes import STATED, Node
-from envs.web.reading import Page
-from envs.web.writing import NAME, quoted
+from planbook.envs.web.nodes import STATED, Node
+from planbook.envs.web.reading import Page
+from planbook.envs.web.writing import NAME, quoted
 
 LONG_TEXT = 1_000
 """Characters of a text that are shown."""

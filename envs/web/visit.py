@@ -4,17 +4,17 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from envs.types import Observation
-from envs.web.addresses import BLANK, Names
-from envs.web.context import Context, TabGone
-from envs.web.hearing import Target
-from envs.web.nodes import Node
-from envs.web.numbers import Numbers, Place
-from envs.web.reading import Page, read
-from envs.web.tab import Tab
-from envs.web.tabs import Saved, Tabs
-from envs.web.telling import ADDRESS, TABS, TITLE, described, told
-from envs.web.writing import quoted
+from planbook.envs.types import Observation
+from planbook.envs.web.addresses import BLANK, Names
+from planbook.envs.web.context import Context, TabGone
+from planbook.envs.web.hearing import Target
+from planbook.envs.web.nodes import Node
+from planbook.envs.web.numbers import Numbers, Place
+from planbook.envs.web.reading import Page, read
+from planbook.envs.web.tab import Tab
+from planbook.envs.web.tabs import Saved, Tabs
+from planbook.envs.web.telling import ADDRESS, TABS, TITLE, described, told
+from planbook.envs.web.writing import quoted
 
 REFUSED = "Nothing happens: "
 Move = Callable[[Tab], str]

@@ -5,7 +5,7 @@ The six sites that the published tasks are about are the user's to run; their ad
 as solved: such a task keeps the reason in ``unjudged`` and is not offered. These are
 
 - ``fuzzy_match``, which the original lets a language model judge. With ``approximate`` a comparison of words stands in
-  for it (``envs.web.texts.fuzzy``); figures made so are not comparable with published ones.
+  for it (``planbook.envs.web.texts.fuzzy``); figures made so are not comparable with published ones.
 - ``func:`` in addresses and locators: Python functions of the original that ask its sites' own interfaces.
 - tasks that begin logged in (``storage_state``), unless ``logins`` is a folder with the file that they name, or
   ``logged_in`` says that the sites log the browser in by themselves.
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from envs.errors import BadSelection
+from planbook.envs.errors import BadSelection
 
 SITES = {
     "__SHOPPING_ADMIN__": "shopping_admin",

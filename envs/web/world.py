@@ -7,23 +7,23 @@ from typing import ClassVar
 
 from pydantic import BaseModel, JsonValue
 
-from envs.browser import chromium
-from envs.checksums import of_file
-from envs.errors import BadSelection, WorldBroken
-from envs.selection import chosen_split, find_task
-from envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
-from envs.web import possible, sites, telling
-from envs.web.acting import Acting
-from envs.web.addresses import Names
-from envs.web.context import Context
-from envs.web.facts import End
-from envs.web.judging import judge
-from envs.web.logins import log_in, read_login
-from envs.web.options import Options, chosen, every_task, gate_of
-from envs.web.sites import Site
-from envs.web.tab import Tab
-from envs.web.tasks import SHIPPED, SPLITS, WebTask, placed, to_task, types
-from envs.web.visit import Visit
+from planbook.envs.browser import chromium
+from planbook.envs.checksums import of_file
+from planbook.envs.errors import BadSelection, WorldBroken
+from planbook.envs.selection import chosen_split, find_task
+from planbook.envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
+from planbook.envs.web import possible, sites, telling
+from planbook.envs.web.acting import Acting
+from planbook.envs.web.addresses import Names
+from planbook.envs.web.context import Context
+from planbook.envs.web.facts import End
+from planbook.envs.web.judging import judge
+from planbook.envs.web.logins import log_in, read_login
+from planbook.envs.web.options import Options, chosen, every_task, gate_of
+from planbook.envs.web.sites import Site
+from planbook.envs.web.tab import Tab
+from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, placed, to_task, types
+from planbook.envs.web.visit import Visit
 
 PAPER_ACTIONS = ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from random import Random
 from statistics import median
 
-from envs.alfworld import games, generated
-from envs.alfworld.direct import Direct
-from envs.alfworld.engine import Engine, Game
-from envs.alfworld.reference import Reference
-from envs.alfworld.task_types import TYPES
-from envs.errors import MissingRequirement
 from planbook.bench import Row
 from planbook.bench.timing import cpu_seconds
+from planbook.envs.alfworld import games, generated
+from planbook.envs.alfworld.direct import Direct
+from planbook.envs.alfworld.engine import Engine, Game
+from planbook.envs.alfworld.reference import Reference
+from planbook.envs.alfworld.task_types import TYPES
+from planbook.envs.errors import MissingRequirement
 
 GAMES_A_TYPE = 1
 STEPS = 15

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from hashlib import sha256
 
-from manuals import SHIPPED
-from planner.models import Message, Sampling
+from planbook.manuals import SHIPPED
+from planbook.planner.models import Message, Sampling
 
 TYPES = (
     ("two ", "pick_two_obj"),

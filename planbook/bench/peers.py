@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 
 Run = Callable[[str], object]
 """Runs a piece of code in a session that is open; the session keeps its names."""

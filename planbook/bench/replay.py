@@ -5,15 +5,15 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from envs import MissingRequirement, Task, load_world
-from manuals import ProcedureLibrary
 from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.config import Config
+from planbook.envs import MissingRequirement, Task, load_world
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.runner import run_tasks
+from planbook.manuals import ProcedureLibrary
+from planbook.planner import Ending
 from planbook.run import Run
-from planner import Ending
 
 WORLD, SPLIT = "alfworld", "train"
 JOBS = 2

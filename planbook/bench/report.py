@@ -9,11 +9,11 @@ from contextlib import closing
 from pathlib import Path
 from statistics import median
 
-from envs.browser import chromium
 from planbook.arguments import Asked
 from planbook.bench import Row, household
 from planbook.bench.timing import seconds
 from planbook.commands.playing import play
+from planbook.envs.browser import chromium
 from planbook.episodes.lanes import Hosting
 from planbook.report.page import write_page
 from planbook.report.reading import read_run

@@ -12,13 +12,13 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from envs import Task
 from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.bench.model_address import openai_at
 from planbook.bench.processes import parents, private_megabytes
 from planbook.bench.replay import games
 from planbook.config import Config
+from planbook.envs import Task
 from planbook.episodes.distributed import play_distributed
 from planbook.episodes.lanes import Executor, Hosting
 from planbook.episodes.regular import every

@@ -10,18 +10,18 @@ from functools import partial
 from importlib.metadata import version
 from statistics import fmean
 
-from envs import Action, Features
-from envs.minecraft import tasks
-from envs.minecraft.goals import RECORDED
-from envs.minecraft.options import MinecraftOptions
-from envs.minecraft.recipes import VERSION
-from envs.minecraft.recording import SEEDS as TRAINED_ON
-from envs.minecraft.world import Minecraft
 from planbook.bench import Row
 from planbook.bench.timing import seconds
+from planbook.envs import Action, Features
+from planbook.envs.minecraft import tasks
+from planbook.envs.minecraft.goals import RECORDED
+from planbook.envs.minecraft.options import MinecraftOptions
+from planbook.envs.minecraft.recipes import VERSION
+from planbook.envs.minecraft.recording import SEEDS as TRAINED_ON
+from planbook.envs.minecraft.world import Minecraft
 from planbook.figures.statistics import mcnemar, mean_interval, paired_difference, wilson
-from planner.strategies.deps.horizon import HorizonPredictor
-from planner.strategies.deps.selectors import Candidate, SelectorName, recorded_rows, selector_of
+from planbook.planner.strategies.deps.horizon import HorizonPredictor
+from planbook.planner.strategies.deps.selectors import Candidate, SelectorName, recorded_rows, selector_of
 
 SEEDS = range(300)
 LENGTHS = (600, 1000, 1500, 2000)

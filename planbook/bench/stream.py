@@ -14,19 +14,19 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from envs import MissingRequirement
 from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.bench.paced_server import Answer, Recorded, Sent, paced
 from planbook.bench.prompts import recorded_requests
 from planbook.config import Config
+from planbook.envs import MissingRequirement
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
 from planbook.learning.knowing import memory_of
+from planbook.planner import Body, EventKind
 from planbook.run import Run
-from planner import Body, EventKind
-from sandbox.reading import read_reply, statements_of
+from planbook.sandbox.reading import read_reply, statements_of
 
 TOKENS_A_SECOND = 30.0
 RUNS: Mapping[str, tuple[str, dict[str, str]]] = {

@@ -6,12 +6,12 @@ Seconds are processor time: a world does all its work in this process.
 from collections.abc import Sequence
 from statistics import median
 
-from envs import Action, Environment, Selection, Task, load_world
-from manuals import ProcedureLibrary
 from planbook.bench import Row
 from planbook.bench.timing import cpu_seconds
-from planner import Episode, MemoryJournal, Terms, method, play
-from sandbox import Sandbox
+from planbook.envs import Action, Environment, Selection, Task, load_world
+from planbook.manuals import ProcedureLibrary
+from planbook.planner import Episode, MemoryJournal, Terms, method, play
+from planbook.sandbox import Sandbox
 
 WORLDS = ("textcraft", "minecraft", "tabletop", "shopping", "crafter")
 TASKS, REPEATS, SNAPSHOTS = 12, 20, 200

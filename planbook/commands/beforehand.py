@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from envs import Task
-from envs.errors import UnknownWorld
-from envs.registry import known_worlds, load_world
-from manuals import demonstrated
 from planbook.config import Config
+from planbook.envs import Task
+from planbook.envs.errors import UnknownWorld
+from planbook.envs.registry import known_worlds, load_world
 from planbook.errors import BadArgument
+from planbook.manuals import demonstrated
 from planbook.papers.settings import paper_settings
+from planbook.planner import METHODS, Memory, method
 from planbook.terminal.printing import ERRORS
-from planner import METHODS, Memory, method
 
 
 def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:

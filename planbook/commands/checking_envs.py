@@ -2,10 +2,10 @@
 
 import click
 
-from envs import UnknownWorld
-from envs.checking import Checked, check_environment
 from planbook import errors
 from planbook.arguments import Asked
+from planbook.envs import UnknownWorld
+from planbook.envs.checking import Checked, check_environment
 from planbook.options import JSON
 from planbook.terminal.printing import answer, console
 from planbook.wording import counted

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from pydantic import BaseModel, JsonValue
 
-from envs import Environment, Selection, Task
-from envs.preconditions import Beliefs, Preconditions
 from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
-from planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
-from planner.dry_runs import Known
-from planner.surface import TASK, seen_task
-from sandbox.dry import DryRun, dry_run
+from planbook.envs import Environment, Selection, Task
+from planbook.envs.preconditions import Beliefs, Preconditions
+from planbook.planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
+from planbook.planner.dry_runs import Known
+from planbook.planner.surface import TASK, seen_task
+from planbook.sandbox.dry import DryRun, dry_run
 
 
 def dry_runs(plan: Path, asked: Asked) -> Iterator[tuple[Task, DryRun | None]]:

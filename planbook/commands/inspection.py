@@ -9,21 +9,21 @@ from types import MappingProxyType
 import click
 from rich.table import Table
 
-from envs import ActionSpec, Environment, Selection, Task, known_worlds, load_world
-from manuals import ProcedureLibrary
 from planbook import errors
 from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
+from planbook.envs import ActionSpec, Environment, Selection, Task, known_worlds, load_world
+from planbook.manuals import ProcedureLibrary
 from planbook.option_help import option_facts, options_table
+from planbook.planner import functions_to_check, is_procedure, parse_procedure, plan_attributes
+from planbook.planner.surface import AGENT, TASK
+from planbook.sandbox import Sandbox
+from planbook.sandbox.check import check, check_procedure
+from planbook.sandbox.dry import DryRun
+from planbook.sandbox.reading import bound_names
+from planbook.sandbox.types import Fault
 from planbook.terminal.printing import answer, console
 from planbook.wording import counted
-from planner import functions_to_check, is_procedure, parse_procedure, plan_attributes
-from planner.surface import AGENT, TASK
-from sandbox import Sandbox
-from sandbox.check import check, check_procedure
-from sandbox.dry import DryRun
-from sandbox.reading import bound_names
-from sandbox.types import Fault
 
 
 def show_worlds(env: str | None, *, as_json: bool) -> int:

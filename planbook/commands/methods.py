@@ -5,15 +5,15 @@ from typing import Any
 
 from rich.table import Table
 
-from envs import known_worlds
-from manuals import demonstrated
 from planbook import errors
+from planbook.envs import known_worlds
+from planbook.manuals import demonstrated
 from planbook.option_help import option_facts, options_table
 from planbook.papers.settings import settings_of_papers
+from planbook.planner import METHODS, Method, method
+from planbook.planner.errors import UnknownStrategy
+from planbook.planner.strategies import registered
 from planbook.terminal.printing import answer, console
-from planner import METHODS, Method, method
-from planner.errors import UnknownStrategy
-from planner.strategies import registered
 
 SOMETIMES = "sometimes"
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from envs import Task
 from planbook import errors
 from planbook.commands.beforehand import (
     check_naive,
@@ -19,6 +18,7 @@ from planbook.commands.beforehand import (
     tell_paper,
 )
 from planbook.config import Config
+from planbook.envs import Task
 from planbook.episodes.control import Control, hosted
 from planbook.episodes.distributed import check_executor, play_distributed
 from planbook.episodes.lanes import Hosting
@@ -35,10 +35,20 @@ from planbook.learning.covering import coverage_lines
 from planbook.learning.knowing import memory_of, remembering
 from planbook.learning.stages import build, export, formulate_with_kept, playing_memory, tasks_of
 from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
+from planbook.planner import (
+    BudgetEnded,
+    Cell,
+    Ending,
+    Memory,
+    ModelError,
+    Outcome,
+)
+from planbook.planner.types import ERROR_KINDS
 from planbook.provenance.before_rerun import check_config
 from planbook.provenance.before_resume import notice_changes
 from planbook.provenance.fingerprints import made_of
 from planbook.run import AGAIN, Entry, Run, last_path, new_folder, recorded_endings
+from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import (
@@ -56,16 +66,6 @@ from planbook.terminal.printing import (
 from planbook.terminal.progress import Progress
 from planbook.terminal.time_left import InTurn, Standing
 from planbook.wording import counted
-from planner import (
-    BudgetEnded,
-    Cell,
-    Ending,
-    Memory,
-    ModelError,
-    Outcome,
-)
-from planner.types import ERROR_KINDS
-from sandbox import Fault, FaultKind, Limits
 
 OVER = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 FROM_OUTSIDE = "Stopped from planbook watch."

@@ -13,12 +13,12 @@ from planbook.arguments import by_role, lasting_model, spending_of
 from planbook.commands.playing import play
 from planbook.episodes.lanes import Hosting
 from planbook.options import JSON, RUN, RUN_FOLDER, SPENDING, options
+from planbook.planner import Budget
 from planbook.provenance.after_rerun import Repeated, Totals, Way, learnt_the_same, repeated_episodes, totals
 from planbook.provenance.before_rerun import Repeat, is_deterministic, prepared
 from planbook.run import Run
 from planbook.terminal.printing import answer, console
 from planbook.wording import counted, harmless
-from planner import Budget
 
 
 class Rerun(BaseModel):

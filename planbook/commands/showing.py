@@ -14,6 +14,7 @@ from planbook import errors
 from planbook.errors import BadArgument
 from planbook.figures.summary import NOT_PLAYED
 from planbook.options import JSON, RUN_FOLDER
+from planbook.planner import Ending, Outcome, read_trajectory
 from planbook.report.inside.places import grown
 from planbook.report.inside.scopes import told
 from planbook.run import Entry, Run, last_path, recorded_endings
@@ -23,7 +24,6 @@ from planbook.terminal.episode import Lines, ending_text
 from planbook.terminal.pieces import Piece, indented, text
 from planbook.terminal.printing import PLAIN_WIDTH
 from planbook.wording import counted
-from planner import Ending, Outcome, read_trajectory
 
 FAILED = "failed"
 

@@ -11,7 +11,7 @@ from typing import Any
 import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
-from envs import MissingRequirement
+from planbook.envs import MissingRequirement
 from planbook.episodes.vigil import (
     JOINED_PATIENCE,
     LOOK_SECONDS,

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from envs import MissingRequirement
 from planbook.config import Config
+from planbook.envs import MissingRequirement
 from planbook.episodes.divergence import Comparison, Sameness
 from planbook.episodes.lanes import Executor, Hosting, hand_out
 from planbook.episodes.processes import on_this_machine
@@ -13,9 +13,9 @@ from planbook.episodes.steering import Steering
 from planbook.episodes.worker_player import Orders
 from planbook.episodes.workers import Crew, OpenPlaces, Places, Result, Work
 from planbook.errors import BadArgument
+from planbook.planner import Ending
 from planbook.run import Entry, Run, RunFile, recorded_endings
 from planbook.spending import paid
-from planner import Ending
 
 
 def _on_ray() -> OpenPlaces:

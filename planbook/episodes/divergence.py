@@ -6,18 +6,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from envs import EnvsError, MissingRequirement
 from planbook.config import Config
+from planbook.envs import EnvsError, MissingRequirement
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.onward import Onward, RecordedReplies
 from planbook.episodes.renaming import is_renaming
 from planbook.episodes.runner import play_entry
 from planbook.episodes.telling import tell
 from planbook.figures.causes import UNPLAYED, outcome_of, why
+from planbook.planner import Body, Ending, EventKind, JournalMismatch, Roles
+from planbook.planner.asking import no_model
+from planbook.planner.errors import ModelError
 from planbook.run import Entry, Run, last_path, recorded_endings
-from planner import Body, Ending, EventKind, JournalMismatch, Roles
-from planner.asking import no_model
-from planner.errors import ModelError
 
 Recorded = Mapping[tuple[str, str, int], Body]
 

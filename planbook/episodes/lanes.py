@@ -12,14 +12,14 @@ from typing import Literal, Self, TypeVar
 
 from pydantic import BaseModel
 
-from envs import Environment, EnvsError, WorldBroken
+from planbook.envs import Environment, EnvsError, WorldBroken
 from planbook.episodes.steering import Steering
 from planbook.errors import INTERRUPTED
+from planbook.planner import Budget, EpisodeStopped, JournalFailed, Roles
+from planbook.planner.asking import SILENT
+from planbook.planner.models.waiting import Timeouts
 from planbook.run import Entry
-from planner import Budget, EpisodeStopped, JournalFailed, Roles
-from planner.asking import SILENT
-from planner.models.waiting import Timeouts
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 
 LOG = logging.getLogger(__name__)
 STOPPING = "Stopping: what is under way ends at its next action or model call; Ctrl-C again ends it at once."

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planner import Body, EventKind, MemoryJournal
-from planner.errors import NotRecorded
-from planner.models import Message, OnText, Reply, Sampling
-from planner.models.requests import place
-from planner.models.telling import tell
+from planbook.planner import Body, EventKind, MemoryJournal
+from planbook.planner.errors import NotRecorded
+from planbook.planner.models import Message, OnText, Reply, Sampling
+from planbook.planner.models.requests import place
+from planbook.planner.models.telling import tell
 
 
 class Onward(MemoryJournal):

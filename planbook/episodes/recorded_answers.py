@@ -5,15 +5,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from planbook.planner.errors import NotRecorded
+from planbook.planner.models import Message, OnText, Reply, Sampling
+from planbook.planner.models.missing import explain
+from planbook.planner.models.recording import Asked, Entries, Entry
+from planbook.planner.models.requests import place, request_key
+from planbook.planner.models.telling import tell
+from planbook.planner.models.tokens import usage_of_cut
 from planbook.run import Run
 from planbook.store import without_restart
-from planner.errors import NotRecorded
-from planner.models import Message, OnText, Reply, Sampling
-from planner.models.missing import explain
-from planner.models.recording import Asked, Entries, Entry
-from planner.models.requests import place, request_key
-from planner.models.telling import tell
-from planner.models.tokens import usage_of_cut
 
 
 class RunAnswers:

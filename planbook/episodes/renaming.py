@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from planner import Body
+from planbook.planner import Body
 
 Events = Mapping[Any, Body]
 NOT_HELD = ("heard", "versions", "sitting", "control")

@@ -5,16 +5,16 @@ from collections.abc import Callable, Collection
 from contextlib import closing
 from pathlib import Path
 
-from envs.nearest import nearest
 from planbook.config import RECORDINGS, Config
+from planbook.envs.nearest import nearest
 from planbook.episodes.recorded_answers import RunAnswers
 from planbook.errors import BadArgument
+from planbook.planner import METHODS, Roles, method
+from planbook.planner.asking import DEFAULT, no_model
+from planbook.planner.errors import UnknownModel
+from planbook.planner.models import Model, RecordedModel, load_model
+from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
 from planbook.run import Run, is_run
-from planner import METHODS, Roles, method
-from planner.asking import DEFAULT, no_model
-from planner.errors import UnknownModel
-from planner.models import Model, RecordedModel, load_model
-from planner.models.waiting import USUAL, Stopped, Timeouts, never
 
 ROLES = ("builder", "consolidator", "formulator")
 """Those who learn; the others play."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from envs import Environment, EnvsError, MissingRequirement
 from planbook.config import Config
+from planbook.envs import Environment, EnvsError, MissingRequirement
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.role_models import roles_of
+from planbook.planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
 from planbook.run import DIVERGED, Entry, Run, recorded_endings, set_aside
 from planbook.store import Watch, started_over
-from planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
 
 
 def run_tasks(

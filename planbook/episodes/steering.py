@@ -2,7 +2,7 @@
 
 import threading
 
-from planner import EpisodeStopped
+from planbook.planner import EpisodeStopped
 
 
 class Steering:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from planbook.figures.causes import outcome_of, score_of, why
+from planbook.planner import Cell, Ending, Step
+from planbook.planner.ending import NOT_JUDGED
+from planbook.planner.surface import call_of
 from planbook.wording import counted
-from planner import Cell, Ending, Step
-from planner.ending import NOT_JUDGED
-from planner.surface import call_of
 
 NOTHING = "nothing (the recording ends here)"
 

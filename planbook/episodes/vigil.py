@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from envs import MissingRequirement
+from planbook.envs import MissingRequirement
 from planbook.episodes.regular import every
 from planbook.errors import ClusterLost
 

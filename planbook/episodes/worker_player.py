@@ -14,11 +14,11 @@ from planbook.episodes.role_models import roles_of
 from planbook.episodes.runner import play_out
 from planbook.episodes.steering import Steering
 from planbook.learning.knowing import memory_of
+from planbook.planner import Ending, JournalFailed, Meter, Spent
 from planbook.run import Entry, Run, RunFile
+from planbook.sandbox import Sandbox
 from planbook.spending import prices_from
 from planbook.store import Place, Store
-from planner import Ending, JournalFailed, Meter, Spent
-from sandbox import Sandbox
 
 Steer = Literal["go on", "pause", "stop"]
 

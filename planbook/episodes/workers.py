@@ -13,10 +13,10 @@ from planbook.episodes.regular import every
 from planbook.episodes.steering import Steering
 from planbook.episodes.worker_player import Orders, Raised, Steer
 from planbook.errors import ClusterLost
+from planbook.planner import EpisodeStopped, Spent
 from planbook.run import Entry, Run
+from planbook.sandbox import WorkerFailed
 from planbook.spending import prices_from, spent_so_far
-from planner import EpisodeStopped, Spent
-from sandbox import WorkerFailed
 
 TICK_SECONDS = 0.2
 """How often the workers settle what was spent, and learn whether to go on."""

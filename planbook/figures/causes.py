@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from planner import Ending, FeedbackKind, Outcome
-from planner.ending import NOT_JUDGED
+from planbook.planner import Ending, FeedbackKind, Outcome
+from planbook.planner.ending import NOT_JUDGED
 
 UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
 """Outcomes of episodes that say nothing of what played."""

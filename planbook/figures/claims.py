@@ -13,14 +13,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs import EnvsError, load_world
+from planbook.envs import EnvsError, load_world
 from planbook.figures.causes import UNPLAYED
 from planbook.figures.methods.plays import Deeds, Play
 from planbook.figures.methods.subtasks import top_claim
 from planbook.figures.statistics import Episodes
+from planbook.planner import Ending, Outcome
 from planbook.run import Entry
 from planbook.wording import listed
-from planner import Ending, Outcome
 
 Said = Literal["solved", "not solved", "nothing"]
 NOTHING: Said = "nothing"

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.figures.causes import UNPLAYED
 from planbook.figures.statistics import Episodes
-from planner import Ending
+from planbook.planner import Ending
 
 ALL = "all"
 """All task types together, where there are several."""

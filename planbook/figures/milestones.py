@@ -6,8 +6,8 @@ from itertools import chain, zip_longest
 
 from rich.table import Table
 
-from envs import EnvsError
 from planbook.config import Config
+from planbook.envs import EnvsError
 from planbook.figures.measures import unlock_score
 from planbook.figures.statistics import Episodes
 

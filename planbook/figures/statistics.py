@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from math import ceil, comb, sqrt
 from statistics import fmean, mean, stdev
 
+from planbook.planner import Ending
 from planbook.run import Entry
-from planner import Ending
 
 Episodes = Sequence[tuple[Entry, Ending]]
 """Those of a run, each with how it ended."""

@@ -16,9 +16,9 @@ from planbook.figures.methods.rounds import Search, search
 from planbook.figures.methods.subtasks import Decomposition, decomposition
 from planbook.figures.milestones import milestones, unlocked
 from planbook.figures.statistics import mean_of
+from planbook.planner import Ending, Outcome, Spent
+from planbook.planner.ending import NOT_JUDGED
 from planbook.run import Entry
-from planner import Ending, Outcome, Spent
-from planner.ending import NOT_JUDGED
 
 """The cause of an episode that was left out of building, since its type had been solved often enough."""
 NONE: Mapping[str, int] = {}

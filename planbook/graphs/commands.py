@@ -14,14 +14,14 @@ from planbook.graphs.giving import needs_no_world, values_of, with_inputs
 from planbook.graphs.making import make_graph
 from planbook.graphs.running import Given, run_graph
 from planbook.options import ASKING, JSON, SPENDING, options
+from planbook.planner import graph as written
+from planbook.planner.asking import DEFAULT
+from planbook.planner.graph import GraphFile, file_faults, graph_of, graph_path, read_graph
+from planbook.planner.graph.drawing import FORMATS
+from planbook.planner.graph.lookups import nearest, told
+from planbook.planner.graph.picture import picture
 from planbook.terminal.printing import answer, console
 from planbook.wording import counted
-from planner import graph as written
-from planner.asking import DEFAULT
-from planner.graph import GraphFile, file_faults, graph_of, graph_path, read_graph
-from planner.graph.drawing import FORMATS
-from planner.graph.lookups import nearest, told
-from planner.graph.picture import picture
 
 NAMED = "a YAML file, or the name of a graph that ships"
 ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}

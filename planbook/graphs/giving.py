@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
-from envs import known_worlds
+from planbook.envs import known_worlds
 from planbook.errors import BadArgument
 from planbook.option_values import pairs
-from planner.graph import SHIPPED_GRAPHS, Database, GraphFile
-from planner.graph.lookups import nearest
+from planbook.planner.graph import SHIPPED_GRAPHS, Database, GraphFile
+from planbook.planner.graph.lookups import nearest
 
 WORLD = "world"
 """Where an agent's graph finds what there is to know of the world that it plays."""

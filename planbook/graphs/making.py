@@ -13,10 +13,10 @@ import click
 from planbook import errors
 from planbook.errors import BadArgument
 from planbook.graphs.sheet import Sheet
-from planner.graph import Shape, shape_of
-from planner.graph.checks import NAME, RESERVED
-from planner.graph.lookups import DATABASE, PATH, look_ups, nearest
-from planner.graph.shape import CHOICE, CODE, YES_NO
+from planbook.planner.graph import Shape, shape_of
+from planbook.planner.graph.checks import NAME, RESERVED
+from planbook.planner.graph.lookups import DATABASE, PATH, look_ups, nearest
+from planbook.planner.graph.shape import CHOICE, CODE, YES_NO
 
 WELCOME = """\
 A graph is a set of questions to a language model. Each is a node: it has a name and a prompt, and it may be told what

@@ -14,11 +14,7 @@ from planbook.config import Config
 from planbook.episodes.lanes import LOG, STOPPING, wait_for
 from planbook.episodes.role_models import roles_of
 from planbook.errors import BadRun
-from planbook.provenance.fingerprints import made_of_graph
-from planbook.run import GRAPH_PLANNER, Run, new_folder
-from planbook.terminal.printing import ERRORS, spending
-from planbook.wording import counted, harmless
-from planner import (
+from planbook.planner import (
     Body,
     Budget,
     BudgetEnded,
@@ -31,10 +27,14 @@ from planner import (
     Spent,
     UnusableReply,
 )
-from planner.graph import Database, Graph, GraphFile, run_pass
-from planner.graph.lookups import told
-from planner.models import Sampling
-from planner.models.waiting import Timeouts
+from planbook.planner.graph import Database, Graph, GraphFile, run_pass
+from planbook.planner.graph.lookups import told
+from planbook.planner.models import Sampling
+from planbook.planner.models.waiting import Timeouts
+from planbook.provenance.fingerprints import made_of_graph
+from planbook.run import GRAPH_PLANNER, Run, new_folder
+from planbook.terminal.printing import ERRORS, spending
+from planbook.wording import counted, harmless
 
 ANSWERED: EventKind = "node"
 """The kind of the events that are told."""

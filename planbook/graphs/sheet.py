@@ -9,8 +9,8 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
 from planbook.errors import BadArgument
+from planbook.planner.graph import file_faults
 from planbook.writing import write_whole
-from planner.graph import file_faults
 
 WIDE = 110
 """Columns from which on a text gets a block of its own."""

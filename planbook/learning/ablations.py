@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from planbook.errors import BadArgument
-from rules import Form
+from planbook.rules import Form
 
 RETRIEVAL = "retrieval"
 ABLATIONS: Mapping[str, str] = {

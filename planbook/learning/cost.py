@@ -11,13 +11,13 @@ from rich.table import Table
 from planbook.errors import BadArgument
 from planbook.learning.once import SPOILT
 from planbook.learning.state import LEARNT, group_of
+from planbook.planner import Spent
+from planbook.planner.budget import add
 from planbook.run import Run
 from planbook.spending import Price, prices_from
 from planbook.terminal.printing import console
 from planbook.terminal.tables import right_aligned
 from planbook.wording import counted
-from planner import Spent
-from planner.budget import add
 
 FORMULATING = "formulate/"
 

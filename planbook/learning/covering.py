@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from manuals.coverage import Coverage, coverage, goals_of
 from planbook.learning.state import EVERYTHING, State, group_of
+from planbook.manuals.coverage import Coverage, coverage, goals_of
+from planbook.rules import count
 from planbook.run import Run
-from rules import count
 
 
 def coverage_of(run: Run, group: str, state: State) -> Coverage:

@@ -12,19 +12,19 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from envs import Task
-from manuals import types_to_build_on
 from planbook.config import Config, Given
+from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
 from planbook.figures.causes import UNPLAYED
+from planbook.manuals import types_to_build_on
+from planbook.planner import Ending, method
+from planbook.planner.errors import UnknownStrategy
 from planbook.run import Entry, Run, RunFile, is_run, recorded_endings
 from planbook.trajectories.exporting import Choice, Counts, chosen
 from planbook.trajectories.files import read_episodes
 from planbook.trajectories.jsonl import BadEpisode, line_of
 from planbook.trajectories.schema import RunFacts, Trajectory
 from planbook.trajectories.to_events import rows_of
-from planner import Ending, method
-from planner.errors import UnknownStrategy
 
 Source = tuple[Given, RunFacts]
 """A run or file that episodes are copied from, and what made the first of them."""

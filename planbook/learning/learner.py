@@ -7,8 +7,8 @@ killed takes up where it was: a step that has its event is not done again, one t
 from collections.abc import Iterable
 from typing import Any
 
-from envs import Task
 from planbook.config import Config
+from planbook.envs import Task
 from planbook.episodes.lanes import Lane
 from planbook.figures.causes import UNPLAYED
 from planbook.learning.ablations import form_without
@@ -16,9 +16,7 @@ from planbook.learning.knowing import remembering
 from planbook.learning.once import once
 from planbook.learning.procedures import ProcedureWriter
 from planbook.learning.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
-from planbook.run import Entry, Run, last_path
-from planbook.store import Watch, without_restart
-from planner import (
+from planbook.planner import (
     Body,
     Conclusion,
     Ending,
@@ -29,7 +27,7 @@ from planner import (
     read_trajectory,
     tell_trajectory,
 )
-from rules import (
+from planbook.rules import (
     Blame,
     Citation,
     Terms,
@@ -39,6 +37,8 @@ from rules import (
     count,
     learn,
 )
+from planbook.run import Entry, Run, last_path
+from planbook.store import Watch, without_restart
 
 
 class Learner:

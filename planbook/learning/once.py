@@ -5,9 +5,9 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
 from planbook.run import Run
 from planbook.store import Watch, started_over
-from planner import Body, JournalMismatch, Roles, Scope, UnusableReply
 
 SPOILT = "spoilt"
 """Marks the one event of a step that came to nothing, and says why; the step was begun anew."""

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from envs import Task
+from planbook.envs import Task
 from planbook.episodes.lanes import Lane
 from planbook.learning.state import State
 from planbook.learning.verification import Verify, set_aside, verifier
+from planbook.planner import Procedure, Scope, Trajectory
+from planbook.rules import Verification, admit, generalise, rules_for, say_more
 from planbook.run import Run
-from planner import Procedure, Scope, Trajectory
-from rules import Verification, admit, generalise, rules_for, say_more
 
 
 @dataclass(frozen=True)

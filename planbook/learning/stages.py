@@ -7,12 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envs import Task
-from manuals import formulate as ask_formulator
-from manuals import types_to_build_on, write_knowledge
-from manuals.knowledge import MANUAL
-from manuals.writing import replace_files
 from planbook.config import Config
+from planbook.envs import Task
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.role_models import roles_of
 from planbook.episodes.runner import play_out, run_tasks
@@ -22,11 +18,15 @@ from planbook.learning.knowing import PROCEDURES, demonstrating, memory_of
 from planbook.learning.learner import Learner
 from planbook.learning.once import once
 from planbook.learning.state import EVERYTHING, formulating_path, learnt_in, with_manual
+from planbook.manuals import formulate as ask_formulator
+from planbook.manuals import types_to_build_on, write_knowledge
+from planbook.manuals.knowledge import MANUAL
+from planbook.manuals.writing import replace_files
+from planbook.planner import BudgetEnded, Ending, Memory, ModelError, Outcome, Scope, UnusableReply
+from planbook.planner.models.waiting import never
+from planbook.rules import Rule, tell_world
 from planbook.run import Entry, Run
 from planbook.store import Watch
-from planner import BudgetEnded, Ending, Memory, ModelError, Outcome, Scope, UnusableReply
-from planner.models.waiting import never
-from rules import Rule, tell_world
 
 if TYPE_CHECKING:
     from planbook.learning.given import Copies

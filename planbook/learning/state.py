@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from manuals import Manual, Start, read_knowledge, read_start, within
 from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
 from planbook.learning.ablations import form_without
 from planbook.learning.once import SPOILT, already
+from planbook.manuals import Manual, Start, read_knowledge, read_start, within
+from planbook.rules import Citation, History, Knowledge, Learnt, RuleBook, count
 from planbook.run import Run, is_run
 from planbook.store import RESTART
-from rules import Citation, History, Knowledge, Learnt, RuleBook, count
 
 EVERYTHING = "all"
 """The one group of tasks whose rules are kept together, unless each type is by itself."""

@@ -3,12 +3,23 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from envs import Selection, Task, WorldBroken
+from planbook.envs import Selection, Task, WorldBroken
 from planbook.episodes.lanes import Lane
+from planbook.planner import (
+    Ending,
+    Episode,
+    JournalMismatch,
+    Outcome,
+    Procedure,
+    Scope,
+    Terms,
+    code_of,
+    play,
+    read_trajectory,
+)
+from planbook.planner.strategies.code import given_code
+from planbook.rules import Verification, verified
 from planbook.run import Run
-from planner import Ending, Episode, JournalMismatch, Outcome, Procedure, Scope, Terms, code_of, play, read_trajectory
-from planner.strategies.code import given_code
-from rules import Verification, verified
 
 REPEATS = 2
 """How often a task is tried again where the first time said nothing of the procedure."""

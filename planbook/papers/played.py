@@ -7,15 +7,15 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from manuals import read_knowledge, usual_starts
 from planbook.config import Config, chosen_options
 from planbook.figures.statistics import percent
 from planbook.figures.summary import Summary
 from planbook.learning.ablations import RETRIEVAL
 from planbook.learning.state import learnt_in, with_manual
+from planbook.manuals import read_knowledge, usual_starts
+from planbook.planner import method
+from planbook.rules import Knowledge
 from planbook.run import Run, is_run, recorded_endings
-from planner import method
-from rules import Knowledge
 
 IN_TESTING = frozenset({"formulation"})
 """What is left out in testing alone, in the paper too."""

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from envs import load_world
 from planbook.config import Learning
+from planbook.envs import load_world
 from planbook.errors import BadArgument
 from planbook.papers.published import publications
-from planner import method
+from planbook.planner import method
 
 
 class PaperSettings(NamedTuple):

@@ -8,9 +8,9 @@ from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.learning.ablations import RETRIEVAL
 from planbook.papers.played import Origin, Played, comparable_options
 from planbook.papers.published import Building, Publication, Setting
-from planner import Outcome
-from planner.asking import DEFAULT, PLANNER
-from planner.models import Sampling
+from planbook.planner import Outcome
+from planbook.planner.asking import DEFAULT, PLANNER
+from planbook.planner.models import Sampling
 
 SAME_EITHER_WAY = ("engine",)
 """Options of worlds that change no observation."""

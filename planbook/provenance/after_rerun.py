@@ -12,9 +12,9 @@ from planbook.episodes.divergence import compared
 from planbook.figures.causes import in_words, outcome_of
 from planbook.figures.statistics import mcnemar
 from planbook.learning.state import learnt_in
+from planbook.planner import Ending, JournalMismatch, Outcome
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.store import RESTART
-from planner import Ending, JournalMismatch, Outcome
 
 SHOWN = 160
 """Characters that are told of where two texts part."""

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from envs import Task
 from planbook.config import Config
+from planbook.envs import Task
 from planbook.errors import BadRun
 from planbook.learning.stages import tasks_of
+from planbook.planner import Budget, method
 from planbook.provenance.changes import changed_versions, changes
 from planbook.provenance.fingerprints import made_of
 from planbook.provenance.versions import versions
 from planbook.run import Run
 from planbook.wording import listed
-from planner import Budget, method
 
 PUT_BACK = "put back what it was played with"
 

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from envs import Task, known_worlds
-from envs.checksums import of_file
 from planbook.config import RECORDINGS, Config
+from planbook.envs import Task, known_worlds
+from planbook.envs.checksums import of_file
+from planbook.planner.asking import DEFAULT
+from planbook.planner.models import Sampling
+from planbook.planner.models.prices import SHIPPED as PRICES
 from planbook.provenance.knowledge import knowledge_digests
 from planbook.provenance.manifest import MadeOf
 from planbook.provenance.own_code import of_modules_beside, of_registered
 from planbook.provenance.prompts import graph_templates, prompt_digests
 from planbook.run import CONFIG_FILE
-from planner.asking import DEFAULT
-from planner.models import Sampling
-from planner.models.prices import SHIPPED as PRICES
 
 
 def made_of(config: Config, tasks: Sequence[Task], prices: Path | None = None) -> MadeOf:

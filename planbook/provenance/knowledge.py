@@ -4,18 +4,18 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from envs.checksums import of_file, of_folder, of_texts
-from manuals import SHIPPED, usual_starts
-from manuals.demonstrations import FOLDER
 from planbook.config import Config
+from planbook.envs.checksums import of_file, of_folder, of_texts
 from planbook.learning.knowing import PROCEDURES
 from planbook.learning.state import learnt_in, start_of, with_manual
+from planbook.manuals import SHIPPED, usual_starts
+from planbook.manuals.demonstrations import FOLDER
+from planbook.planner import method
 from planbook.run import Run, is_run
-from planner import method
 
 CODE = ("procedures", "helpers")
 TEXTS = ("rules.json", "manual.md", "skills.json", "reflections.json", "example.md")
-"""What a library's folder of a world may hold; see ``manuals.knowledge``."""
+"""What a library's folder of a world may hold; see ``planbook.manuals.knowledge``."""
 
 
 def knowledge_digests(config: Config) -> dict[str, str]:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from envs.checksums import of_file, of_folder
-from planbook import PACKAGES
+from planbook.envs.checksums import of_file, of_folder
 
 
 def of_modules_beside(file: Path, what: str) -> dict[str, str]:
@@ -27,7 +26,7 @@ def of_modules_beside(file: Path, what: str) -> dict[str, str]:
 def of_registered(value: str, what: str) -> dict[str, str]:
     """Return the digest of the module or whole package that an entry point ``module:name`` stands in."""
     name = value.partition(":")[0].strip().partition(".")[0]
-    spec = None if name in PACKAGES else find_spec(name)
+    spec = None if name == "planbook" else find_spec(name)
     if spec is None or not spec.origin:
         return {}
     path = Path(spec.origin)
@@ -37,7 +36,7 @@ def of_registered(value: str, what: str) -> dict[str, str]:
 
 def _beside(folder: Path, name: str) -> Path | None:
     """Return the module's file or the package's folder; nothing where Python finds an installed one first."""
-    if name in PACKAGES or name == "planbook" or name in sys.stdlib_module_names:
+    if name == "planbook" or name in sys.stdlib_module_names:
         return None
     for path in (folder / name / "__init__.py", folder / f"{name}.py", folder / name):
         if path.exists():

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from envs.checksums import of_file, of_texts
-from manuals.formulator import PROMPTS as MANUALS
 from planbook.config import Config
+from planbook.envs.checksums import of_file, of_texts
+from planbook.manuals.formulator import PROMPTS as MANUALS
+from planbook.planner import METHODS, method
+from planbook.planner.graph.asking import PROMPTS as GRAPHS
+from planbook.planner.strategies import is_file, registered
+from planbook.planner.templates import PROMPTS as PLANNER
 from planbook.provenance.own_code import of_modules_beside, of_registered
-from planner import METHODS, method
-from planner.graph.asking import PROMPTS as GRAPHS
-from planner.strategies import is_file, registered
-from planner.templates import PROMPTS as PLANNER
-from rules.telling import PROMPTS as RULES
+from planbook.rules.telling import PROMPTS as RULES
 
 SHOWN = 16
 """Digits of a digest that are recorded: enough to tell two texts of one template apart."""

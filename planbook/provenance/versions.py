@@ -7,8 +7,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from envs.checksums import of_folder, of_texts
 from planbook import PACKAGES, __version__
+from planbook.envs.checksums import of_folder, of_texts
 
 RECORDED_PACKAGES = (
     "RestrictedPython",
@@ -28,7 +28,8 @@ RECORDED_PACKAGES = (
 )
 CODE = "planbook code"
 """The name of our own code: a package installed for development keeps its version while its files change."""
-HOME = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parents[1]
+HOME = HERE.parent
 CODE_FILES = ("*.py", "*.j2", "*.yaml", "*.js")
 SHOWN = 12
 """Digits of a commit or digest that are recorded."""
@@ -59,8 +60,8 @@ def code() -> str:
     commit = _git("rev-parse", "HEAD") if _git("rev-parse", "--show-toplevel") == str(HOME) else None
     if commit and _git("status", "--porcelain", "--untracked-files=no") == "":
         return f"commit {commit[:SHOWN]}"
-    folders = ("planbook", *PACKAGES)
-    digest = of_texts(of_folder(HOME / folder, CODE_FILES) for folder in folders)[:SHOWN]
+    folders = (HERE, *(HERE / name for name in PACKAGES))  # those are links in a checkout
+    digest = of_texts(of_folder(folder, CODE_FILES) for folder in folders)[:SHOWN]
     return f"commit {commit[:SHOWN]}, changed ({digest})" if commit else f"files {digest}"
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from planbook.planner import Spent
 from planbook.report.charts.chart import Axis, Chart, lying, plain, tall, whole
 from planbook.report.reading import RunRead
 from planbook.wording import PRICE_UNKNOWN
-from planner import Spent
 
 NOTHING = Spent()
 

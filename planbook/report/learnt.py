@@ -9,8 +9,8 @@ from markupsafe import Markup
 from planbook.learning.state import EVERYTHING, State, learnt_in, with_manual
 from planbook.report.markdown import as_html
 from planbook.report.rulings import Ruling, rulings
+from planbook.rules import Applied, History, Reflection, Skill, rule_text
 from planbook.run import Run
-from rules import Applied, History, Reflection, Skill, rule_text
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from envs import Task
+from planbook.envs import Task
 from planbook.figures.causes import TYPE_SOLVED
 from planbook.figures.methods.plays import Deeds
 from planbook.figures.milestones import known_milestones
 from planbook.figures.summary import NOT_PLAYED, Summary, summarise
+from planbook.planner import Ending, Outcome, Spent
+from planbook.planner.budget import cost_of
 from planbook.run import DIVERGED, Entry, Run, index_of, set_aside
 from planbook.spending import Price, prices_from
 from planbook.store import RESTART, Event
-from planner import Ending, Outcome, Spent
-from planner.budget import cost_of
 
 NOTHING = Spent()
 OWN = re.compile(rf"task/\d+({RESTART}\d+)?(/round/\d+)?")

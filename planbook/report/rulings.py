@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planbook.learning.state import State
-from rules import Applied, Citation, Evidence, Rule, count, rule_text
-from rules.edits import Batch
-from rules.evidence import NONE
-from rules.history import Undone, states
-from rules.naming import rule_number
+from planbook.rules import Applied, Citation, Evidence, Rule, count, rule_text
+from planbook.rules.edits import Batch
+from planbook.rules.evidence import NONE
+from planbook.rules.history import Undone, states
+from planbook.rules.naming import rule_number
 
 FROM_EPISODE = re.compile(r"(?:learn|task)/(\d+)(?:/.*)?")
 """The scopes that name an episode: what was learnt from it, and its own."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
-from envs import EnvsError
 from planbook.config import Config, by_dotted_name, chosen_options
+from planbook.envs import EnvsError
 from planbook.figures.measures import Measure, overall
+from planbook.planner import Outcome, Spent
 from planbook.report.charts.shares import Share
 from planbook.report.reading import Played, RunRead
-from planner import Outcome, Spent
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from planbook.figures.causes import TYPE_SOLVED
 from planbook.figures.claims import Claims, Said, audited, claims
+from planbook.planner import Outcome
+from planbook.planner.ending import NOT_JUDGED
 from planbook.report.provenance import Provenance, provenance
 from planbook.report.reading import Played, RunRead
-from planner import Outcome
-from planner.ending import NOT_JUDGED
 
 MEANINGS: Mapping[Outcome, str] = {
     Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",

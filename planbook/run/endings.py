@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from planbook.planner import Ending
 from planbook.run.file import Entry, index_of
 from planbook.run.run import Run
-from planner import Ending
 
 DIVERGED = "diverged"
 """The cause of an ending in whose place the episode was started over: its record could not be repeated."""

@@ -5,17 +5,17 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from envs import Task
 from planbook.config import Config
+from planbook.envs import Task
 from planbook.errors import BadRun
+from planbook.planner import Budget
+from planbook.planner.models.waiting import Timeouts
 from planbook.provenance.manifest import MadeOf
 from planbook.run.folder import CONFIG_FILE
 from planbook.run.moved import found_again
 from planbook.store import Schema
 from planbook.trajectories.origin import Imported
 from planbook.writing import write_whole
-from planner import Budget
-from planner.models.waiting import Timeouts
 
 GRAPH_PLANNER = "graph"
 """What stands in run.json for the planner of a run that holds passes of a prompt graph."""

@@ -12,9 +12,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from envs import Task
 from planbook.config import Config
+from planbook.envs import Task
 from planbook.errors import BadRun
+from planbook.planner import Body, Budget, EventKind, Meter
+from planbook.planner.budget import amount_of
+from planbook.planner.models.waiting import Timeouts
 from planbook.provenance.changes import changed_versions
 from planbook.provenance.manifest import MadeOf
 from planbook.provenance.versions import versions
@@ -24,9 +27,6 @@ from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password
 from planbook.trajectories.origin import Imported
 from planbook.writing import BESIDE
-from planner import Body, Budget, EventKind, Meter
-from planner.budget import amount_of
-from planner.models.waiting import Timeouts
 
 STORE_FILE = "run.db"
 _KINDS = {

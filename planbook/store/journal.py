@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from planbook.planner import Body, EventKind
 from planbook.store.restarts import RESTART
 from planbook.store.tables import Event
-from planner import Body, EventKind
 
 Watch = Callable[[EventKind, Body], None]
 """Told of each new event of an episode, after it is committed."""

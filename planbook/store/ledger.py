@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager
 
 from sqlalchemy import Connection, delete, insert, select, update
 
+from planbook.planner.ledger import Allows, Amount
 from planbook.store.tables import LEDGER
-from planner.ledger import Allows, Amount
 
 SPENT = "spent"
 """The row that has what is spent; every other row has what is reserved for the call it is named after."""

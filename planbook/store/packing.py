@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planner import Body
+from planbook.planner import Body
 
 LONG_TEXT = 400
 """Strings from this length on go to the table of texts."""

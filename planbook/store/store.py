@@ -16,8 +16,9 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, bindparam, or_, select
 from sqlalchemy.exc import DatabaseError
 
-from envs import MissingRequirement
+from planbook.envs import MissingRequirement
 from planbook.errors import BadRun
+from planbook.planner import Body, EventKind
 from planbook.store.database import Database
 from planbook.store.journal import EpisodeJournal, Watch
 from planbook.store.ledger import StoreLedger
@@ -25,7 +26,6 @@ from planbook.store.packing import packed, texts_of, unpacked
 from planbook.store.place import Place, Schema
 from planbook.store.sqlite import Sqlite
 from planbook.store.tables import EVENT, TEXT, Event, Row
-from planner import Body, EventKind
 
 AFTER_SLASH = chr(ord("/") + 1)
 """Ends the range of the scopes below one; a range can be looked up in the index, LIKE cannot."""

@@ -7,10 +7,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from planbook.planner import Cell, Feedback, FeedbackKind
+from planbook.planner.surface import AGENT
 from planbook.report.inside.items import Ran, Took
 from planbook.terminal.pieces import BAD, DIM, GOOD, NOTE, Piece, folded, text, titled
-from planner import Cell, Feedback, FeedbackKind
-from planner.surface import AGENT
 
 STEP = 4
 """Columns by which a step stands further right than the line that took it."""

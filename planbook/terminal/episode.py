@@ -7,6 +7,7 @@ from rich.text import Text
 
 from planbook.figures.causes import in_words, outcome_of, score_of
 from planbook.figures.methods.records import Branch as Idea
+from planbook.planner import Ending
 from planbook.report.inside.evaluated import Evaluated, Passed
 from planbook.report.inside.items import Asked, Began, Ended, Noted, Rewound, Tried
 from planbook.report.inside.places import Branch, Place
@@ -14,7 +15,6 @@ from planbook.report.inside.searched import LEFT, Limb, Searched
 from planbook.terminal.cells import cell_pieces
 from planbook.terminal.pieces import BAD, DIM, GOOD, NOTE, Piece, deeper, folded, text, titled
 from planbook.wording import counted
-from planner import Ending
 
 DONE = {True: ("done", GOOD), False: ("failed", BAD), None: ("the episode ended first", NOTE)}
 

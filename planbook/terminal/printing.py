@@ -22,10 +22,10 @@ from planbook.figures.methods.subtasks import audit_table, decomposition_lines
 from planbook.figures.milestones import milestone_parts
 from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
+from planbook.planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 from planbook.run import Entry
 from planbook.terminal.tables import right_aligned
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, fixed, harmless, interval
-from planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 
 SHOWN_BROKEN = 3
 SHOWN_CHARS = 2_000

@@ -10,11 +10,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from planbook.planner import Ending
 from planbook.run import Entry, Run
 from planbook.terminal.printing import ERRORS, spending
 from planbook.terminal.time_left import InTurn, Standing
 from planbook.wording import clock
-from planner import Ending
 
 EVERY = 30.0
 """Seconds between two plain lines."""

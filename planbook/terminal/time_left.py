@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from statistics import fmean
 
-from planner import Ending, Outcome
+from planbook.planner import Ending, Outcome
 
 RECENT = 200
 """So many of the last episodes say how long the next ones take: those of one type often come together."""

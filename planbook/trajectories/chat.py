@@ -9,13 +9,13 @@ rewind undid stays: the model said it, and went on from it.
 import json
 from collections.abc import Collection, Iterator, Sequence
 
+from planbook.planner import FeedbackKind
+from planbook.planner.models import Message
+from planbook.planner.scope import NO_ANSWER
+from planbook.planner.streaming import NOT_RUN
+from planbook.planner.templates import PROMPTS
 from planbook.trajectories.parts import Call
 from planbook.trajectories.schema import Trajectory
-from planner import FeedbackKind
-from planner.models import Message
-from planner.scope import NO_ANSWER
-from planner.streaming import NOT_RUN
-from planner.templates import PROMPTS
 
 PROBLEM = "\0"
 BEFORE, AFTER = PROMPTS["repair"].render(problem=PROBLEM).split(PROBLEM)

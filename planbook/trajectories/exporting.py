@@ -9,15 +9,15 @@ from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict
 
-from envs.nearest import instead
+from planbook.envs.nearest import instead
 from planbook.errors import BadArgument
+from planbook.planner import Ending, Outcome
 from planbook.run import Entry, Run, recorded_endings
 from planbook.trajectories.chat import talk_line, talks_of
 from planbook.trajectories.files import to_write
 from planbook.trajectories.from_events import facts_of, task_alone, trajectory_of
 from planbook.trajectories.jsonl import BadEpisode, line_of
 from planbook.trajectories.schema import Trajectory
-from planner import Ending, Outcome
 
 FAULTY: Mapping[Outcome, str] = {Outcome.BROKEN: "BROKEN", Outcome.NOT_RUN: "NOT_RUN"}
 """Outcomes that say nothing of the planner, and what they are called where they are counted."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from planbook.errors import BadRun
 from planbook.figures.summary import NOT_PLAYED
+from planbook.planner import Ending
+from planbook.planner.trajectory import as_asked
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.run.moved import without_folders
 from planbook.store import Event
 from planbook.trajectories.schema import SCHEMA, RunFacts, Trajectory
-from planner import Ending
-from planner.trajectory import as_asked
 
 PARTS: Mapping[str, str] = {
     "subtask": "subtasks",

@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument, BadRun
+from planbook.planner import PlannerError
 from planbook.run import RUNS, Entry, Run, new_folder
 from planbook.trajectories.files import read_episodes, sha256_of
 from planbook.trajectories.jsonl import BadEpisode
 from planbook.trajectories.origin import Imported, Origin, ReadFile
 from planbook.trajectories.schema import Trajectory
 from planbook.trajectories.to_events import Row, rows_of
-from planner import PlannerError
 
 SHOWN = 30
 """Faults that are told; of more their number is."""

@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planbook.figures.methods.records import Branch, Goal, Node, Planned, Subtask
-from planner.models import Message, Reply, Sampling
-from planner.models.requests import Given
+from planbook.planner.models import Message, Reply, Sampling
+from planbook.planner.models.requests import Given
 
 Scope = Annotated[str, Field(pattern=r"^round/\d{1,6}(/[^/\x00-\x1f]{1,60}/\d{1,6})*$", max_length=240)]
 
@@ -71,7 +71,7 @@ class Call(Somewhere):
     """The prompt's name."""
     model: str
     given: Given | None = Field(default=None, exclude_if=lambda given: given is None)
-    """What the prompt's data were; ``planner.models.recording`` finds replies by it."""
+    """What the prompt's data were; ``planbook.planner.models.recording`` finds replies by it."""
     sampling: Sampling
     messages: tuple[Message, ...]
     """All that was sent; empty if the episode was exported without prompts."""

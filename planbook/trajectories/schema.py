@@ -8,7 +8,9 @@ from typing import Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from envs import Action, Observation, Task
+from planbook.envs import Action, Observation, Task
+from planbook.planner import Ending, Feedback, Thought
+from planbook.planner.procedure import Procedure
 from planbook.trajectories.faults import faults_of
 from planbook.trajectories.parts import (
     BranchTried,
@@ -22,8 +24,6 @@ from planbook.trajectories.parts import (
     Somewhere,
     SubtaskGiven,
 )
-from planner import Ending, Feedback, Thought
-from planner.procedure import Procedure
 
 SCHEMA = "planbook.trajectory/1"
 """Of another number are files that this version cannot read."""

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from planbook.planner import Body, EventKind
 from planbook.trajectories.from_events import PARTS
 from planbook.trajectories.schema import RoundPlayed, Trajectory
-from planner import Body, EventKind
 
 Row = tuple[str, EventKind, int, Body]
 """Scope, kind, number and body."""

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from planbook.figures.methods.plays import Deeds
 from planbook.figures.statistics import Episodes
+from planbook.planner import Outcome
 from planbook.report.reading import Played, RunRead, take
 from planbook.run import PAUSED, Run, index_of
 from planbook.spending import prices_from
 from planbook.store import Event
 from planbook.terminal.time_left import Pace
-from planner import Outcome
 
 
 class Following:

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from planbook.episodes.control import Ask
 from planbook.figures.milestones import known_milestones, milestones, unlocked
+from planbook.planner import Budget, Outcome
 from planbook.report.costs import costs
 from planbook.report.episodes import episode_html, head_rows
 from planbook.report.learnt import learnt
@@ -17,7 +18,6 @@ from planbook.terminal.printing import spending
 from planbook.watching.following import Following
 from planbook.watching.steered import Doing, Steered
 from planbook.wording import clock
-from planner import Budget, Outcome
 
 ANCHOR = "run-0"
 PAGE = "watch.html.j2"

@@ -53,20 +53,28 @@ combine them, and a value may be ``{not: x}``, ``{in: [x, y]}``, ``{not_in: [x]}
 or ``{exists: true}``. A node waits for the nodes that its ``when`` asks about.
 
 What cannot be said like this is a Python function: ``compose``, ``check`` and ``finish`` name one, as ``FILE.py:name``
-beside the graph file or ``module.name`` of those that ship; see ``planner.graph.hooking``.
+beside the graph file or ``module.name`` of those that ship; see ``planbook.planner.graph.hooking``.
 
 From code: ``Graph`` of ``Node``, a ``Database``, and ``run_pass``.
 """
 
-from planner.errors import BadGraphFile, GraphError
-from planner.graph.condition import condition_of
-from planner.graph.database import Database
-from planner.graph.file import SHIPPED_GRAPHS, GraphFile, file_faults, graph_of, graph_path, read_graph, text_of
-from planner.graph.graph import Edge, Graph
-from planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
-from planner.graph.node import ROLE, IfBranch, Loop, Node
-from planner.graph.shape import Shape, shape_of
-from planner.graph.traverse import Pass, run_pass
+from planbook.planner.errors import BadGraphFile, GraphError
+from planbook.planner.graph.condition import condition_of
+from planbook.planner.graph.database import Database
+from planbook.planner.graph.file import (
+    SHIPPED_GRAPHS,
+    GraphFile,
+    file_faults,
+    graph_of,
+    graph_path,
+    read_graph,
+    text_of,
+)
+from planbook.planner.graph.graph import Edge, Graph
+from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
+from planbook.planner.graph.node import ROLE, IfBranch, Loop, Node
+from planbook.planner.graph.shape import Shape, shape_of
+from planbook.planner.graph.traverse import Pass, run_pass
 
 __all__ = [
     "ROLE",

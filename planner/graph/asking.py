@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from planner.asking import FIRST, Draw
-from planner.errors import GraphError
-from planner.graph.condition import ANSWER
-from planner.graph.database import Database, json_value
-from planner.graph.hooking import AfterQueryError, Composing, Hooks, call
-from planner.graph.lookups import at, told
-from planner.graph.node import Node
-from planner.graph.templates import FOLDER
-from planner.prompts import Prompts
-from planner.rendered import Rendered
-from planner.scope import Scope
+from planbook.planner.asking import FIRST, Draw
+from planbook.planner.errors import GraphError
+from planbook.planner.graph.condition import ANSWER
+from planbook.planner.graph.database import Database, json_value
+from planbook.planner.graph.hooking import AfterQueryError, Composing, Hooks, call
+from planbook.planner.graph.lookups import at, told
+from planbook.planner.graph.node import Node
+from planbook.planner.graph.templates import FOLDER
+from planbook.planner.prompts import Prompts
+from planbook.planner.rendered import Rendered
+from planbook.planner.scope import Scope
 
 PROMPTS = Prompts(FOLDER)
 

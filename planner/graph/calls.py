@@ -2,9 +2,9 @@
 
 import ast
 
-from planner.surface import AGENT
-from sandbox.reading import parse
-from sandbox.types import Fault
+from planbook.planner.surface import AGENT
+from planbook.sandbox.reading import parse
+from planbook.sandbox.types import Fault
 
 
 def calls_in(code: str) -> list[str]:

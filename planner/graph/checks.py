@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-from planner.errors import GraphError
-from planner.graph.condition import ANSWER, Condition
-from planner.graph.graph import Graph
-from planner.graph.hooking import hook_problem
-from planner.graph.known import Known
-from planner.graph.lookups import DATABASE, PATH, look_ups, nearest, unclosed, unknown
-from planner.graph.node import Node
-from planner.graph.schema import HOOKS, GraphSheet, Placed
-from planner.graph.shape import ANY, CODE, LIST, Shape
-from planner.graph.yaml_tree import Fault, Where, YamlTree, dotted
+from planbook.planner.errors import GraphError
+from planbook.planner.graph.condition import ANSWER, Condition
+from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.hooking import hook_problem
+from planbook.planner.graph.known import Known
+from planbook.planner.graph.lookups import DATABASE, PATH, look_ups, nearest, unclosed, unknown
+from planbook.planner.graph.node import Node
+from planbook.planner.graph.schema import HOOKS, GraphSheet, Placed
+from planbook.planner.graph.shape import ANY, CODE, LIST, Shape
+from planbook.planner.graph.yaml_tree import Fault, Where, YamlTree, dotted
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 RESERVED = (DATABASE, ANSWER, "any", "all", "not")

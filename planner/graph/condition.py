@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planner.graph.lookups import PATH, nearest
+from planbook.planner.graph.lookups import PATH, nearest
 
 ANSWER = "answer"
 """The name of a node's own answer, in its branches and in what it stores."""

@@ -5,9 +5,9 @@ from copy import deepcopy
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from planner.errors import GraphError
-from planner.graph.lookups import DATABASE, LookUp, at, checked_path, fill, nearest, paths_of, told
-from planner.rendered import Rendered
+from planbook.planner.errors import GraphError
+from planbook.planner.graph.lookups import DATABASE, LookUp, at, checked_path, fill, nearest, paths_of, told
+from planbook.planner.rendered import Rendered
 
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from itertools import pairwise
 
-from planner.graph.file import GraphFile
-from planner.graph.layout import Layout, lay_out
-from planner.graph.picture import Arrow, Box, Picture, picture, short
+from planbook.planner.graph.file import GraphFile
+from planbook.planner.graph.layout import Layout, lay_out
+from planbook.planner.graph.picture import Arrow, Box, Picture, picture, short
 
 LINE, TITLE, PADDING, BETWEEN, MARGIN, HEADING = 15.0, 18.0, 9.0, 54.0, 24.0, 40.0
 """Pixels: a line in a box, its name, the space around them, between layers, around all, and above for the title."""

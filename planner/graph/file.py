@@ -1,6 +1,6 @@
 """A graph as a YAML file: read, checked as a whole, and every fault told with its line.
 
-The format is told in the docstring of ``planner.graph``.
+The format is told in the docstring of ``planbook.planner.graph``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,15 +9,15 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from planner.errors import BadGraphFile
-from planner.graph.checks import faults_of
-from planner.graph.database import Database
-from planner.graph.graph import Graph
-from planner.graph.hooking import Hooks, find_hook
-from planner.graph.lookups import DATABASE, look_ups, paths_of
-from planner.graph.node import Node
-from planner.graph.schema import HOOKS, GraphSheet, Placed, read_sheet
-from planner.graph.yaml_tree import Fault, read_tree
+from planbook.planner.errors import BadGraphFile
+from planbook.planner.graph.checks import faults_of
+from planbook.planner.graph.database import Database
+from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.hooking import Hooks, find_hook
+from planbook.planner.graph.lookups import DATABASE, look_ups, paths_of
+from planbook.planner.graph.node import Node
+from planbook.planner.graph.schema import HOOKS, GraphSheet, Placed, read_sheet
+from planbook.planner.graph.yaml_tree import Fault, read_tree
 
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from planner.errors import GraphError
-from planner.graph.lookups import nearest
-from planner.graph.node import Node
+from planbook.planner.errors import GraphError
+from planbook.planner.graph.lookups import nearest
+from planbook.planner.graph.node import Node
 
 
 class Edge(NamedTuple):

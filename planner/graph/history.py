@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planner.graph.database import Database
-from planner.graph.lookups import told
+from planbook.planner.graph.database import Database
+from planbook.planner.graph.lookups import told
 
 HISTORY, STEP = "history", "step.number"
 

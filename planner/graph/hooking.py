@@ -17,12 +17,13 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planner.errors import GraphError
-from planner.graph import hooks as shipped
-from planner.graph.database import Database
-from planner.graph.graph import Graph
-from planner.graph.lookups import nearest
-from planner.graph.node import Node
+from planbook.envs.loading import told
+from planbook.planner.errors import GraphError
+from planbook.planner.graph import hooks as shipped
+from planbook.planner.graph.database import Database
+from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.lookups import nearest
+from planbook.planner.graph.node import Node
 
 Hooks = Mapping[str, Callable[..., Any]]
 """Functions by the name under which nodes know them."""
@@ -73,7 +74,7 @@ def find_hook(name: str, folder: Path) -> Callable[..., Any]:
         try:
             found: Callable[..., Any] = runpy.run_path(str(folder / file))[function]
         except Exception as error:
-            raise GraphError(f"{name}: {file} failed while it was read: {type(error).__name__}: {error}") from error
+            raise GraphError(f"{name}: {file} failed while it was read: {told(error)}") from error
         return found
     module, _, function = name.rpartition(".")
     return getattr(importlib.import_module(f"{shipped.__name__}.{module}"), function)  # type: ignore[no-any-return]

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from planner.graph.condition import ANSWER
-from planner.graph.lookups import DATABASE, LookUp, nearest, paths_of
-from planner.graph.schema import GraphSheet, Placed
-from planner.graph.shape import ANY, Shape
-from planner.graph.yaml_tree import Where
+from planbook.planner.graph.condition import ANSWER
+from planbook.planner.graph.lookups import DATABASE, LookUp, nearest, paths_of
+from planbook.planner.graph.schema import GraphSheet, Placed
+from planbook.planner.graph.shape import ANY, Shape
+from planbook.planner.graph.yaml_tree import Where
 
 OF_AN_AGENT = ("world", "last", "step")
 """What stands in the database of a graph that plays a world, one whose answer is plan code."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from planner.errors import GraphError
+from planbook.planner.errors import GraphError
 
 DATABASE = "db"
 """The name under which look-ups and conditions find the database."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from planner.graph.condition import Condition
-from planner.graph.shape import ANY_TEXT, Shape
+from planbook.planner.graph.condition import Condition
+from planbook.planner.graph.shape import ANY_TEXT, Shape
 
 ROLE = "graph"
 """The role of a node that names no model of its own."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from planner.graph.file import GraphFile
-from planner.graph.graph import Edge, Graph
-from planner.graph.node import ROLE, IfBranch, Node
-from planner.graph.shape import EACH, LIST, Shape
+from planbook.planner.graph.file import GraphFile
+from planbook.planner.graph.graph import Edge, Graph
+from planbook.planner.graph.node import ROLE, IfBranch, Node
+from planbook.planner.graph.shape import EACH, LIST, Shape
 
 BoxKind = Literal["node", "code", "branch", "loop"]
 ArrowKind = Literal["told", "order", "branch"]

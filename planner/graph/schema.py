@@ -5,11 +5,11 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
-from planner.graph.condition import ANSWER, Condition, condition_of
-from planner.graph.lookups import nearest
-from planner.graph.node import MOST, ROLE, IfBranch, Loop, Node
-from planner.graph.shape import Shape, shape_of
-from planner.graph.yaml_tree import Fault, Where, YamlTree, dotted
+from planbook.planner.graph.condition import ANSWER, Condition, condition_of
+from planbook.planner.graph.lookups import nearest
+from planbook.planner.graph.node import MOST, ROLE, IfBranch, Loop, Node
+from planbook.planner.graph.shape import Shape, shape_of
+from planbook.planner.graph.yaml_tree import Fault, Where, YamlTree, dotted
 
 Sheet = TypeVar("Sheet", bound=BaseModel)
 

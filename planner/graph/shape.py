@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planner.asking import as_text
-from planner.graph.json_reading import read_json
-from planner.graph.lookups import nearest
-from planner.thought import as_plan
+from planbook.planner.asking import as_text
+from planbook.planner.graph.json_reading import read_json
+from planbook.planner.graph.lookups import nearest
+from planbook.planner.thought import as_plan
 
 TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY, CHOICE, FIELDS, EACH, LIST = (
     "text", "code", "yes/no", "number", "whole", "any", "one of", "fields", "each", "list",

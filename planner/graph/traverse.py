@@ -11,16 +11,16 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from planner.asking import Draw
-from planner.errors import GraphError, UnusableReply
-from planner.graph.asking import NodeQuestion, ask, compose, items_of
-from planner.graph.condition import ANSWER
-from planner.graph.database import Database
-from planner.graph.graph import Graph
-from planner.graph.hooking import Finishing, Hooks, call
-from planner.graph.lookups import DATABASE, at, told
-from planner.graph.node import IfBranch, Loop, Node
-from planner.scope import Scope
+from planbook.planner.asking import Draw
+from planbook.planner.errors import GraphError, UnusableReply
+from planbook.planner.graph.asking import NodeQuestion, ask, compose, items_of
+from planbook.planner.graph.condition import ANSWER
+from planbook.planner.graph.database import Database
+from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.hooking import Finishing, Hooks, call
+from planbook.planner.graph.lookups import DATABASE, at, told
+from planbook.planner.graph.node import IfBranch, Loop, Node
+from planbook.planner.scope import Scope
 
 LONGEST_RECORDED = 2_000
 """Characters of a value that a node's event repeats."""

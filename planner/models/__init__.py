@@ -1,17 +1,18 @@
 """Language models: one protocol, and what speaks it.
 
-OpenAIModel is in ``planner.models.openai_api``: its SDK takes most of a second to import, and most commands need none.
+OpenAIModel is in ``planbook.planner.models.openai_api``: its SDK takes most of a second to import, and most commands
+need none.
 """
 
-from planner.models.context import Fitted, fit, room
-from planner.models.exchange import ExchangeModel
-from planner.models.prices import BadPrices, Price, Prices
-from planner.models.recorded import RecordedModel
-from planner.models.registry import load_model
-from planner.models.requests import label, labelled, request_key
-from planner.models.scripted import ScriptedModel
-from planner.models.tokens import estimate_prompt, estimate_tokens, estimated_usage
-from planner.models.types import Finish, Message, Model, OnText, Reply, Sampling, Speaker, Usage
+from planbook.planner.models.context import Fitted, fit, room
+from planbook.planner.models.exchange import ExchangeModel
+from planbook.planner.models.prices import BadPrices, Price, Prices
+from planbook.planner.models.recorded import RecordedModel
+from planbook.planner.models.registry import load_model
+from planbook.planner.models.requests import label, labelled, request_key
+from planbook.planner.models.scripted import ScriptedModel
+from planbook.planner.models.tokens import estimate_prompt, estimate_tokens, estimated_usage
+from planbook.planner.models.types import Finish, Message, Model, OnText, Reply, Sampling, Speaker, Usage
 
 __all__ = [
     "BadPrices",

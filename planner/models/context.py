@@ -1,16 +1,17 @@
 """What becomes of a conversation that is longer than the model's context: a stated policy, and never silently.
 
-Templates name the blocks that can be spared (the filter ``block`` of ``planner.prompts``), and what must stay whole.
+Templates name the blocks that can be spared (the filter ``block`` of ``planbook.planner.prompts``), and what must stay
+whole.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
-from planner.errors import ContextExceeded
-from planner.models.tokens import estimate_prompt
-from planner.models.types import Message, Sampling
-from planner.rendered import Rendered
+from planbook.planner.errors import ContextExceeded
+from planbook.planner.models.tokens import estimate_prompt
+from planbook.planner.models.types import Message, Sampling
+from planbook.planner.rendered import Rendered
 
 EXCHANGES = "earlier messages"
 LEFT_OUT_FIRST = (

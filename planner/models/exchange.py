@@ -8,12 +8,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from planner.errors import ModelRefused
-from planner.models.requests import label, request_key
-from planner.models.telling import tell
-from planner.models.tokens import estimated_usage
-from planner.models.types import Message, OnText, Reply, Sampling
-from planner.models.waiting import Stopped, never, pause
+from planbook.planner.errors import ModelRefused
+from planbook.planner.models.requests import label, request_key
+from planbook.planner.models.telling import tell
+from planbook.planner.models.tokens import estimated_usage
+from planbook.planner.models.types import Message, OnText, Reply, Sampling
+from planbook.planner.models.waiting import Stopped, never, pause
 
 LOG = logging.getLogger(__name__)
 KIND = "exchange"

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from planner.models.recording import Asked, Entries, Entry
-from planner.models.requests import given, label
-from planner.models.types import Message, Sampling
+from planbook.planner.models.recording import Asked, Entries, Entry
+from planbook.planner.models.requests import given, label
+from planbook.planner.models.types import Message, Sampling
 
 
 def explain(

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import openai
 
-from planner.errors import ModelRefused
-from planner.models.openai_failures import (
+from planbook.planner.errors import ModelRefused
+from planbook.planner.models.openai_failures import (
     BrokenStream,
     Failure,
     final,
@@ -26,11 +26,11 @@ from planner.models.openai_failures import (
     too_long,
     worth_asking_again,
 )
-from planner.models.openai_parameters import Parameters
-from planner.models.openai_reading import Hearing, Received, chunks_of, read_stream, read_whole
-from planner.models.tokens import estimated_usage
-from planner.models.types import Message, OnText, Reply, Sampling
-from planner.models.waiting import QUIET, USUAL, Gate, Stopped, Timeouts, from_thread, never, pause
+from planbook.planner.models.openai_parameters import Parameters
+from planbook.planner.models.openai_reading import Hearing, Received, chunks_of, read_stream, read_whole
+from planbook.planner.models.tokens import estimated_usage
+from planbook.planner.models.types import Message, OnText, Reply, Sampling
+from planbook.planner.models.waiting import QUIET, USUAL, Gate, Stopped, Timeouts, from_thread, never, pause
 
 LOG = logging.getLogger(__name__)
 DEFAULT_URL = "https://api.openai.com/v1"

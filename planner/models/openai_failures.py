@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 import openai
 
-from planner.errors import ContextExceeded, ModelRefused, ModelUnavailable
+from planbook.planner.errors import ContextExceeded, ModelRefused, ModelUnavailable
 
 LONGEST_WAIT = 120.0
 """Seconds that a server may ask us to wait; more is cut to this."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import openai
 
-from planner.models.types import Sampling
+from planbook.planner.models.types import Sampling
 
 INSTEAD: Mapping[str, str | None] = {
     "max_tokens": "max_completion_tokens",

@@ -7,8 +7,8 @@ from typing import Any
 import openai
 from openai.types.chat import ChatCompletion
 
-from planner.models.openai_failures import BrokenStream, OtherApi
-from planner.models.types import Finish, OnText, Usage
+from planbook.planner.models.openai_failures import BrokenStream, OtherApi
+from planbook.planner.models.types import Finish, OnText, Usage
 
 EVENTS = "text/event-stream"
 """The content type of a reply that streams."""

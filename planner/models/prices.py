@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from planner.errors import PlannerError
-from planner.models.types import Usage
-from planner.types import Record
+from planbook.planner.errors import PlannerError
+from planbook.planner.models.types import Usage
+from planbook.planner.types import Record
 
 SHIPPED = Path(__file__).with_name("prices.json")
 MILLION = 1_000_000

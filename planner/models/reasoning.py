@@ -6,7 +6,7 @@ opening tag off; then everything before ``</think>`` is reasoning, unless it sta
 
 import re
 
-from planner.models.types import OnText, Reply
+from planbook.planner.models.types import OnText, Reply
 
 _OPEN = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 _CLOSE = re.compile(r"</think(?:ing)?>", re.IGNORECASE)

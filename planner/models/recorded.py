@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from planner.errors import NotRecorded
-from planner.models.missing import explain
-from planner.models.recording import Entries, Entry, Header, append, read
-from planner.models.requests import request_key
-from planner.models.telling import PIECE, tell
-from planner.models.tokens import usage_of_cut
-from planner.models.types import Message, Model, OnText, Reply, Sampling
+from planbook.planner.errors import NotRecorded
+from planbook.planner.models.missing import explain
+from planbook.planner.models.recording import Entries, Entry, Header, append, read
+from planbook.planner.models.requests import request_key
+from planbook.planner.models.telling import PIECE, tell
+from planbook.planner.models.tokens import usage_of_cut
+from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling
 
 MISSING = "Record what is missing with --model recorded:{0}+MODEL, such as recorded:{0}+openai:NAME"
 
@@ -19,8 +19,8 @@ MISSING = "Record what is missing with --model recorded:{0}+MODEL, such as recor
 class RecordedModel:
     """Replays a recording. With another model inside, it asks that for what is missing and writes it down at once.
 
-    A reply is found by its prompt's words or data (``planner.models.recording``), not by the model's name: what was
-    recorded with one model replays anywhere. A ``strict`` one gives no reply to other words.
+    A reply is found by its prompt's words or data (``planbook.planner.models.recording``), not by the model's name:
+    what was recorded with one model replays anywhere. A ``strict`` one gives no reply to other words.
     Only replies that ended by themselves are kept. So that they do, a reply is drawn to its end while it is recorded,
     even if the listener wants no more of it; the caller still gets it cut.
     """

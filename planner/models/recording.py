@@ -14,11 +14,11 @@ from typing import IO, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
-from planner.errors import UnknownModel
-from planner.models.requests import Given, given, label, request_key
-from planner.models.types import Finish, Message, Reply, Sampling, Speaker, Usage
-from planner.rendered import digest
-from planner.types import Record
+from planbook.planner.errors import UnknownModel
+from planbook.planner.models.requests import Given, given, label, request_key
+from planbook.planner.models.types import Finish, Message, Reply, Sampling, Speaker, Usage
+from planbook.planner.rendered import digest
+from planbook.planner.types import Record
 
 Kind = TypeVar("Kind", bound=Record)
 FORMAT = 1

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from planner.errors import UnknownModel
-from planner.models.exchange import ExchangeModel
-from planner.models.recorded import RecordedModel
-from planner.models.scripted import ScriptedModel
-from planner.models.types import Model
-from planner.models.waiting import USUAL, Stopped, Timeouts, never
+from planbook.planner.errors import UnknownModel
+from planbook.planner.models.exchange import ExchangeModel
+from planbook.planner.models.recorded import RecordedModel
+from planbook.planner.models.scripted import ScriptedModel
+from planbook.planner.models.types import Model
+from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
 
 FORMS = {
     "openai:NAME": "a model of OpenAI's, or of the server at OPENAI_BASE_URL",
@@ -44,7 +44,7 @@ def _forms() -> str:
 
 
 def _openai(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
-    from planner.models.openai_api import OpenAIModel  # the SDK takes most of a second to import
+    from planbook.planner.models.openai_api import OpenAIModel  # the SDK takes most of a second to import
 
     return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
 

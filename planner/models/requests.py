@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from planner.models.types import Message, Sampling
-from planner.rendered import digest, digest_of
-from planner.types import Record
+from planbook.planner.models.types import Message, Sampling
+from planbook.planner.rendered import digest, digest_of
+from planbook.planner.types import Record
 
 
 class Given(Record):

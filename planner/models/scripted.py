@@ -4,10 +4,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from planner.errors import ModelError, ModelRefused
-from planner.models.telling import tell
-from planner.models.tokens import estimated_usage
-from planner.models.types import Message, OnText, Reply, Sampling
+from planbook.planner.errors import ModelError, ModelRefused
+from planbook.planner.models.telling import tell
+from planbook.planner.models.tokens import estimated_usage
+from planbook.planner.models.types import Message, OnText, Reply, Sampling
 
 Answer = Callable[[Sequence[Message], Sampling], str]
 

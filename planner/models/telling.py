@@ -1,6 +1,6 @@
 """Handing a reply that is there already to whoever listens to its pieces."""
 
-from planner.models.types import Finish, OnText
+from planbook.planner.models.types import Finish, OnText
 
 PIECE = 16
 """Characters told at a time."""

@@ -5,8 +5,8 @@ from typing import Literal, Protocol
 
 from pydantic import Field
 
-from planner.rendered import Rendered, Text, digest
-from planner.types import Record
+from planbook.planner.rendered import Rendered, Text, digest
+from planbook.planner.types import Record
 
 Speaker = Literal["system", "user", "assistant"]
 OnText = Callable[[str], bool]

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from pydantic import Field
 
-from planner.errors import EpisodeStopped
-from planner.types import Record
+from planbook.planner.errors import EpisodeStopped
+from planbook.planner.types import Record
 
 Item = TypeVar("Item")
 Stopped = Callable[[], bool]

@@ -5,13 +5,13 @@ Methods from outside are named FILE.py:NAME, or registered by other packages as 
 
 from collections.abc import Mapping
 
-from envs.nearest import instead
-from planner.errors import UnknownStrategy
-from planner.strategies import adapt, advocate, agentkit, automanual, code, deps
-from planner.strategies.automanual import AutoManualOptions
-from planner.strategies.base import Method, Options, Strategy
-from planner.strategies.code import GivenCode, code_of
-from planner.strategies.outside import in_file, of_entry_point, registered
+from planbook.envs.nearest import instead
+from planbook.planner.errors import UnknownStrategy
+from planbook.planner.strategies import adapt, advocate, agentkit, automanual, code, deps
+from planbook.planner.strategies.automanual import AutoManualOptions
+from planbook.planner.strategies.base import Method, Options, Strategy
+from planbook.planner.strategies.code import GivenCode, code_of
+from planbook.planner.strategies.outside import in_file, of_entry_point, registered
 
 _FAMILIES = (adapt, advocate, agentkit, automanual, code, deps)
 

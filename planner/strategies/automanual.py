@@ -4,15 +4,15 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, Field
 
-from planner.asking import PLANNER
-from planner.episode import Episode
-from planner.memory import Recall
-from planner.models.types import Message
-from planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
-from planner.strategies.code import code_of, given_code
-from planner.surface import heads, surface_of
-from planner.templates import PROMPTS
-from sandbox.reading import definitions
+from planbook.planner.asking import PLANNER
+from planbook.planner.episode import Episode
+from planbook.planner.memory import Recall
+from planbook.planner.models.types import Message
+from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
+from planbook.planner.strategies.code import code_of, given_code
+from planbook.planner.surface import heads, surface_of
+from planbook.planner.templates import PROMPTS
+from planbook.sandbox.reading import definitions
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6
 """How often a planner may reply again (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""

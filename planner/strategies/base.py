@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from envs import Environment
-from planner.asking import FIRST, Draw, as_text
-from planner.episode import Episode
-from planner.errors import NoPlan, RoundOver, UnusableReply
-from planner.models.types import Message
-from planner.prompts import Prompt
-from planner.scope import Scope
+from planbook.envs import Environment
+from planbook.planner.asking import FIRST, Draw, as_text
+from planbook.planner.episode import Episode
+from planbook.planner.errors import NoPlan, RoundOver, UnusableReply
+from planbook.planner.models.types import Message
+from planbook.planner.prompts import Prompt
+from planbook.planner.scope import Scope
 
 
 class Strategy(Protocol):

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, Field
 
-from planner.episode import Episode
-from planner.procedure import Procedure
-from planner.strategies.base import Method, Options, told_task
+from planbook.planner.episode import Episode
+from planbook.planner.procedure import Procedure
+from planbook.planner.strategies.base import Method, Options, told_task
 
 
 class GivenCode(Options):

@@ -7,9 +7,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from envs.loading import CannotLoad, module_of
-from planner.errors import UnknownStrategy
-from planner.strategies.base import Method, Options
+from planbook.envs.loading import CannotLoad, module_of
+from planbook.planner.errors import UnknownStrategy
+from planbook.planner.strategies.base import Method, Options
 
 ENTRY_POINT_GROUP = "planbook.planners"
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from planner.prompts import Prompts
+from planbook.planner.prompts import Prompts
 
 FOLDER = Path(__file__).parent
 PROMPTS = Prompts(FOLDER)

@@ -8,20 +8,20 @@ policy.
 import ast
 from collections.abc import Callable, Iterable, Mapping
 
-from sandbox.caching import cached_up_to
-from sandbox.check.api import Api
-from sandbox.check.flow import check_does_something, check_flow
-from sandbox.check.names import check_names
-from sandbox.check.procedure import check_solve
-from sandbox.check.report import Report
-from sandbox.check.usage import Usage
-from sandbox.policy.compiler import check as check_policy
-from sandbox.policy.hints import NAME_HINTS
-from sandbox.policy.rules import SYNTAX
-from sandbox.precompile import faults_of
-from sandbox.reading.syntax import compile_error, parse, too_deep
-from sandbox.reading.walker import scopes_of
-from sandbox.types import Fault
+from planbook.sandbox.caching import cached_up_to
+from planbook.sandbox.check.api import Api
+from planbook.sandbox.check.flow import check_does_something, check_flow
+from planbook.sandbox.check.names import check_names
+from planbook.sandbox.check.procedure import check_solve
+from planbook.sandbox.check.report import Report
+from planbook.sandbox.check.usage import Usage
+from planbook.sandbox.policy.compiler import check as check_policy
+from planbook.sandbox.policy.hints import NAME_HINTS
+from planbook.sandbox.policy.rules import SYNTAX
+from planbook.sandbox.precompile import faults_of
+from planbook.sandbox.reading.syntax import compile_error, parse, too_deep
+from planbook.sandbox.reading.walker import scopes_of
+from planbook.sandbox.types import Fault
 
 __all__ = ["check", "check_part", "check_procedure"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Union, get_args, get_origin
 
-from sandbox.check.api import Function, Kind, Parameter
-from sandbox.suggest import Guess, closest
+from planbook.sandbox.check.api import Function, Kind, Parameter
+from planbook.sandbox.suggest import Guess, closest
 
 _SHOWN = 60
 _DISPLAYS: dict[type[ast.expr], type] = {

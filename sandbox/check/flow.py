@@ -3,9 +3,9 @@
 import ast
 from collections.abc import Sequence
 
-from sandbox.check.report import Report
-from sandbox.reading.scopes import Scopes
-from sandbox.reading.statements import acts, does_nothing
+from planbook.sandbox.check.report import Report
+from planbook.sandbox.reading.scopes import Scopes
+from planbook.sandbox.reading.statements import acts, does_nothing
 
 _LEAVES = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
 _STRAYS = {

@@ -2,12 +2,12 @@
 
 import builtins
 
-from sandbox.check.api import Api
-from sandbox.check.report import Report
-from sandbox.policy.hints import NAME_HINTS
-from sandbox.reading.definitions import ANY_NAME
-from sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
-from sandbox.suggest import Guess
+from planbook.sandbox.check.api import Api
+from planbook.sandbox.check.report import Report
+from planbook.sandbox.policy.hints import NAME_HINTS
+from planbook.sandbox.reading.definitions import ANY_NAME
+from planbook.sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
+from planbook.sandbox.suggest import Guess
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
 """Those that the sandbox refuses are the language policy's to report, with what to write instead."""

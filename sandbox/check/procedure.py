@@ -2,9 +2,9 @@
 
 import ast
 
-from sandbox.check.report import Report
-from sandbox.check.usage import Usage
-from sandbox.reading.scopes import Scope, ScopeKind
+from planbook.sandbox.check.report import Report
+from planbook.sandbox.check.usage import Usage
+from planbook.sandbox.reading.scopes import Scope, ScopeKind
 
 SOLVE = "solve"
 PARAMETERS = ["agent", "task"]

@@ -2,11 +2,11 @@
 
 import ast
 
-from sandbox.policy.base import MAX_PROBLEMS
-from sandbox.protocol import MAX_FAULT_TEXT
-from sandbox.reading.syntax import code_lines, shown_line
-from sandbox.suggest import Guesses
-from sandbox.types import Fault, FaultKind
+from planbook.sandbox.policy.base import MAX_PROBLEMS
+from planbook.sandbox.protocol import MAX_FAULT_TEXT
+from planbook.sandbox.reading.syntax import code_lines, shown_line
+from planbook.sandbox.suggest import Guesses
+from planbook.sandbox.types import Fault, FaultKind
 
 
 class Report:

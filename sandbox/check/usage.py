@@ -3,11 +3,11 @@
 import ast
 from itertools import islice
 
-from sandbox.check.api import Api, Function, Kind, Parameter
-from sandbox.check.arguments import misfits
-from sandbox.check.report import Report
-from sandbox.policy.base import MAX_PROBLEMS
-from sandbox.reading.scopes import Binding, Scope, ScopeKind, Scopes
+from planbook.sandbox.check.api import Api, Function, Kind, Parameter
+from planbook.sandbox.check.arguments import misfits
+from planbook.sandbox.check.report import Report
+from planbook.sandbox.policy.base import MAX_PROBLEMS
+from planbook.sandbox.reading.scopes import Binding, Scope, ScopeKind, Scopes
 
 _ALIAS_DEPTH = 5
 MAX_PARAMETERS = 50

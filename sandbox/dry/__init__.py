@@ -10,14 +10,14 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from sandbox.dry import sites
-from sandbox.dry.base import MODULE, Ended, TooLong, Visits
-from sandbox.dry.knowledge import Impossible, Knowledge
-from sandbox.dry.state import State
-from sandbox.dry.statements import DryWalk
-from sandbox.dry.values import UNKNOWN, Record, Value
-from sandbox.reading.syntax import code_lines, parse, shown_line
-from sandbox.types import Fault, FaultKind
+from planbook.sandbox.dry import sites
+from planbook.sandbox.dry.base import MODULE, Ended, TooLong, Visits
+from planbook.sandbox.dry.knowledge import Impossible, Knowledge
+from planbook.sandbox.dry.state import State
+from planbook.sandbox.dry.statements import DryWalk
+from planbook.sandbox.dry.values import UNKNOWN, Record, Value
+from planbook.sandbox.reading.syntax import code_lines, parse, shown_line
+from planbook.sandbox.types import Fault, FaultKind
 
 __all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "Knowledge", "dry_run"]
 

@@ -4,10 +4,10 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 
-from sandbox.dry import bodies
-from sandbox.dry.knowledge import Impossible
-from sandbox.dry.state import Content, State, either, joined
-from sandbox.dry.values import UNKNOWN, Box, Builtin, Defined, Given, Record, Unknown, Value, is_small
+from planbook.sandbox.dry import bodies
+from planbook.sandbox.dry.knowledge import Impossible
+from planbook.sandbox.dry.state import Content, State, either, joined
+from planbook.sandbox.dry.values import UNKNOWN, Box, Builtin, Defined, Given, Record, Unknown, Value, is_small
 
 MODULE = 0
 """The number of the frame of the plan itself."""

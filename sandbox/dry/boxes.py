@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 
-from sandbox.dry.expressions import Expressions
-from sandbox.dry.operators import MOST_ITEMS, NotKnown, computed
-from sandbox.dry.values import Box, Value
+from planbook.sandbox.dry.expressions import Expressions
+from planbook.sandbox.dry.operators import MOST_ITEMS, NotKnown, computed
+from planbook.sandbox.dry.values import Box, Value
 
 
 class Boxes(Expressions):

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from sandbox.dry import bodies
-from sandbox.dry.base import Ended, Visits
-from sandbox.dry.boxes import Boxes
-from sandbox.dry.knowledge import Impossible
-from sandbox.dry.operators import FUNCTIONS, NotKnown, computed, text_method
-from sandbox.dry.values import UNKNOWN, Box, Builtin, Defined, Given, Value
+from planbook.sandbox.dry import bodies
+from planbook.sandbox.dry.base import Ended, Visits
+from planbook.sandbox.dry.boxes import Boxes
+from planbook.sandbox.dry.knowledge import Impossible
+from planbook.sandbox.dry.operators import FUNCTIONS, NotKnown, computed, text_method
+from planbook.sandbox.dry.values import UNKNOWN, Box, Builtin, Defined, Given, Value
 
 MOST_DEEP = 8
 """Calls of plan functions inside each other; what goes deeper is not followed."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import count
 
-from sandbox.dry.base import Walk
-from sandbox.dry.operators import MOST_ITEMS, NotKnown, Plain
-from sandbox.dry.values import Box, Value
+from planbook.sandbox.dry.base import Walk
+from planbook.sandbox.dry.operators import MOST_ITEMS, NotKnown, Plain
+from planbook.sandbox.dry.values import Box, Value
 
 
 class Conversions(Walk):

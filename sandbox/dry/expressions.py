@@ -4,9 +4,9 @@ import ast
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 
-from sandbox.dry.conversions import Conversions
-from sandbox.dry.operators import COMPARISONS, MOST_CHARS, UNARY, NotKnown, binary, computed
-from sandbox.dry.values import UNKNOWN, Given, Record, Unknown, Value
+from planbook.sandbox.dry.conversions import Conversions
+from planbook.sandbox.dry.operators import COMPARISONS, MOST_CHARS, UNARY, NotKnown, binary, computed
+from planbook.sandbox.dry.values import UNKNOWN, Given, Record, Unknown, Value
 
 
 class Expressions(Conversions):

@@ -5,12 +5,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 
-from sandbox.dry import bodies
-from sandbox.dry.base import Ended, Loop
-from sandbox.dry.calls import Calls
-from sandbox.dry.operators import NotKnown
-from sandbox.dry.state import State, joined
-from sandbox.dry.values import UNKNOWN, Box, Builtin, Unknown, Value
+from planbook.sandbox.dry import bodies
+from planbook.sandbox.dry.base import Ended, Loop
+from planbook.sandbox.dry.calls import Calls
+from planbook.sandbox.dry.operators import NotKnown
+from planbook.sandbox.dry.state import State, joined
+from planbook.sandbox.dry.values import UNKNOWN, Box, Builtin, Unknown, Value
 
 MOST_TURNS = 300
 """Turns of a loop that are followed one by one."""

@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sandbox.dry.values import Value
+from planbook.sandbox.dry.values import Value
 
 MOST_CHARS, MOST_ITEMS, MOST_NUMBER = 20_000, 2_000, 10**12
 """Larger values are not computed with: they are UNKNOWN. Of nested ones all items and characters count."""

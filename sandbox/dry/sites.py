@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Iterator
 
-from sandbox.dry import bodies
+from planbook.sandbox.dry import bodies
 
 _METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind))
 

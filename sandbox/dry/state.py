@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sandbox.dry.knowledge import Knowledge
-from sandbox.dry.values import UNKNOWN, Box, Defined, Given, Value, same
+from planbook.sandbox.dry.knowledge import Knowledge
+from planbook.sandbox.dry.values import UNKNOWN, Box, Defined, Given, Value, same
 
 Content = list[Value] | dict[Value, Value] | set[Value] | None
 """What a box holds; None where that is not known. Contents are replaced, never changed."""

@@ -3,10 +3,10 @@
 import ast
 from collections.abc import Callable, Mapping, Sequence
 
-from sandbox.dry import bodies
-from sandbox.dry.base import Ended
-from sandbox.dry.loops import Loops
-from sandbox.dry.values import UNKNOWN, Box, Defined, Unknown, Value
+from planbook.sandbox.dry import bodies
+from planbook.sandbox.dry.base import Ended
+from planbook.sandbox.dry.loops import Loops
+from planbook.sandbox.dry.values import UNKNOWN, Box, Defined, Unknown, Value
 
 
 class DryWalk(Loops):

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-from sandbox.policy.hints import NAME_HINTS, STATEMENT_HINTS
-from sandbox.policy.rules import ATTRIBUTE, NAME, STATEMENT, Problem, attribute_hint
-from sandbox.policy.tables import REFUSED_NAMES
+from planbook.sandbox.policy.hints import NAME_HINTS, STATEMENT_HINTS
+from planbook.sandbox.policy.rules import ATTRIBUTE, NAME, STATEMENT, Problem, attribute_hint
+from planbook.sandbox.policy.tables import REFUSED_NAMES
 
 N = TypeVar("N", bound=ast.AST)
 LEAVES = frozenset(

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import NamedTuple
 
-from sandbox.policy.base import Enough
-from sandbox.policy.hints import NAME_HINTS
-from sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem, syntax_hint
-from sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_KEYWORDS, MAX_NODES, MAX_SOURCE, MAX_TEXTS
-from sandbox.policy.transformer import PlanPolicy
-from sandbox.policy.trees import compile_tree, parse_source
+from planbook.sandbox.policy.base import Enough
+from planbook.sandbox.policy.hints import NAME_HINTS
+from planbook.sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem, syntax_hint
+from planbook.sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_KEYWORDS, MAX_NODES, MAX_SOURCE, MAX_TEXTS
+from planbook.sandbox.policy.transformer import PlanPolicy
+from planbook.sandbox.policy.trees import compile_tree, parse_source
 
 
 class Before(NamedTuple):

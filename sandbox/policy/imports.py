@@ -3,10 +3,10 @@
 import ast
 from collections.abc import Iterable
 
-from sandbox.policy.base import BasePolicy, N
-from sandbox.policy.hints import MEMBER_HINTS, MODULE_HINTS
-from sandbox.policy.rules import IMPORT, did_you_mean, last_name, members, public
-from sandbox.policy.tables import MODULES
+from planbook.sandbox.policy.base import BasePolicy, N
+from planbook.sandbox.policy.hints import MEMBER_HINTS, MODULE_HINTS
+from planbook.sandbox.policy.rules import IMPORT, did_you_mean, last_name, members, public
+from planbook.sandbox.policy.tables import MODULES
 
 MAY_BE_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 """Who catches one of these expects that a module may be missing."""

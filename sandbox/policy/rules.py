@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sandbox.policy.hints import ATTRIBUTE_HINT, ATTRIBUTE_HINTS, INSIDE_HINTS, SYNTAX_HINTS
-from sandbox.policy.tables import MISSING, MODULES, PARTS, REFUSED_ATTRIBUTES
-from sandbox.suggest import closest
+from planbook.sandbox.policy.hints import ATTRIBUTE_HINT, ATTRIBUTE_HINTS, INSIDE_HINTS, SYNTAX_HINTS
+from planbook.sandbox.policy.tables import MISSING, MODULES, PARTS, REFUSED_ATTRIBUTES
+from planbook.sandbox.suggest import closest
 
 SYNTAX = "syntax"
 """What CPython's own parser and compiler refuse."""

@@ -8,10 +8,10 @@ on, and whether ``__dict__`` is that of a module. Reading these becomes a call o
 import ast
 import builtins
 
-from sandbox.policy.hints import NAME_HINTS, STATEMENT_HINTS
-from sandbox.policy.imports import ImportPolicy
-from sandbox.policy.rules import NAME, STATEMENT, refused_in_template
-from sandbox.policy.tables import FORMATS, GUARD, GUARDED_ATTRIBUTES, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
+from planbook.sandbox.policy.hints import NAME_HINTS, STATEMENT_HINTS
+from planbook.sandbox.policy.imports import ImportPolicy
+from planbook.sandbox.policy.rules import NAME, STATEMENT, refused_in_template
+from planbook.sandbox.policy.tables import FORMATS, GUARD, GUARDED_ATTRIBUTES, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
 
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})

@@ -1,7 +1,7 @@
 """From model text to code: replies to plans, plans to steps and definitions, broken code to where it breaks."""
 
-from sandbox.policy.trees import parse_source
-from sandbox.reading.definitions import (
+from planbook.sandbox.policy.trees import parse_source
+from planbook.sandbox.reading.definitions import (
     Definition,
     Section,
     bound_by_part,
@@ -11,10 +11,10 @@ from sandbox.reading.definitions import (
     definitions,
     sections,
 )
-from sandbox.reading.growing import GrowingReply, chars_to_line
-from sandbox.reading.reply import Block, ReadReply, read_reply
-from sandbox.reading.statements import Statement, statements_of
-from sandbox.reading.syntax import code_lines, locate_error, parse
+from planbook.sandbox.reading.growing import GrowingReply, chars_to_line
+from planbook.sandbox.reading.reply import Block, ReadReply, read_reply
+from planbook.sandbox.reading.statements import Statement, statements_of
+from planbook.sandbox.reading.syntax import code_lines, locate_error, parse
 
 __all__ = [
     "Block",

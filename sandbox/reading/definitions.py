@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sandbox.caching import cached_up_to
-from sandbox.reading.scopes import Scopes
-from sandbox.reading.syntax import code_lines, parse_only
-from sandbox.reading.unfenced import whole_statements
-from sandbox.reading.walker import scopes_of
+from planbook.sandbox.caching import cached_up_to
+from planbook.sandbox.reading.scopes import Scopes
+from planbook.sandbox.reading.syntax import code_lines, parse_only
+from planbook.sandbox.reading.unfenced import whole_statements
+from planbook.sandbox.reading.walker import scopes_of
 
 _STEP = re.compile(r"#++\s*+\[Step\s*+([\w.-]*+)\s*+\]\s*:?\s*(.*)", re.IGNORECASE)
 _TEXT = re.compile(

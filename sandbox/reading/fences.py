@@ -4,8 +4,8 @@ import ast
 import re
 from dataclasses import dataclass
 
-from sandbox.reading.syntax import parse_only
-from sandbox.reading.unfenced import Outside
+from planbook.sandbox.reading.syntax import parse_only
+from planbook.sandbox.reading.unfenced import Outside
 
 OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
 """A line that opens a block: its own indentation, its fence, and what stands behind."""

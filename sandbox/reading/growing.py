@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sandbox.reading.fences import MAX_BLOCKS, OPENING, PYTHON, closing_of, language_of, margin_of
-from sandbox.reading.statements import Statement, StatementFinder
-from sandbox.reading.syntax import parse_only
-from sandbox.reading.unfenced import Outside
+from planbook.sandbox.reading.fences import MAX_BLOCKS, OPENING, PYTHON, closing_of, language_of, margin_of
+from planbook.sandbox.reading.statements import Statement, StatementFinder
+from planbook.sandbox.reading.syntax import parse_only
+from planbook.sandbox.reading.unfenced import Outside
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 

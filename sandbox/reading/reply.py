@@ -7,11 +7,11 @@ a function, class or ``[Step n]`` of the same name again: the later one is its r
 import ast
 from dataclasses import dataclass, replace
 
-from sandbox.reading.definitions import sections
-from sandbox.reading.fences import Fenced, fenced_blocks
-from sandbox.reading.syntax import code_lines, compile_error, parse, parse_only
-from sandbox.reading.unfenced import find_code
-from sandbox.types import Fault, FaultKind
+from planbook.sandbox.reading.definitions import sections
+from planbook.sandbox.reading.fences import Fenced, fenced_blocks
+from planbook.sandbox.reading.syntax import code_lines, compile_error, parse, parse_only
+from planbook.sandbox.reading.unfenced import find_code
+from planbook.sandbox.types import Fault, FaultKind
 
 MAX_REPLY_CHARS = 1_000_000
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import UnionType
 
-from sandbox.reading.syntax import parse_only
+from planbook.sandbox.reading.syntax import parse_only
 
 _GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
 """How a line begins that begins no statement."""

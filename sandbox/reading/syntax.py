@@ -7,11 +7,11 @@ from functools import cache
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Tree
 
-from sandbox.policy.compiler import too_large
-from sandbox.policy.rules import syntax_hint
-from sandbox.policy.tables import MAX_SOURCE
-from sandbox.policy.trees import compile_tree, parse_source
-from sandbox.types import Fault, FaultKind
+from planbook.sandbox.policy.compiler import too_large
+from planbook.sandbox.policy.rules import syntax_hint
+from planbook.sandbox.policy.tables import MAX_SOURCE
+from planbook.sandbox.policy.trees import compile_tree, parse_source
+from planbook.sandbox.types import Fault, FaultKind
 
 FILENAME = "<plan>"
 MAX_LINES = 5_000

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox.reading.syntax import parse_only
+from planbook.sandbox.reading.syntax import parse_only
 
 _PARSED = 200_000
 """Characters of one text that are parsed at most, those that are parsed again included: what lies behind is prose."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
+from planbook.sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
 
 
 def scopes_of(tree: ast.AST) -> Scopes:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from sandbox.worker.clock import CLOCK, as_builtin, replace_time
+from planbook.sandbox.worker.clock import CLOCK, as_builtin, replace_time
 
 _LATER = frozenset({"threading", "random", "datetime", "queue", "uuid"})
 NODE = 0x020000000001

@@ -8,8 +8,8 @@ from functools import cached_property
 from opcode import opmap
 from types import CodeType, TracebackType
 
-from sandbox.protocol import MAX_CALLERS, MAX_FAULT_TEXT
-from sandbox.worker.values import printable, text_of
+from planbook.sandbox.protocol import MAX_CALLERS, MAX_FAULT_TEXT
+from planbook.sandbox.worker.values import printable, text_of
 
 RAISE = opmap["RAISE_VARARGS"]
 Report = dict[str, object]

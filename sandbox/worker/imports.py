@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NoReturn
 
-from sandbox.policy.tables import MODULES, PARTS, PRELOADED
+from planbook.sandbox.policy.tables import MODULES, PARTS, PRELOADED
 
 Ask = Callable[[str], tuple[str, bool] | None]
 """From the name of a module to its source and whether it is a package; None where the host hands out none."""

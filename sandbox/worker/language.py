@@ -14,10 +14,10 @@ from collections import UserString
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.policy.rules import attribute_hint, refused_in_template
-from sandbox.policy.tables import FORMATS, GUARD, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
-from sandbox.worker import imports
-from sandbox.worker.clock import as_builtin
+from planbook.sandbox.policy.rules import attribute_hint, refused_in_template
+from planbook.sandbox.policy.tables import FORMATS, GUARD, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
+from planbook.sandbox.worker import imports
+from planbook.sandbox.worker.clock import as_builtin
 
 MAIN = "__main__"
 _KEPT = frozenset({"__build_class__", "__debug__", "__import__"})

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
-from sandbox.protocol import MAX_FROM_WORKER, MAX_MODULE, MAX_STRING, PREFIX, FrameTooLong, pack
-from sandbox.worker.clock import CLOCK
-from sandbox.worker.faults import MEMORY
-from sandbox.worker.objects import refresh
-from sandbox.worker.values import SCALARS, decode, encode, exact, printable, to_bytes
+from planbook.sandbox.protocol import MAX_FROM_WORKER, MAX_MODULE, MAX_STRING, PREFIX, FrameTooLong, pack
+from planbook.sandbox.worker.clock import CLOCK
+from planbook.sandbox.worker.faults import MEMORY
+from planbook.sandbox.worker.objects import refresh
+from planbook.sandbox.worker.values import SCALARS, decode, encode, exact, printable, to_bytes
 
 SPARE_DEPTH = 100
 """Levels of recursion to read an answer in: a plan that has used up its own must not lose one."""

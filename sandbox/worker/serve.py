@@ -12,12 +12,12 @@ from functools import partial
 from types import CodeType
 from typing import Any, NoReturn
 
-from sandbox.protocol import MAX_FROM_WORKER, PREFIX, pack
-from sandbox.worker import determinism, faults, imports, language, lockdown, seccomp
-from sandbox.worker.clock import CLOCK
-from sandbox.worker.link import OUT_OF_MEMORY, Link
-from sandbox.worker.objects import HostFunction, HostObject, Record, refresh
-from sandbox.worker.values import shown, to_bytes
+from planbook.sandbox.protocol import MAX_FROM_WORKER, PREFIX, pack
+from planbook.sandbox.worker import determinism, faults, imports, language, lockdown, seccomp
+from planbook.sandbox.worker.clock import CLOCK
+from planbook.sandbox.worker.link import OUT_OF_MEMORY, Link
+from planbook.sandbox.worker.objects import HostFunction, HostObject, Record, refresh
+from planbook.sandbox.worker.values import shown, to_bytes
 
 REHEARSED_CALLS, REHEARSALS, REHEARSED_FILE = 4, 20, "rehearsal"
 REHEARSED = """

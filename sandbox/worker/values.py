@@ -6,7 +6,7 @@ from json import JSONDecoder
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
-from sandbox.protocol import MAX_DEPTH
+from planbook.sandbox.protocol import MAX_DEPTH
 
 SCALARS = frozenset({str, int, float, bool, type(None)})
 _REMEDIES = {

@@ -21,8 +21,8 @@ import warnings
 from contextlib import suppress
 from typing import NoReturn
 
-from sandbox.protocol import LIMIT
-from sandbox.worker import determinism, imports, lockdown, seccomp, serve
+from planbook.sandbox.protocol import LIMIT
+from planbook.sandbox.worker import determinism, imports, lockdown, seccomp, serve
 
 NULL, CHANNEL, CONTROL = 0, 3, 4
 """The descriptors of the null device, of the channel, in a worker the only one beside 0, 1 and 2, and of control."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import crafter
 
-from envs import Action, Task
-from envs.crafter import Crafter
-from envs.crafter.tasks import task_of
+from planbook.envs import Action, Task
+from planbook.envs.crafter import Crafter
+from planbook.envs.crafter.tasks import task_of
 
 
 class Genuine(crafter.Env):  # type: ignore[misc]

@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from envs.alfworld import games, generated
-from envs.alfworld.direct import Direct
-from envs.alfworld.engine import NOTHING, Game
-from envs.alfworld.reference import Reference
-from envs.alfworld.search import find_plan
-from envs.alfworld.task_types import TYPES
-from envs.errors import WorldBroken
+from planbook.envs.alfworld import games, generated
+from planbook.envs.alfworld.direct import Direct
+from planbook.envs.alfworld.engine import NOTHING, Game
+from planbook.envs.alfworld.reference import Reference
+from planbook.envs.alfworld.search import find_plan
+from planbook.envs.alfworld.task_types import TYPES
+from planbook.envs.errors import WorldBroken
 
 MALFORMED = (
     "",

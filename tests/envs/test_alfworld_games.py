@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from envs.alfworld import Alfworld, generated
-from envs.alfworld.task_types import GAME_TYPES, TYPES
-from envs.errors import BadSelection, MissingRequirement, WorldBroken
-from envs.types import Selection
+from planbook.envs.alfworld import Alfworld, generated
+from planbook.envs.alfworld.task_types import GAME_TYPES, TYPES
+from planbook.envs.errors import BadSelection, MissingRequirement, WorldBroken
+from planbook.envs.types import Selection
 
 
 def store(root: Path, split: str, kind: str, number: int, *, solvable: bool = True, note: str = "") -> str:

@@ -7,15 +7,15 @@ import time
 
 import pytest
 
-from envs.alfworld import generated
-from envs.alfworld.direct import Direct
-from envs.alfworld.search import Wanted, find_plan
-from envs.alfworld.task_types import TYPES, params_of
+from planbook.envs.alfworld import generated
+from planbook.envs.alfworld.direct import Direct
+from planbook.envs.alfworld.search import Wanted, find_plan
+from planbook.envs.alfworld.task_types import TYPES, params_of
 
 DIGEST = """
 import hashlib, json
-from envs.alfworld import generated
-from envs.alfworld.task_types import TYPES
+from planbook.envs.alfworld import generated
+from planbook.envs.alfworld.task_types import TYPES
 games = [dict(generated.make(kind, seed).data) for kind in TYPES for seed in (0, 7)]
 digest = hashlib.sha256(json.dumps(games).encode()).hexdigest()
 """

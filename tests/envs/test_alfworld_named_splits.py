@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from envs.alfworld import Alfworld, games, generated
-from envs.alfworld.named import DEPS_GAMES, NAMED
-from envs.alfworld.task_types import GAME_TYPES, TYPES, paper_goal
-from envs.errors import BadSelection, MissingRequirement
-from envs.types import Selection
+from planbook.envs.alfworld import Alfworld, games, generated
+from planbook.envs.alfworld.named import DEPS_GAMES, NAMED
+from planbook.envs.alfworld.task_types import GAME_TYPES, TYPES, paper_goal
+from planbook.envs.errors import BadSelection, MissingRequirement
+from planbook.envs.types import Selection
 
 DEPS = json.loads(DEPS_GAMES.read_text())["games"]
 

@@ -5,11 +5,11 @@ from random import Random
 
 import pytest
 
-from envs.alfworld import Alfworld, AlfworldOptions
-from envs.alfworld.commands import as_action
-from envs.alfworld.task_types import TYPES
-from envs.toy import Toy
-from envs.types import Action, Selection
+from planbook.envs.alfworld import Alfworld, AlfworldOptions
+from planbook.envs.alfworld.commands import as_action
+from planbook.envs.alfworld.task_types import TYPES
+from planbook.envs.toy import Toy
+from planbook.envs.types import Action, Selection
 
 
 def begun(kind: str, seed: int, **options: str) -> Alfworld:

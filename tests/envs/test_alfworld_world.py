@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from envs.alfworld import Alfworld, AlfworldOptions, generated
-from envs.alfworld.direct import Direct
-from envs.alfworld.search import find_plan
-from envs.alfworld.task_types import TYPES
-from envs.errors import EpisodeEnded, UnknownAction
-from envs.types import Action, Observation, Selection, Task
+from planbook.envs.alfworld import Alfworld, AlfworldOptions, generated
+from planbook.envs.alfworld.direct import Direct
+from planbook.envs.alfworld.search import find_plan
+from planbook.envs.alfworld.task_types import TYPES
+from planbook.envs.errors import EpisodeEnded, UnknownAction
+from planbook.envs.types import Action, Observation, Selection, Task
 
 
 def task_of(kind: str, seed: int) -> Task:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from envs import MissingRequirement, Selection, load_world
-from envs.checksums import of_file, of_files, of_folder, of_texts
+from planbook.envs import MissingRequirement, Selection, load_world
+from planbook.envs.checksums import of_file, of_files, of_folder, of_texts
 
 OF_WORLD = {
     "crafter": {"crafter's tables and code"},

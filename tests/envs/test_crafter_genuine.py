@@ -7,9 +7,9 @@ from itertools import islice
 import pytest
 from crafter import constants, worldgen
 
-from envs.crafter.deeds import Deed, all_deeds
-from envs.crafter.noise import Noise
-from envs.crafter.package import rules
+from planbook.envs.crafter.deeds import Deed, all_deeds
+from planbook.envs.crafter.noise import Noise
+from planbook.envs.crafter.package import rules
 from tests.envs.crafter_games import Genuine, begun, look_alike, wild
 
 

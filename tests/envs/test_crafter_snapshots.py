@@ -5,9 +5,9 @@ from itertools import islice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs import Action
-from envs.crafter import Crafter
-from envs.crafter.saving import save
+from planbook.envs import Action
+from planbook.envs.crafter import Crafter
+from planbook.envs.crafter.saving import save
 from tests.envs.crafter_games import begun, look_alike, survive, wild
 
 CALLS = st.sampled_from([Action("move", (way,)) for way in ("north", "south", "east", "west")] + [Action("do")] * 3)

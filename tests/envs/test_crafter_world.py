@@ -8,12 +8,12 @@ from typing import get_args
 
 import pytest
 
-from envs import Action, BadSelection, Selection, Snapshot
-from envs.crafter import Crafter
-from envs.crafter.deeds import Direction, Placeable, Tool
-from envs.crafter.package import VITALS, rules
-from envs.crafter.sight import STEPS
-from envs.crafter.tasks import SURVIVE, task_of
+from planbook.envs import Action, BadSelection, Selection, Snapshot
+from planbook.envs.crafter import Crafter
+from planbook.envs.crafter.deeds import Direction, Placeable, Tool
+from planbook.envs.crafter.package import VITALS, rules
+from planbook.envs.crafter.sight import STEPS
+from planbook.envs.crafter.tasks import SURVIVE, task_of
 from tests.envs.crafter_games import begun as made
 from tests.envs.crafter_games import wild
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import Action, Selection
-from envs.minecraft import Minecraft, MinecraftOptions
-from envs.minecraft.tasks import parallel_goals
+from planbook.envs import Action, Selection
+from planbook.envs.minecraft import Minecraft, MinecraftOptions
+from planbook.envs.minecraft.tasks import parallel_goals
 from tests.minecraft_plans import TO_DIAMOND, begun, walk
 
 COUNTS = st.integers(1, 5)

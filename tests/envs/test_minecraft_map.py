@@ -6,11 +6,11 @@ from math import hypot
 
 import pytest
 
-from envs.minecraft.layout import CERTAIN, FOREVER, REACH, SPREAD, Site, layout_of
-from envs.minecraft.nature import ANIMALS, BIOMES, SOURCES, TREES, source_of
-from envs.minecraft.recipes import RECIPES, best_recipe
-from envs.minecraft.sight import distance_word, visible
-from envs.minecraft.trips import WALK, Spot, trip, way
+from planbook.envs.minecraft.layout import CERTAIN, FOREVER, REACH, SPREAD, Site, layout_of
+from planbook.envs.minecraft.nature import ANIMALS, BIOMES, SOURCES, TREES, source_of
+from planbook.envs.minecraft.recipes import RECIPES, best_recipe
+from planbook.envs.minecraft.sight import distance_word, visible
+from planbook.envs.minecraft.trips import WALK, Spot, trip, way
 
 SEEDS = range(30)
 PRINT = """

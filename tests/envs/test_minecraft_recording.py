@@ -4,12 +4,12 @@ import csv
 
 import pytest
 
-from envs.minecraft import recording
-from envs.minecraft.goals import RECORDED
-from envs.minecraft.recording import HEADER, SEEDS, recorded
-from envs.minecraft.tasks import DEFAULT_SEEDS, parallel_goals, parallel_task
-from envs.minecraft.world import Minecraft
 from planbook.bench.selector import SEEDS as MEASURED
+from planbook.envs.minecraft import recording
+from planbook.envs.minecraft.goals import RECORDED
+from planbook.envs.minecraft.recording import HEADER, SEEDS, recorded
+from planbook.envs.minecraft.tasks import DEFAULT_SEEDS, parallel_goals, parallel_task
+from planbook.envs.minecraft.world import Minecraft
 
 MOST_BYTES = 300_000
 
@@ -21,7 +21,7 @@ def rows() -> list[dict[str, str]]:
 
 @pytest.mark.slow
 def test_the_shipped_table_is_what_the_command_writes() -> None:
-    assert RECORDED.read_bytes() == recorded().encode(), "run python -m envs.minecraft.recording"
+    assert RECORDED.read_bytes() == recorded().encode(), "run python -m planbook.envs.minecraft.recording"
 
 
 def test_the_shipped_table_begins_with_what_the_first_worlds_give(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +34,7 @@ def test_the_table_is_small_and_says_where_it_is_from() -> None:
     assert len(text) < MOST_BYTES
     assert text.startswith(HEADER)
     assert f"seeds {SEEDS[0]} to {SEEDS[-1]}" in HEADER
-    assert "python -m envs.minecraft.recording" in HEADER
+    assert "python -m planbook.envs.minecraft.recording" in HEADER
 
 
 def test_no_world_is_both_learnt_from_and_measured() -> None:

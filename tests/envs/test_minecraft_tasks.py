@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from envs import BadSelection, Selection
-from envs.minecraft import Minecraft, MinecraftOptions
-from envs.minecraft.recipes import ITEMS, milestones
-from envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, wanted
+from planbook.envs import BadSelection, Selection
+from planbook.envs.minecraft import Minecraft, MinecraftOptions
+from planbook.envs.minecraft.recipes import ITEMS, milestones
+from planbook.envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, wanted
 from tests.minecraft_plans import begun
 
 

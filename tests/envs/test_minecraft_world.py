@@ -5,8 +5,8 @@ import time
 import pytest
 from pydantic import JsonValue
 
-from envs import Action, Observation
-from envs.minecraft import Minecraft
+from planbook.envs import Action, Observation
+from planbook.envs.minecraft import Minecraft
 from tests.minecraft_plans import TO_DIAMOND, TO_IRON_PICKAXE, begun, do, walk
 
 

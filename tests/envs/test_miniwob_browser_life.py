@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from envs.browser import chromium
-from envs.browser.watchdog import end_all, processes_naming
-from envs.errors import WorldBroken
-from envs.miniwob import Miniwob
+from planbook.envs.browser import chromium
+from planbook.envs.browser.watchdog import end_all, processes_naming
+from planbook.envs.errors import WorldBroken
+from planbook.envs.miniwob import Miniwob
 from tests.browser import act, need_browser, start
 
 OWNER = """
 import sys
-from envs.types import Selection
-from envs.browser import chromium
-from envs.miniwob import Miniwob
+from planbook.envs.types import Selection
+from planbook.envs.browser import chromium
+from planbook.envs.miniwob import Miniwob
 world = Miniwob()
 world.reset(Miniwob.tasks(Selection(ids=("click-test/1",)))[0])
 print(chromium.shared().profile, flush=True)

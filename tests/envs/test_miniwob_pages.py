@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from envs.errors import EpisodeEnded
-from envs.miniwob import Miniwob
-from envs.types import Action, Selection
+from planbook.envs.errors import EpisodeEnded
+from planbook.envs.miniwob import Miniwob
+from planbook.envs.types import Action, Selection
 from tests.browser import act, need_browser, start
 
 pytestmark = pytest.mark.browser

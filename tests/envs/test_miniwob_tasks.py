@@ -6,11 +6,11 @@ from typing import NoReturn
 
 import pytest
 
-from envs.browser import chromium, keys
-from envs.errors import BadSelection, MissingRequirement
-from envs.miniwob import Miniwob, task_types
-from envs.miniwob.world import PAPER_ACTIONS, Options
-from envs.types import Selection
+from planbook.envs.browser import chromium, keys
+from planbook.envs.errors import BadSelection, MissingRequirement
+from planbook.envs.miniwob import Miniwob, task_types
+from planbook.envs.miniwob.world import PAPER_ACTIONS, Options
+from planbook.envs.types import Selection
 from tests.browser import need_browser
 
 

@@ -8,19 +8,19 @@ from random import Random
 import pytest
 from pydantic import BaseModel
 
-from envs import Change, Deed, Environment, Fact, Need, Preconditions, Selection, Task
-from envs.alfworld import Alfworld, AlfworldOptions, wheel
-from envs.alfworld import games as alfworld_games
-from envs.alfworld.conditions import CHANGES, NEEDS
-from envs.alfworld.preconditions import ACTIONS
-from envs.alfworld.rules import read_rules
-from envs.minecraft import Minecraft
-from envs.minecraft.known import known_goals
-from envs.preconditions import UNKNOWN, Beliefs
-from envs.tabletop import Tabletop
-from envs.textcraft import Textcraft
-from envs.toy import Toy
-from manuals import ProcedureLibrary
+from planbook.envs import Change, Deed, Environment, Fact, Need, Preconditions, Selection, Task
+from planbook.envs.alfworld import Alfworld, AlfworldOptions, wheel
+from planbook.envs.alfworld import games as alfworld_games
+from planbook.envs.alfworld.conditions import CHANGES, NEEDS
+from planbook.envs.alfworld.preconditions import ACTIONS
+from planbook.envs.alfworld.rules import read_rules
+from planbook.envs.minecraft import Minecraft
+from planbook.envs.minecraft.known import known_goals
+from planbook.envs.preconditions import UNKNOWN, Beliefs
+from planbook.envs.tabletop import Tabletop
+from planbook.envs.textcraft import Textcraft
+from planbook.envs.toy import Toy
+from planbook.manuals import ProcedureLibrary
 from tests.dry_plans import Call, Writer, carried_out, followed, wrongly_told
 
 HOLDING, OPENED = Fact("holding"), Fact("opened", ("box",))

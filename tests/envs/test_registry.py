@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from envs import UnknownWorld, known_worlds, load_world
-from envs.registry import SHIPPED
-from envs.toy import Toy
+from planbook.envs import UnknownWorld, known_worlds, load_world
+from planbook.envs.registry import SHIPPED
+from planbook.envs.toy import Toy
 
 WORLD = '''
-from envs import Environment, Observation, Selection, Task, Verdict, action
+from planbook.envs import Environment, Observation, Selection, Task, Verdict, action
 
 class Light(Environment):
     name = "light"

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 from pydantic import ValidationError
 
-from envs import Action, BadSelection, Selection
-from envs.shopping import Shopping
-from envs.shopping.files import shop_of
-from envs.shopping.options import ShoppingOptions
-from envs.shopping.pages import line
+from planbook.envs import Action, BadSelection, Selection
+from planbook.envs.shopping import Shopping
+from planbook.envs.shopping.files import shop_of
+from planbook.envs.shopping.options import ShoppingOptions
+from planbook.envs.shopping.pages import line
 
 ITEMS: list[dict[str, Any]] = [
     {

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from envs import Action, EpisodeEnded, Observation, Selection
-from envs.base import Environment
-from envs.shopping import Shopping
-from envs.shopping.options import ShoppingOptions
-from envs.shopping.pages import BACK, BUY, NEXT, PREV, SUB_PAGES
+from planbook.envs import Action, EpisodeEnded, Observation, Selection
+from planbook.envs.base import Environment
+from planbook.envs.shopping import Shopping
+from planbook.envs.shopping.options import ShoppingOptions
+from planbook.envs.shopping.pages import BACK, BUY, NEXT, PREV, SUB_PAGES
 
 
 def begun(task_id: str = "test/0", **options: object) -> Shopping:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import Action, BadSelection, Selection, Task, load_world
-from envs.tabletop import Tabletop
-from envs.tabletop.goals import KNOWN
-from envs.tabletop.scenes import deal
-from envs.tabletop.things import SHAPES
+from planbook.envs import Action, BadSelection, Selection, Task, load_world
+from planbook.envs.tabletop import Tabletop
+from planbook.envs.tabletop.goals import KNOWN
+from planbook.envs.tabletop.scenes import deal
+from planbook.envs.tabletop.things import SHAPES
 
 SCENES = tuple(product(Tabletop.types, range(60)))
 
@@ -139,8 +139,8 @@ def test_both_ways_of_restoring_lead_to_the_same_state(
 
 PRINTED = """
 import json
-from envs import Selection
-from envs.tabletop import Tabletop
+from planbook.envs import Selection
+from planbook.envs.tabletop import Tabletop
 world = Tabletop()
 tasks = Tabletop.tasks(Selection(seeds=tuple(range(8))))
 print(json.dumps([[world.reset(task).text, world.state(), world.things(), world.places()] for task in tasks]))

@@ -2,10 +2,10 @@
 
 import pytest
 
-from envs import Action, EpisodeEnded, Selection
-from envs.tabletop import Tabletop
-from envs.tabletop.placements import done_share
-from envs.tabletop.scenes import deal
+from planbook.envs import Action, EpisodeEnded, Selection
+from planbook.envs.tabletop import Tabletop
+from planbook.envs.tabletop.placements import done_share
+from planbook.envs.tabletop.scenes import deal
 
 
 def begun(task_id: str) -> Tabletop:

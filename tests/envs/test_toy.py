@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from envs import Action, BadSelection, Diverged, EpisodeEnded, Observation, Selection, UnknownAction, action
-from envs.toy import THINGS, Toy
+from planbook.envs import Action, BadSelection, Diverged, EpisodeEnded, Observation, Selection, UnknownAction, action
+from planbook.envs.toy import THINGS, Toy
 
 CALLS = st.one_of(
     st.builds(lambda n: Action("open", (f"box_{n}",)), st.integers(0, 9)),

@@ -18,12 +18,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from envs.errors import BadSelection, MissingRequirement, WorldBroken
-from envs.web.checks import ServerCheck
-from envs.web.sites import requirements, site_of
-from envs.web.sites.trac import TracSite
-from envs.web.sites.trac.state import state_of
-from envs.web.tasks import load_tasks
+from planbook.envs.errors import BadSelection, MissingRequirement, WorldBroken
+from planbook.envs.web.checks import ServerCheck
+from planbook.envs.web.sites import requirements, site_of
+from planbook.envs.web.sites.trac import TracSite
+from planbook.envs.web.sites.trac.state import state_of
+from planbook.envs.web.tasks import load_tasks
 from tests.trac import Visitor, need_trac
 
 ROOT = Path(__file__).parents[2]
@@ -175,7 +175,7 @@ def test_a_killed_owner_leaves_no_server_and_no_folder(tmp_path: Path) -> None:
     need_trac()
     script = """
         import os, time
-        from envs.web.sites import requirements, site_of
+        from planbook.envs.web.sites import requirements, site_of
         site = site_of("trac")
         print(site.server.pid, site.folder.parent, flush=True)
         time.sleep(60)

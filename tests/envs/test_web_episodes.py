@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from envs.browser import chromium
-from envs.browser.watchdog import processes_naming
-from envs.errors import BadSelection, EpisodeEnded, WorldBroken
-from envs.types import Selection
-from envs.web import Web
-from envs.web.addresses import Gate, Names
-from envs.web.context import Context
-from envs.web.options import Options
-from envs.web.visit import Visit
-from planner import Episode, MemoryJournal, Terms
-from planner.types import FeedbackKind
-from sandbox import Sandbox
+from planbook.envs.browser import chromium
+from planbook.envs.browser.watchdog import processes_naming
+from planbook.envs.errors import BadSelection, EpisodeEnded, WorldBroken
+from planbook.envs.types import Selection
+from planbook.envs.web import Web
+from planbook.envs.web.addresses import Gate, Names
+from planbook.envs.web.context import Context
+from planbook.envs.web.options import Options
+from planbook.envs.web.visit import Visit
+from planbook.planner import Episode, MemoryJournal, Terms
+from planbook.planner.types import FeedbackKind
+from planbook.sandbox import Sandbox
 from tests.browser import need_browser
 from tests.webserver import Pages, act, at, click, number, serving
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from envs.web import Web
+from planbook.envs.web import Web
 from tests.browser import need_browser
 from tests.webserver import Pages, act, at, click, serving
 

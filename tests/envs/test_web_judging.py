@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.web import texts, urls
-from envs.web.checks import AnswerCheck, Check, PageCheck, ServerCheck, Text, UnachievableCheck, UrlCheck
-from envs.web.judging import judge
-from envs.web.tasks import KINDS, WebTask, load_tasks, offered, placed, to_task, types
+from planbook.envs.web import texts, urls
+from planbook.envs.web.checks import AnswerCheck, Check, PageCheck, ServerCheck, Text, UnachievableCheck, UrlCheck
+from planbook.envs.web.judging import judge
+from planbook.envs.web.tasks import KINDS, WebTask, load_tasks, offered, placed, to_task, types
 
 
 @dataclass

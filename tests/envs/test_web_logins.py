@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from envs.errors import BadSelection, WorldBroken
-from envs.types import Selection
-from envs.web import Web
-from envs.web.options import Options
+from planbook.envs.errors import BadSelection, WorldBroken
+from planbook.envs.types import Selection
+from planbook.envs.web import Web
+from planbook.envs.web.options import Options
 from tests.browser import need_browser
 from tests.webserver import serving
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from envs.types import Observation
-from envs.web import Web
+from planbook.envs.types import Observation
+from planbook.envs.web import Web
 from tests.browser import need_browser
 from tests.webserver import Pages, act, at, click, number, serving
 

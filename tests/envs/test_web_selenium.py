@@ -6,7 +6,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from envs.browser import chromium
+from planbook.envs.browser import chromium
 from tests.browser import need_browser
 from tests.webserver import at, serving
 

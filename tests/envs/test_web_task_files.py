@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from envs.errors import BadSelection
-from envs.web.checks import AnswerCheck, PageCheck, UnachievableCheck, UrlCheck
-from envs.web.tasks import WebTask, load_tasks, offered, placed
+from planbook.envs.errors import BadSelection
+from planbook.envs.web.checks import AnswerCheck, PageCheck, UnachievableCheck, UrlCheck
+from planbook.envs.web.tasks import WebTask, load_tasks, offered, placed
 
 SITES = {"shopping": "http://shop.example:7770/", "reddit": "http://forum.example"}
 

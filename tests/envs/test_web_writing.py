@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.web.addresses import Gate, Names
-from envs.web.options import Options, gate_of
-from envs.web.tasks import WebTask
-from envs.web.telling import change
-from envs.web.writing import quoted
+from planbook.envs.web.addresses import Gate, Names
+from planbook.envs.web.options import Options, gate_of
+from planbook.envs.web.tasks import WebTask
+from planbook.envs.web.telling import change
+from planbook.envs.web.writing import quoted
 
 
 @pytest.mark.parametrize(

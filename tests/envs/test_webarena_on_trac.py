@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 from pydantic import JsonValue
 
-from envs.errors import BadSelection
-from envs.types import Action, Selection
-from envs.web import Web
-from envs.web.options import Options
-from envs.web.sites import Site, site_of
+from planbook.envs.errors import BadSelection
+from planbook.envs.types import Action, Selection
+from planbook.envs.web import Web
+from planbook.envs.web.options import Options
+from planbook.envs.web.sites import Site, site_of
 from tests.browser import need_browser
 from tests.trac import need_trac
 

@@ -11,13 +11,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from envs import Selection, load_world
-from planner import Ending, Episode, MemoryJournal, Terms, play
-from planner.asking import Roles
-from planner.models.scripted import ScriptedModel
-from planner.strategies import Options
-from planner.strategies.adapt.executor import EXECUTOR, ExecutorOptions, Subtask, execute, handed_on
-from sandbox import Sandbox
+from planbook.envs import Selection, load_world
+from planbook.planner import Ending, Episode, MemoryJournal, Terms, play
+from planbook.planner.asking import Roles
+from planbook.planner.models.scripted import ScriptedModel
+from planbook.planner.strategies import Options
+from planbook.planner.strategies.adapt.executor import EXECUTOR, ExecutorOptions, Subtask, execute, handed_on
+from planbook.sandbox import Sandbox
 
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
 _BEFORE = re.compile(r"<!-- before:\n(.*?)-->\n", re.DOTALL)

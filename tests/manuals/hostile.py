@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from manuals.manual import LEFT_OUT, Manual, Section
-from rules import Rule, RuleType
+from planbook.manuals.manual import LEFT_OUT, Manual, Section
+from planbook.rules import Rule, RuleType
 
 SNIPPETS = (
     *("\\", "\\n", "\\_", "**kwargs", "*args", "__init__", "_", "`", "``", "```", "````", "`````", "~~~", "~~~~~"),

@@ -2,9 +2,9 @@
 
 import pytest
 
-from envs import Selection, load_world
-from manuals.coverage import Coverage, CoveredType, coverage, coverage_table, goals_of, scope_of
-from rules import Rule, RuleType
+from planbook.envs import Selection, load_world
+from planbook.manuals.coverage import Coverage, CoveredType, coverage, coverage_table, goals_of, scope_of
+from planbook.rules import Rule, RuleType
 
 ALFWORLD = goals_of(load_world("alfworld").select(Selection(split="generated", limit=30)))
 CLICKS: dict[str, list[str]] = {"click-checkboxes": [], "click-checkboxes-large": [], "click-tab": []}

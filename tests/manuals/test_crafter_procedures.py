@@ -2,11 +2,11 @@
 
 import pytest
 
-from envs import Task, load_world
-from envs.crafter.tasks import task_of
-from manuals import ProcedureLibrary
-from planner import Ending, Episode, MemoryJournal, Terms, method, play
-from sandbox import Limits, Sandbox
+from planbook.envs import Task, load_world
+from planbook.envs.crafter.tasks import task_of
+from planbook.manuals import ProcedureLibrary
+from planbook.planner import Ending, Episode, MemoryJournal, Terms, method, play
+from planbook.sandbox import Limits, Sandbox
 
 QUICK = ("collect_wood", "place_table", "make_wood_pickaxe")
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from envs import Selection, Task
-from envs.toy import Toy
-from manuals import Demonstrating
-from manuals.errors import BadKnowledge
-from manuals.library import SHIPPED
-from planner import METHODS, NoMemory, Recall
+from planbook.envs import Selection, Task
+from planbook.envs.toy import Toy
+from planbook.manuals import Demonstrating
+from planbook.manuals.errors import BadKnowledge
+from planbook.manuals.library import SHIPPED
+from planbook.planner import METHODS, NoMemory, Recall
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0].model_copy(update={"env": "nowhere"})
 """A task of a world for which nothing ships."""
@@ -50,7 +50,7 @@ def test_a_library_of_ones_own_comes_before_the_one_that_ships(tmp_path: Path, m
     write(shipped, "task/fetch", "Shipped, for fetch.")
     write(shipped, "atomic", "Shipped skills.")
     write(own, "task", "Our own, for all.")
-    monkeypatch.setattr("manuals.demonstrations.SHIPPED", shipped)
+    monkeypatch.setattr("planbook.manuals.demonstrations.SHIPPED", shipped)
     assert shown(own, "task", "atomic") == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     assert shown(own, "task", "atomic", task=OTHER) == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     write(own, "atomic", "")

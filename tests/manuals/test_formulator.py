@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from envs import Environment, load_world
-from manuals.errors import BadManual
-from manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formulate, words_beside
-from manuals.markdown import parse, render, render_rule
-from manuals.outline import read_outline
-from planner import MemoryJournal, Prompt, Roles, Scope, UnusableReply
-from planner.models.scripted import ScriptedModel
-from rules import Rule, RuleType
+from planbook.envs import Environment, load_world
+from planbook.manuals.errors import BadManual
+from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formulate, words_beside
+from planbook.manuals.markdown import parse, render, render_rule
+from planbook.manuals.outline import read_outline
+from planbook.planner import MemoryJournal, Prompt, Roles, Scope, UnusableReply
+from planbook.planner.models.scripted import ScriptedModel
+from planbook.rules import Rule, RuleType
 
 TOY = load_world("toy")
 RULES = [

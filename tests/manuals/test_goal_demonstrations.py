@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 import pytest
 from pydantic import JsonValue
 
-from envs import Action, ActionSpec, Selection, Task, load_world
-from envs.alfworld.goals import SPECS
-from envs.minecraft import Minecraft
-from manuals.demonstrations import FOLDER, Demonstrating
-from manuals.library import SHIPPED
-from planner import METHODS, Episode, MemoryJournal, NoMemory, Outcome, Roles, Terms, method, play
-from planner.models import ScriptedModel
-from planner.surface import AGENT, PlanFunction
-from sandbox import Sandbox
-from sandbox.check import check
-from sandbox.reading import read_reply
+from planbook.envs import Action, ActionSpec, Selection, Task, load_world
+from planbook.envs.alfworld.goals import SPECS
+from planbook.envs.minecraft import Minecraft
+from planbook.manuals.demonstrations import FOLDER, Demonstrating
+from planbook.manuals.library import SHIPPED
+from planbook.planner import METHODS, Episode, MemoryJournal, NoMemory, Outcome, Roles, Terms, method, play
+from planbook.planner.models import ScriptedModel
+from planbook.planner.surface import AGENT, PlanFunction
+from planbook.sandbox import Sandbox
+from planbook.sandbox.check import check
+from planbook.sandbox.reading import read_reply
 
 PLANNERS = {
     "deps": ("dep", "deps"),

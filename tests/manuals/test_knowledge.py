@@ -7,15 +7,15 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import assume, given
 
-from envs import Selection, Task, load_world
-from manuals import SHIPPED, ProcedureLibrary
-from manuals.errors import BadKnowledge
-from manuals.knowledge import read_knowledge, write_knowledge
-from manuals.manual import Manual, Section
-from manuals.markdown import render
-from planner import Episode, MemoryJournal, Procedure, Terms, method, parse_procedure, play
-from rules import Knowledge, Reflection, Rule, RuleType, Skill
-from sandbox import Sandbox
+from planbook.envs import Selection, Task, load_world
+from planbook.manuals import SHIPPED, ProcedureLibrary
+from planbook.manuals.errors import BadKnowledge
+from planbook.manuals.knowledge import read_knowledge, write_knowledge
+from planbook.manuals.manual import Manual, Section
+from planbook.manuals.markdown import render
+from planbook.planner import Episode, MemoryJournal, Procedure, Terms, method, parse_procedure, play
+from planbook.rules import Knowledge, Reflection, Rule, RuleType, Skill
+from planbook.sandbox import Sandbox
 from tests.manuals.hostile import manuals, texts
 
 TOY = load_world("toy")

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from manuals.errors import BadManual
-from manuals.manual import LEFT_OUT, Manual, Section
-from manuals.markdown import LeftOut, parse, render, render_rule
-from rules import Rule, RuleType
+from planbook.manuals.errors import BadManual
+from planbook.manuals.manual import LEFT_OUT, Manual, Section
+from planbook.manuals.markdown import LeftOut, parse, render, render_rule
+from planbook.rules import Rule, RuleType
 from tests.manuals.hostile import SNIPPETS, manuals, texts
 
 READER = MarkdownIt("gfm-like", {"linkify": False})

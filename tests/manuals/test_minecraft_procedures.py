@@ -3,14 +3,14 @@
 import ast
 from pathlib import Path
 
-from envs import Selection
-from envs.minecraft import Minecraft
-from envs.minecraft.nature import source_of
-from envs.minecraft.recipes import best_recipe, milestones
-from envs.minecraft.tasks import CANDIDATES, GROUPS
-from manuals import ProcedureLibrary
-from manuals.library import SHIPPED
-from planner import read_procedure
+from planbook.envs import Selection
+from planbook.envs.minecraft import Minecraft
+from planbook.envs.minecraft.nature import source_of
+from planbook.envs.minecraft.recipes import best_recipe, milestones
+from planbook.envs.minecraft.tasks import CANDIDATES, GROUPS
+from planbook.manuals import ProcedureLibrary
+from planbook.manuals.library import SHIPPED
+from planbook.planner import read_procedure
 from tests.manuals.test_procedures import unsolved
 
 HELPERS = SHIPPED / "minecraft" / "helpers"

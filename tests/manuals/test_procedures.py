@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from envs import MissingRequirement, Selection, load_world
-from envs.registry import SHIPPED
-from manuals import ProcedureLibrary
 from planbook.config import Config
+from planbook.envs import MissingRequirement, Selection, load_world
+from planbook.envs.registry import SHIPPED
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.runner import run_tasks
+from planbook.manuals import ProcedureLibrary
+from planbook.planner import read_procedure
 from planbook.run import Run, recorded_endings
-from planner import read_procedure
 from tests.browser import need_browser
 
 WORLDS = sorted(SHIPPED)

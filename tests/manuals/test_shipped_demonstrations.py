@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from envs import Selection, Task, load_world
-from manuals.demonstrations import FOLDER, Demonstrating
-from manuals.library import SHIPPED
-from manuals.start import starts
-from planner import NoMemory, Outcome, functions_to_check, plan_attributes
-from planner.models.tokens import estimate_tokens
-from planner.strategies.adapt.executor import DEMONSTRATIONS
-from planner.strategies.adapt.order import read_decomposition
-from planner.strategies.adapt.recursion import PLANNING, PLANNING_DETAILED
-from sandbox import Sandbox
-from sandbox.check import check
-from sandbox.reading import bound_names
+from planbook.envs import Selection, Task, load_world
+from planbook.manuals.demonstrations import FOLDER, Demonstrating
+from planbook.manuals.library import SHIPPED
+from planbook.manuals.start import starts
+from planbook.planner import NoMemory, Outcome, functions_to_check, plan_attributes
+from planbook.planner.models.tokens import estimate_tokens
+from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS
+from planbook.planner.strategies.adapt.order import read_decomposition
+from planbook.planner.strategies.adapt.recursion import PLANNING, PLANNING_DETAILED
+from planbook.sandbox import Sandbox
+from planbook.sandbox.check import check
+from planbook.sandbox.reading import bound_names
 from tests.manuals.demonstrated import Example, examples, played
 
 GOALS = ("deps", "explained", "goals", "thoughts", "assertions", "policies")

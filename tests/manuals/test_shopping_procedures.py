@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from envs import Selection
+from planbook.envs import Selection
 from tests.manuals.test_procedures import unsolved
 
 

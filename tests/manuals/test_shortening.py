@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manuals.errors import TooLong
-from manuals.manual import LEFT_OUT, Manual, Section
-from manuals.markdown import render
-from manuals.shortening import LEAST_IMPORTANT_FIRST, within
-from planner.models.tokens import estimate_tokens
-from rules import Rule, RuleType
+from planbook.manuals.errors import TooLong
+from planbook.manuals.manual import LEFT_OUT, Manual, Section
+from planbook.manuals.markdown import render
+from planbook.manuals.shortening import LEAST_IMPORTANT_FIRST, within
+from planbook.planner.models.tokens import estimate_tokens
+from planbook.rules import Rule, RuleType
 
 RULES = [
     Rule(id=f"rule_{number}", type=kind, content=f"For {kind} tasks, do it.", example=f"step({number})\n" * 20)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from envs import Selection, load_world
-from envs.miniwob import Miniwob
-from manuals.errors import BadStart, ManualsError
-from manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
-from planner import (
+from planbook.envs import Selection, load_world
+from planbook.envs.miniwob import Miniwob
+from planbook.manuals.errors import BadStart, ManualsError
+from planbook.manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
+from planbook.planner import (
     Ending,
     Episode,
     FeedbackKind,
@@ -23,11 +23,11 @@ from planner import (
     plan_attributes,
     play,
 )
-from planner.strategies import Options
-from rules import Rule, RuleType
-from sandbox import Sandbox
-from sandbox.check import check
-from sandbox.reading import bound_names, definitions, read_reply, sections
+from planbook.planner.strategies import Options
+from planbook.rules import Rule, RuleType
+from planbook.sandbox import Sandbox
+from planbook.sandbox.check import check
+from planbook.sandbox.reading import bound_names, definitions, read_reply, sections
 from tests.browser import need_browser
 
 WORLDS = ("alfworld", "miniwob", "toy")

@@ -3,13 +3,13 @@
 from contextlib import closing
 from pathlib import Path
 
-from envs import Selection, load_world
-from manuals import ProcedureLibrary
 from planbook.config import Config
+from planbook.envs import Selection, load_world
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.runner import run_tasks
+from planbook.manuals import ProcedureLibrary
+from planbook.planner import read_procedure
 from planbook.run import Run, recorded_endings
-from planner import read_procedure
 
 WORLD = load_world("tabletop")
 

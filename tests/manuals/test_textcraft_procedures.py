@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from envs import Selection, load_world
-from manuals import ProcedureLibrary
-from planner import read_procedure
+from planbook.envs import Selection, load_world
+from planbook.manuals import ProcedureLibrary
+from planbook.planner import read_procedure
 from tests.manuals.test_procedures import unsolved
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from envs import Selection, load_world
-from envs.web.tasks import load_tasks, types
-from manuals import ProcedureLibrary
-from manuals.library import SHIPPED
-from planner import read_procedure
+from planbook.envs import Selection, load_world
+from planbook.envs.web.tasks import load_tasks, types
+from planbook.manuals import ProcedureLibrary
+from planbook.manuals.library import SHIPPED
+from planbook.planner import read_procedure
 from tests.browser import need_browser
 from tests.manuals.test_procedures import unsolved
 from tests.trac import need_trac

@@ -7,7 +7,7 @@ from typing import Any
 import beside
 from pydantic import BaseModel
 
-from envs import Environment, Selection, Task, Verdict, action
+from planbook.envs import Environment, Selection, Task, Verdict, action
 
 FAULTS = ("sound", "raises", "returns a number", "exits", "fails with the argument")
 

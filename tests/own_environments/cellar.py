@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from envs import Environment, Observation, Selection, Task, Verdict, action
+from planbook.envs import Environment, Observation, Selection, Task, Verdict, action
 
 
 class Cellar(Environment):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from planner import Episode, Method, Options
+from planbook.planner import Episode, Method, Options
 
 
 class NotOptions:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from planner import Episode, Method, Options, Prompts
+from planbook.planner import Episode, Method, Options, Prompts
 
 PROMPTS = Prompts(Path(__file__).parent / "prompts")
 

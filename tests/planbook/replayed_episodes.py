@@ -14,11 +14,11 @@ from planbook.episodes.role_models import opened
 from planbook.episodes.runner import play_entry
 from planbook.learning.knowing import memory_of
 from planbook.learning.stages import tasks_of
+from planbook.planner import Ending, Memory, Roles
+from planbook.planner.journal import Body, EventKind, MemoryJournal
+from planbook.planner.models import Message, Model, OnText, Reply, Sampling
 from planbook.run import Entry, Run
-from planner import Ending, Memory, Roles
-from planner.journal import Body, EventKind, MemoryJournal
-from planner.models import Message, Model, OnText, Reply, Sampling
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES
 

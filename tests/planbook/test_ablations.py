@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from planbook.learning.ablations import ABLATIONS
-from rules.types import RuleType
+from planbook.rules.types import RuleType
 from tests.flows import BUILD, Finished, asks, events, here, prompt, scripted
 
 THOUGHTS = ("The boxes are box_", "It is in another box.", "I looked into one box only.")

@@ -13,7 +13,7 @@ from tests.command import planbook
 
 MODEL = "recorded:deps-tabletop"
 OWN = """
-from envs.toy import Toy
+from planbook.envs.toy import Toy
 
 
 class Mine(Toy):

@@ -4,7 +4,7 @@ import pytest
 
 from planbook.bench import Row, peers, prompts, replay, report, sandbox, scale, stream
 from planbook.bench.timing import in_turn, percentile
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 from tests.browser import need_browser
 
 

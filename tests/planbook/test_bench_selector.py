@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from envs.minecraft import tasks
-from envs.minecraft.options import MinecraftOptions
-from envs.minecraft.world import Minecraft
 from planbook import bench
 from planbook.bench import Row, selector
+from planbook.envs.minecraft import tasks
+from planbook.envs.minecraft.options import MinecraftOptions
+from planbook.envs.minecraft.world import Minecraft
 from planbook.figures.statistics import mcnemar, mean_interval, paired_difference
 
 SEEDS = range(1000, 1040)

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from envs import Selection
-from envs.browser import chromium
-from envs.browser.watchdog import processes_naming
-from envs.miniwob import Miniwob
-from manuals import ProcedureLibrary
 from planbook.config import Config
+from planbook.envs import Selection
+from planbook.envs.browser import chromium
+from planbook.envs.browser.watchdog import processes_naming
+from planbook.envs.miniwob import Miniwob
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.runner import run_tasks
 from planbook.figures.summary import summarise
+from planbook.manuals import ProcedureLibrary
+from planbook.planner import Body, Ending, EventKind, Outcome
 from planbook.run import Entry, Run, recorded_endings
-from planner import Body, Ending, EventKind, Outcome
 from tests.browser import need_browser
 
 TASKS = Selection(types=("click-checkboxes", "login-user"), seeds=(0, 1, 2, 3, 4, 5))

@@ -12,7 +12,7 @@ SOUND = '''
 import random
 from typing import Literal
 
-from envs import Environment, Observation, Selection, Task, Verdict, action, query
+from planbook.envs import Environment, Observation, Selection, Task, Verdict, action, query
 
 
 class Doors(Environment):

@@ -19,7 +19,7 @@ if 'countertop_1' in seen:
 agent.take_from('mug_1', 'fridge_1')
 """
 WORLD = """\
-from envs import Change, Deed, Environment, Fact, Need, Observation, Preconditions, Task, Verdict, action
+from planbook.envs import Change, Deed, Environment, Fact, Need, Observation, Preconditions, Task, Verdict, action
 
 LIT = Fact("lit")
 

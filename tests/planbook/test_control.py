@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from envs import Selection
-from envs.toy import Toy
 from planbook import errors
 from planbook.commands.playing import FROM_OUTSIDE, play_run
 from planbook.config import Config, Learning
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
 from planbook.episodes.control import arguments, hosted
 from planbook.episodes.lanes import Executor, Hosting
 from planbook.errors import BadRun

@@ -57,7 +57,7 @@ def test_an_episode_that_goes_on_longer_is_different(recorded: Path) -> None:
 
 
 PURSE = """
-from envs import Environment, Observation, Task, Verdict, action
+from planbook.envs import Environment, Observation, Task, Verdict, action
 
 class Purse(Environment):
     name = "purse"

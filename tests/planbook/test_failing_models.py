@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.models import openai_api
+from planbook.planner.models import openai_api
 from tests.flows import BUILD, Finished, asks, events, files, here, history, prompt, scripted, table
 from tests.openai_server import Refusal, Server, serving
 from tests.toy_script import said

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 
 from planbook.run import Entry
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 from tests.planbook.recorded_episodes import EPISODES
 from tests.planbook.replayed_episodes import LONG, USUAL, Life, MortalJournal, Recorded, recorded
 

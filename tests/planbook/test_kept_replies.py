@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from planner.streaming import NOT_RUN
+from planbook.planner.streaming import NOT_RUN
 from tests.flows import asks, here
 
 FIRST = """### Plan

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from planbook.planner import Body
 from planbook.run import Run
-from planner import Body
 
 ROOT = Path(__file__).parents[2]
 
 BEGIN = """
 import os, signal, sys
 from pathlib import Path
-from envs import Selection
-from envs.toy import Toy
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
 from planbook.errors import BadRun
 from planbook.config import Config
 from planbook.run import Run
@@ -102,9 +102,9 @@ def test_a_run_killed_at_any_line_of_its_beginning_can_be_begun_again(tmp_path: 
 PLAY = """
 import os, signal, sys
 from pathlib import Path
-from envs import Selection
-from envs.toy import Toy
-from manuals import ProcedureLibrary
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
+from planbook.manuals import ProcedureLibrary
 from planbook.episodes.lanes import Hosting
 from planbook.config import Config
 from planbook.run import Run

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.models import openai_api
+from planbook.planner.models import openai_api
 from tests.command import ROOT
 from tests.flows import asks, events, here, scripted
 from tests.openai_server import Refusal, Server, Silence, serving

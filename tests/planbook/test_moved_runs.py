@@ -13,7 +13,7 @@ from tests.flows import here
 READ = (ROOT / "README.md").read_text()
 LIGHTS = READ[READ.index("# lights.py") :].partition("```")[0]
 METHOD = '''
-from planner import Episode, Options
+from planbook.planner import Episode, Options
 
 
 def press(episode: Episode, options: Options) -> None:

@@ -56,7 +56,7 @@ def test_a_model_is_not_told_of_faults_of_the_environment(tmp_path: Path) -> Non
 
 
 SOUND = '''
-from envs import Environment, Observation, Selection, Task, Verdict, action
+from planbook.envs import Environment, Observation, Selection, Task, Verdict, action
 
 
 class Own(Environment):

@@ -69,7 +69,7 @@ def test_the_method_and_the_environment_of_the_readme_are_played(tmp_path: Path)
 
 def test_a_method_whose_options_have_changed_is_told_before_anything_is_played(tmp_path: Path) -> None:
     method = """
-from planner import Options
+from planbook.planner import Options
 
 class Often(Options):
     times: int = 1
@@ -198,14 +198,15 @@ def test_a_method_of_another_package_is_known_by_its_name(tmp_path: Path) -> Non
 
 
 def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
-    for package in ("envs", "manuals", "planbook", "planner", "rules", "sandbox"):
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "recordings"))
-    strategies = tmp_path / "planner" / "strategies"
+    ignored = shutil.ignore_patterns("__pycache__", "recordings")
+    shutil.copytree(ROOT / "planbook", tmp_path / "planbook", ignore=ignored)
+    strategies = tmp_path / "planbook" / "planner" / "strategies"
     code = (OWN / "refine.py").read_text()
     code = code.replace("method = Method(", 'METHODS = {"refine": Method(').rstrip() + "}\n"
-    (strategies / "refining.py").write_text(code.replace("from planner import Episode, Method, Options, Prompts", (
-        "from planner.episode import Episode\nfrom planner.prompts import Prompts\n"
-        "from planner.strategies.base import Method, Options"
+    imported = "from planbook.planner import Episode, Method, Options, Prompts"
+    (strategies / "refining.py").write_text(code.replace(imported, (
+        "from planbook.planner.episode import Episode\nfrom planbook.planner.prompts import Prompts\n"
+        "from planbook.planner.strategies.base import Method, Options"
     )))  # fmt: skip
     shutil.copytree(OWN / "prompts", strategies / "prompts")
     init = (strategies / "__init__.py").read_text()

@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from envs import Selection, Task, Verdict
 from planbook.config import Config
+from planbook.envs import Selection, Task, Verdict
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.summary import Summary, summarise
 from planbook.papers import publications
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, papers_of
+from planbook.planner import METHODS, Ending, Outcome
+from planbook.planner.models import Reply
 from planbook.run import Run, recorded_endings
-from planner import METHODS, Ending, Outcome
-from planner.models import Reply
 from tests.planbook.figures.methods.test_rounds import Book
 from tests.planbook.test_paper_published import differs, held, paper_of, printed, row, tables_of, values
 
 _, ADAPT, _, AGENTKIT, ADVOCATE = publications()
 WORLDS = '''
 from pydantic import BaseModel
-from envs.toy import Toy
+from planbook.envs.toy import Toy
 
 
 class Choices(BaseModel):

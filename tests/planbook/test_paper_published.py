@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from envs import Selection, Task, known_worlds, load_world
 from planbook.config import Config, chosen_options
+from planbook.envs import Selection, Task, known_worlds, load_world
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.summary import Summary, summarise
 from planbook.papers import Beside, beside, publications, sheets
 from planbook.papers.beside import BesidePaper
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, Publication, Published, papers_of
+from planbook.planner import METHODS, Ending, Outcome
+from planbook.planner.models import Reply
+from planbook.planner.strategies.deps.replanning import REPLANS
 from planbook.run import Run, recorded_endings
-from planner import METHODS, Ending, Outcome
-from planner.models import Reply
-from planner.strategies.deps.replanning import REPLANS
 from tests.command import planbook, result
 
 AUTOMANUAL, ADAPT, DEPS, AGENTKIT, _ = publications()
@@ -28,7 +28,7 @@ TASKS = {"pick_and_place": 24, "pick_clean_then_place": 31, "pick_heat_then_plac
 TASKS |= {"pick_cool_then_place": 21, "look_at_obj": 18, "pick_two_obj": 17}
 DAVINCI, INSTRUCT = "text-davinci-003", "gpt-3.5-turbo-instruct"
 WORLDS = """
-from envs.toy import Toy
+from planbook.envs.toy import Toy
 
 
 class Textcraft(Toy):

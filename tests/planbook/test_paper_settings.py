@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from envs import load_world
 from planbook.arguments import Asked
+from planbook.envs import load_world
 from planbook.errors import BadArgument
 from planbook.papers import publications
 from planbook.papers.settings import paper_settings, settings_of_papers
-from planner import METHODS
-from planner.asking import DEFAULT
+from planbook.planner import METHODS
+from planbook.planner.asking import DEFAULT
 from tests.command import planbook, result
 from tests.flows import scripted
 
 OWN = """
 from pydantic import BaseModel
-from envs.toy import Toy
+from planbook.envs.toy import Toy
 
 class Own(Toy):
     name = "miniwob"

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from envs import Selection, Task, load_world
-from envs.alfworld.task_types import TYPES
 from planbook.config import Config, Learning
+from planbook.envs import Selection, Task, load_world
+from planbook.envs.alfworld.task_types import TYPES
 from planbook.figures.summary import Summary, summarise
 from planbook.learning.ablations import ABLATIONS
 from planbook.learning.state import EVERYTHING, fresh_beginning
 from planbook.papers import Beside, publications
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL
+from planbook.planner import Ending, Outcome
+from planbook.planner.models import Reply, Sampling
 from planbook.run import Run, recorded_endings
-from planner import Ending, Outcome
-from planner.models import Reply, Sampling
 from tests.command import planbook, result
 from tests.planbook.test_paper_published import TASKS, differs, held, paper_of, printed, row
 

@@ -10,12 +10,12 @@ import pytest
 
 from planbook.config import RECORDINGS
 from planbook.learning.state import learnt_in
+from planbook.planner.models.recording import read
+from planbook.planner.models.tokens import estimate_prompt
+from planbook.planner.models.types import Message
+from planbook.rules.book import RuleBook
+from planbook.rules.retrieval import rules_for
 from planbook.run import Run
-from planner.models.recording import read
-from planner.models.tokens import estimate_prompt
-from planner.models.types import Message
-from rules.book import RuleBook
-from rules.retrieval import rules_for
 from tests.flows import asks, here
 
 GOLDEN = Path(__file__).with_name("planner_prompt.md")

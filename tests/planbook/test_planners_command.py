@@ -2,10 +2,10 @@
 
 import pytest
 
-from envs import known_worlds, load_world
+from planbook.envs import known_worlds, load_world
 from planbook.option_help import values_of
-from planner import METHODS
-from planner.strategies.base import Method
+from planbook.planner import METHODS
+from planbook.planner.strategies.base import Method
 from tests.command import planbook, result
 
 OF_EXECUTORS = "iterations, actions_per_reply, subtask_actions, demonstrations"

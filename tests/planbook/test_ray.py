@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from envs import MissingRequirement
+from planbook.envs import MissingRequirement
 from planbook.episodes import vigil
 from tests.command import ROOT
 from tests.executing import TASKS, alive, children, command, kill, processes, start, told, wait_until

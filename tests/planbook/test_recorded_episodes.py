@@ -7,7 +7,7 @@ import pytest
 
 from planbook import errors
 from planbook.config import RECORDINGS
-from planner import METHODS
+from planbook.planner import METHODS
 from tests.browser import need_browser
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES, ON_PAGES

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from planbook.config import RECORDINGS
-from planner.models.recording import read
-from planner.rendered import digest
+from planbook.planner.models.recording import read
+from planbook.planner.rendered import digest
 from tests.flows import asks, here, history
 from tests.openai_server import Completion, Messages, Server, serving
 from tests.planbook.test_build_killed_anywhere import KILLED, lives

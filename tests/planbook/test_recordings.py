@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from envs import load_world
-from envs.alfworld import games
-from manuals import SHIPPED, parse, read_knowledge
 from planbook.config import LIBRARIES, RECORDINGS
+from planbook.envs import load_world
+from planbook.envs.alfworld import games
+from planbook.manuals import SHIPPED, parse, read_knowledge
 from tests.browser import need_browser
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES, ON_PAGES

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from envs.browser import chromium
-from envs.errors import MissingRequirement
 from planbook.arguments import Asked
+from planbook.envs.browser import chromium
+from planbook.envs.errors import MissingRequirement
 from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
-from planner.errors import UnknownModel
+from planbook.planner.errors import UnknownModel
 from tests.command import planbook
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from envs import Selection
-from envs.toy import Toy
 from planbook.config import Config
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
 from planbook.errors import BadRun
 from planbook.run import Run, new_folder
 

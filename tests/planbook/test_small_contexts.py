@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.models import Message, Sampling
-from planner.models.tokens import estimate_prompt
+from planbook.planner.models import Message, Sampling
+from planbook.planner.models.tokens import estimate_prompt
 from tests.flows import asks, here
 
 CONTEXT, REPLY = 4096, 500

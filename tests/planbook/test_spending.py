@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from envs import Selection
 from planbook.config import Config
+from planbook.envs import Selection
+from planbook.planner import Budget, BudgetEnded, Meter, Spent
+from planbook.planner.budget import add
+from planbook.planner.models import Reply, Usage
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
-from planner import Budget, BudgetEnded, Meter, Spent
-from planner.budget import add
-from planner.models import Reply, Usage
 
 
 def event(kind: str, at: float, body: object = None) -> Event:

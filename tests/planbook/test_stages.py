@@ -311,7 +311,7 @@ def test_above_so_many_rules_the_consolidator_is_asked_and_bounded(tmp_path: Pat
 
 
 BREAKS = """
-from envs.toy import Toy
+from planbook.envs.toy import Toy
 
 
 class Fragile(Toy):

@@ -4,7 +4,7 @@ import time
 import pytest
 
 from planbook.episodes.steering import Steering
-from planner import EpisodeStopped
+from planbook.planner import EpisodeStopped
 
 
 def test_it_lets_everything_pass_until_told_otherwise() -> None:

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from envs.alfworld import games
 from planbook.config import RECORDINGS, Config
+from planbook.envs.alfworld import games
 from planbook.episodes.lanes import Lane
 from planbook.episodes.runner import play_entry
 from planbook.learning.knowing import memory_of
+from planbook.planner import METHODS, Memory, MemoryJournal
+from planbook.planner.asking import Roles
+from planbook.planner.models import Message, RecordedModel, Reply, Sampling
+from planbook.planner.models.types import OnText
 from planbook.run import Entry, Run
-from planner import METHODS, Memory, MemoryJournal
-from planner.asking import Roles
-from planner.models import Message, RecordedModel, Reply, Sampling
-from planner.models.types import OnText
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES
 from tests.planbook.test_recorded_episodes import command

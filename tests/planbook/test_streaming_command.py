@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from planbook import errors
+from planbook.planner import METHODS
 from planbook.run import Run
-from planner import METHODS
 from tests import stepwise_script
 from tests.flows import here
 

@@ -126,7 +126,7 @@ def test_refusals_say_once_what_there_is(
 ) -> None:
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
     classes = "".join(f"class {name}(Environment):\n    pass\n" for name in ("One", "Two"))
-    (tmp_path / "two.py").write_text(f"from envs import Environment\n{classes}")
+    (tmp_path / "two.py").write_text(f"from planbook.envs import Environment\n{classes}")
     refused = planbook(*arguments, cwd=tmp_path)
     assert refused.returncode in (2, 3)
     assert told in refused.stderr

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from envs import Selection
 from planbook.config import Config
+from planbook.envs import Selection
 from planbook.episodes.runner import run_tasks
 from planbook.learning.learner import told_episodes
+from planbook.planner import Ending, NoMemory, Outcome
 from planbook.run import DIVERGED, Run
-from planner import Ending, NoMemory, Outcome
 
 CONFIG = Config(
     planner="code",

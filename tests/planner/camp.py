@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envs import Action, Environment, Features, Goals, Observation, Selection, Task, Verdict, action, query
-from planner import Ending, Episode, MemoryJournal, Roles, Terms, method, play
-from planner.memory import Memory
-from planner.models import Message, Reply, Sampling
-from planner.models.types import OnText
-from sandbox import Limits, Sandbox
+from planbook.envs import Action, Environment, Features, Goals, Observation, Selection, Task, Verdict, action, query
+from planbook.planner import Ending, Episode, MemoryJournal, Roles, Terms, method, play
+from planbook.planner.memory import Memory
+from planbook.planner.models import Message, Reply, Sampling
+from planbook.planner.models.types import OnText
+from planbook.sandbox import Limits, Sandbox
 
 FAR = {"oak_log": 30, "birch_log": 10, "sand": 20, "cobblestone": 5}
 """Steps to each source, and so the time that mining there takes."""

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from envs import Environment, Observation, Task, action
-from planner import METHODS, Ending, Episode, Journal, Memory, MemoryJournal, NoMemory, Terms, play
-from planner.asking import Roles
-from planner.models import Message, Model, Sampling, ScriptedModel
-from sandbox import Sandbox
+from planbook.envs import Environment, Observation, Task, action
+from planbook.planner import METHODS, Ending, Episode, Journal, Memory, MemoryJournal, NoMemory, Terms, play
+from planbook.planner.asking import Roles
+from planbook.planner.models import Message, Model, Sampling, ScriptedModel
+from planbook.sandbox import Sandbox
 from tests.planner.players import TASK, Traced
 
 SENTENCES = {

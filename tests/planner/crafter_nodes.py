@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from planner.graph.hooks.crafter import ACTIONS
+from planbook.planner.graph.hooks.crafter import ACTIONS
 from tests.planner.nodes import Reply, code
 
 OPEN_GATE = {

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from envs import Selection, Task, load_world
-from planner import METHODS, Ending, Episode, Journal, MemoryJournal, Terms, play
-from planner.asking import Roles
-from planner.models import Message, Model, Sampling, ScriptedModel
-from planner.models.requests import label
-from sandbox import Sandbox
+from planbook.envs import Selection, Task, load_world
+from planbook.planner import METHODS, Ending, Episode, Journal, MemoryJournal, Terms, play
+from planbook.planner.asking import Roles
+from planbook.planner.models import Message, Model, Sampling, ScriptedModel
+from planbook.planner.models.requests import label
+from planbook.sandbox import Sandbox
 
 Reply = str | Mapping[str, Any] | Sequence[Any] | Callable[[int], Any]
 """A text, what stands as JSON, or either by how often the node was asked before."""

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from envs import Selection
-from envs.toy import Toy
-from planner import METHODS, Body, Ending, Episode, EventKind, Journal, MemoryJournal, Terms, play
-from planner.asking import Roles
-from planner.models import Message, Model, Reply, Sampling
-from planner.models.types import OnText
-from sandbox import Sandbox
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
+from planbook.planner import METHODS, Body, Ending, Episode, EventKind, Journal, MemoryJournal, Terms, play
+from planbook.planner.asking import Roles
+from planbook.planner.models import Message, Model, Reply, Sampling
+from planbook.planner.models.types import OnText
+from planbook.sandbox import Sandbox
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 THING = TASK.goal.split()[2]

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from envs import Observation, Selection, action
-from envs.toy import Toy
-from planner import METHODS, Ending, Episode, Journal, Memory, MemoryJournal, NoMemory, Terms, play
-from planner.asking import Roles
-from planner.models import Message, Model, Sampling, ScriptedModel
-from sandbox import Sandbox
+from planbook.envs import Observation, Selection, action
+from planbook.envs.toy import Toy
+from planbook.planner import METHODS, Ending, Episode, Journal, Memory, MemoryJournal, NoMemory, Terms, play
+from planbook.planner.asking import Roles
+from planbook.planner.models import Message, Model, Sampling, ScriptedModel
+from planbook.sandbox import Sandbox
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 GOAL = TASK.goal

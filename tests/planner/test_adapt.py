@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from envs import Observation, Selection, action
-from envs.alfworld import Alfworld
-from planner import (
+from planbook.envs import Observation, Selection, action
+from planbook.envs.alfworld import Alfworld
+from planbook.planner import (
     METHODS,
     Episode,
     FeedbackKind,
@@ -15,9 +15,9 @@ from planner import (
     Terms,
     play,
 )
-from planner.asking import Roles
-from planner.strategies.adapt.order import read_decomposition
-from sandbox import Sandbox
+from planbook.planner.asking import Roles
+from planbook.planner.strategies.adapt.order import read_decomposition
+from planbook.sandbox import Sandbox
 from tests.planner.players import (
     FAIL,
     GOAL,

@@ -8,8 +8,8 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import MemoryJournal
-from sandbox import Sandbox
+from planbook.planner import MemoryJournal
+from planbook.sandbox import Sandbox
 from tests.planner.players import GOAL, Players, planned, played, touched
 
 Call = tuple[str, str, int, str]

@@ -4,10 +4,10 @@ from typing import Any, cast
 
 import pytest
 
-from envs import Action, Observation, Task, Verdict
-from planner import METHODS, FeedbackKind, MemoryJournal, Outcome, Recall
-from planner.models import Sampling
-from sandbox import Sandbox
+from planbook.envs import Action, Observation, Task, Verdict
+from planbook.planner import METHODS, FeedbackKind, MemoryJournal, Outcome, Recall
+from planbook.planner.models import Sampling
+from planbook.sandbox import Sandbox
 from tests.planner.players import (
     FAIL,
     GOAL,

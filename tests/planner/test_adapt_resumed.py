@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from planner import Body, BudgetEnded, JournalMismatch, MemoryJournal, Outcome
-from planner.errors import ModelUnavailable
-from sandbox import Sandbox
+from planbook.planner import Body, BudgetEnded, JournalMismatch, MemoryJournal, Outcome
+from planbook.planner.errors import ModelUnavailable
+from planbook.sandbox import Sandbox
 from tests.planner.players import GOAL, SOLVE, Players, done_by, planned, played
 
 DOES = {"l": ["agent.touch('l')", done_by("l2")], "n": ["rubbish"], "deep": ["print(agent.holding)", SOLVE]}

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from envs import Environment, Selection, load_world
-from planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
-from planner.asking import Roles
-from sandbox import Sandbox
+from planbook.envs import Environment, Selection, load_world
+from planbook.planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
+from planbook.planner.asking import Roles
+from planbook.sandbox import Sandbox
 from tests.planner.players import GOAL, NOTE, Players, Traced, claims, code, done_by, planned, played
 
 SEARCH = "search for a storage ottoman"

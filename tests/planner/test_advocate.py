@@ -2,9 +2,9 @@
 
 import pytest
 
-from envs import Action, Observation, Verdict, action
-from planner import METHODS, FeedbackKind, MemoryJournal, Outcome
-from sandbox import Sandbox
+from planbook.envs import Action, Observation, Verdict, action
+from planbook.planner import METHODS, FeedbackKind, MemoryJournal, Outcome
+from planbook.sandbox import Sandbox
 from tests.planner.counsellors import (
     NO,
     YES,

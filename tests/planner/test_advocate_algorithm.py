@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs import Environment, Selection, Task
-from envs.textcraft import Textcraft
-from planner import MemoryJournal, Outcome, Recall
-from sandbox import Sandbox
+from planbook.envs import Environment, Selection, Task
+from planbook.envs.textcraft import Textcraft
+from planbook.planner import MemoryJournal, Outcome, Recall
+from planbook.sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, aligned, code, played, recorded
 from tests.planner.players import TASK, Traced
 

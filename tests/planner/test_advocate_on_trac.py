@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from envs import Selection, load_world
-from planner import Ending, Episode, MemoryJournal, Outcome
-from sandbox import Sandbox
+from planbook.envs import Selection, load_world
+from planbook.planner import Ending, Episode, MemoryJournal, Outcome
+from planbook.sandbox import Sandbox
 from tests.browser import need_browser
 from tests.planner.counsellors import NO, YES, Counsellors, aligned, code, played, recorded
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from envs import Observation, Task, Verdict, action
-from planner import MemoryJournal, Outcome
-from sandbox import Sandbox
+from planbook.envs import Observation, Task, Verdict, action
+from planbook.planner import MemoryJournal, Outcome
+from planbook.sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, aligned, branches, code, played, recorded
 from tests.planner.players import Traced
 

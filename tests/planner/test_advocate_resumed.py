@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from planner import Body, BudgetEnded, MemoryJournal
-from planner.errors import ModelUnavailable
-from sandbox import Sandbox
+from planbook.planner import Body, BudgetEnded, MemoryJournal
+from planbook.planner.errors import ModelUnavailable
+from planbook.sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, Says, aligned, code, played, valued
 from tests.planner.players import SOLVE
 from tests.planner.test_advocate_pages import Pages, click

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from planner import Body, FeedbackKind, MemoryJournal, Outcome
-from planner.errors import BadGraphFile, ModelUnavailable
-from planner.graph import SHIPPED_GRAPHS
-from planner.strategies.agentkit.passes import IDLE, AgentKitOptions, graph_named, roles_of
-from sandbox import Sandbox
+from planbook.planner import Body, FeedbackKind, MemoryJournal, Outcome
+from planbook.planner.errors import BadGraphFile, ModelUnavailable
+from planbook.planner.graph import SHIPPED_GRAPHS
+from planbook.planner.strategies.agentkit.passes import IDLE, AgentKitOptions, graph_named, roles_of
+from planbook.sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, code, played
 from tests.planner.players import SOLVE, TASK
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from envs.crafter.package import rules
-from planner import Body, MemoryJournal, Outcome
-from planner.graph import Composing, Database, Node
-from planner.graph.hooks import crafter_context
-from planner.graph.hooks.crafter import ACTIONS, LEARNT, WANTED
-from planner.strategies.agentkit.passes import graph_named
-from sandbox import Sandbox
+from planbook.envs.crafter.package import rules
+from planbook.planner import Body, MemoryJournal, Outcome
+from planbook.planner.graph import Composing, Database, Node
+from planbook.planner.graph.hooks import crafter_context
+from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNT, WANTED
+from planbook.planner.strategies.agentkit.passes import graph_named
+from planbook.sandbox import Sandbox
 from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, action_row, discovery, missing
 from tests.planner.nodes import Nodes, Reply, code, played
 

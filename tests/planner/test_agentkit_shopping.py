@@ -2,10 +2,10 @@
 
 import pytest
 
-from envs import load_world
-from planner import Outcome
-from planner.strategies.agentkit.passes import graph_named
-from sandbox import Sandbox
+from planbook.envs import load_world
+from planbook.planner import Outcome
+from planbook.planner.strategies.agentkit.passes import graph_named
+from planbook.sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, code, played, task_of
 
 TASK = "test/0"

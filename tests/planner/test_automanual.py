@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from envs import Selection, Task
-from envs.toy import Toy
-from planner import (
+from planbook.envs import Selection, Task
+from planbook.envs.toy import Toy
+from planbook.planner import (
     METHODS,
     AutoManualOptions,
     Ending,
@@ -24,10 +24,10 @@ from planner import (
     play,
     procedure_faults,
 )
-from planner.asking import Roles
-from planner.models import Message, Reply, Sampling
-from planner.models.types import OnText
-from sandbox import Sandbox
+from planbook.planner.asking import Roles
+from planbook.planner.models import Message, Reply, Sampling
+from planbook.planner.models.types import OnText
+from planbook.sandbox import Sandbox
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 LOOK = "seen = [agent.open(f'box_{n}') for n in (1, 2)]"

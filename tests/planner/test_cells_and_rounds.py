@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import pytest
 
-from envs import Verdict
-from planner import Body, Ending, Episode, FeedbackKind, JournalMismatch, MemoryJournal, Outcome, play
-from planner.errors import CellOver, EpisodeOver, ModelUnavailable, NoPlan, RoundOver
-from planner.strategies import Options
-from planner.strategies.base import in_rounds
-from planner.trajectory import read_trajectory
-from sandbox import Sandbox
+from planbook.envs import Verdict
+from planbook.planner import Body, Ending, Episode, FeedbackKind, JournalMismatch, MemoryJournal, Outcome, play
+from planbook.planner.errors import CellOver, EpisodeOver, ModelUnavailable, NoPlan, RoundOver
+from planbook.planner.strategies import Options
+from planbook.planner.strategies.base import in_rounds
+from planbook.planner.trajectory import read_trajectory
+from planbook.sandbox import Sandbox
 from tests.planner.players import GOAL, SOLVE, TASK, Players, Traced, episode
 
 LOOP = "while True:\n    agent.touch('x')"

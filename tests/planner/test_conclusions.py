@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from envs import Selection
-from envs.toy import Toy
-from planner import Ending, MemoryJournal, Outcome, Scope, Trajectory, conclude
-from planner.asking import Roles
-from planner.conclusion import standalone
-from planner.models import Message, OnText, Reply, Sampling
-from planner.types import Cell, Feedback, FeedbackKind, Round, Thought
-from sandbox.reading import definitions
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
+from planbook.planner import Ending, MemoryJournal, Outcome, Scope, Trajectory, conclude
+from planbook.planner.asking import Roles
+from planbook.planner.conclusion import standalone
+from planbook.planner.models import Message, OnText, Reply, Sampling
+from planbook.planner.types import Cell, Feedback, FeedbackKind, Round, Thought
+from planbook.sandbox.reading import definitions
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 HELPERS = """import re

@@ -2,8 +2,8 @@
 
 import pytest
 
-from planner import MemoryJournal, Outcome
-from sandbox import Sandbox
+from planbook.planner import MemoryJournal, Outcome
+from planbook.sandbox import Sandbox
 from tests.planner.camp import Camp, Voices, code, goal_events, played
 
 LOGS = "agent.mine({'log': 3})  # step 1: mine 3 log"

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from envs import Action, ActionSpec, Goals, Observation, Selection
-from envs.toy import Toy
-from planner import METHODS, FeedbackKind, MemoryJournal, Outcome, Recall
-from planner.memory import Memory
-from planner.strategies.deps.controller import Move, read_move
-from sandbox import Sandbox
+from planbook.envs import Action, ActionSpec, Goals, Observation, Selection
+from planbook.envs.toy import Toy
+from planbook.planner import METHODS, FeedbackKind, MemoryJournal, Outcome, Recall
+from planbook.planner.memory import Memory
+from planbook.planner.strategies.deps.controller import Move, read_move
+from planbook.sandbox import Sandbox
 from tests.planner.camp import Voices, code, goal_events, played
 
 LOGS = "agent.mine({'log': 3})"

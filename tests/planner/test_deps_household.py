@@ -3,13 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from envs import Action, Selection
-from envs.alfworld import Alfworld
-from planner import Episode, MemoryJournal, Outcome, Roles, Terms, method, play
-from planner.models import Message, Reply, Sampling
-from planner.models.types import OnText
-from planner.strategies.deps.likeness import Likeness
-from sandbox import Sandbox
+from planbook.envs import Action, Selection
+from planbook.envs.alfworld import Alfworld
+from planbook.planner import Episode, MemoryJournal, Outcome, Roles, Terms, method, play
+from planbook.planner.models import Message, Reply, Sampling
+from planbook.planner.models.types import OnText
+from planbook.planner.strategies.deps.likeness import Likeness
+from planbook.sandbox import Sandbox
 from tests.planner.camp import code, goal_events
 
 TASK = Alfworld.tasks(Selection(split="generated", types=("pick_and_place",), seeds=(0,)))[0]

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import Action, Selection, Task
-from envs.minecraft import Minecraft
-from planner import Episode, MemoryJournal, Outcome, Roles, Terms, method, play
-from planner.models import ScriptedModel
-from planner.strategies.deps.likeness import Likeness
-from sandbox import Sandbox
+from planbook.envs import Action, Selection, Task
+from planbook.envs.minecraft import Minecraft
+from planbook.planner import Episode, MemoryJournal, Outcome, Roles, Terms, method, play
+from planbook.planner.models import ScriptedModel
+from planbook.planner.strategies.deps.likeness import Likeness
+from planbook.sandbox import Sandbox
 from tests.planner.camp import code
 
 PLAN = """

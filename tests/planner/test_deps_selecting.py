@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from envs import MissingRequirement
-from planner import MemoryJournal, Outcome
-from sandbox import Sandbox
+from planbook.envs import MissingRequirement
+from planbook.planner import MemoryJournal, Outcome
+from planbook.sandbox import Sandbox
 from tests.planner.camp import Camp, Voices, code, goal_events, played
 
 FIRST = ["agent.mine({'sand': 1})", "agent.mine({'log': 3})"]

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs import Action, Selection
-from envs.toy import Toy
-from planner import Episode, MemoryJournal, Terms
-from planner.dry_runs import cannot_succeed, known_after
-from planner.surface import functions_to_check
-from planner.types import FeedbackKind, Step
-from sandbox import Sandbox
+from planbook.envs import Action, Selection
+from planbook.envs.toy import Toy
+from planbook.planner import Episode, MemoryJournal, Terms
+from planbook.planner.dry_runs import cannot_succeed, known_after
+from planbook.planner.surface import functions_to_check
+from planbook.planner.types import FeedbackKind, Step
+from planbook.sandbox import Sandbox
 from tests.flows import here
 
 TASK = Toy.select(Selection(types=("fetch",), seeds=(0,)))[0]

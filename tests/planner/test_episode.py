@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from envs import Action, Observation, Selection, Task, Verdict, action
-from envs.toy import Toy
-from planner import (
+from planbook.envs import Action, Observation, Selection, Task, Verdict, action
+from planbook.envs.toy import Toy
+from planbook.planner import (
     Body,
     Episode,
     EpisodeBroken,
@@ -23,10 +23,10 @@ from planner import (
     method,
     play,
 )
-from planner.asking import Roles
-from planner.models import ScriptedModel
-from planner.strategies import Options
-from sandbox import Limits, Sandbox
+from planbook.planner.asking import Roles
+from planbook.planner.models import ScriptedModel
+from planbook.planner.strategies import Options
+from planbook.sandbox import Limits, Sandbox
 
 SOLVE = """
 for number in range(1, 9):

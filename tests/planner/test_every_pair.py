@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from envs import Environment, Selection, load_world
-from manuals.demonstrations import Demonstrating
-from planner import METHODS, Episode, MemoryJournal, NoMemory, Outcome, Roles, Terms, method, play
-from planner.models import Message, Sampling, ScriptedModel
-from sandbox import Sandbox
+from planbook.envs import Environment, Selection, load_world
+from planbook.manuals.demonstrations import Demonstrating
+from planbook.planner import METHODS, Episode, MemoryJournal, NoMemory, Outcome, Roles, Terms, method, play
+from planbook.planner.models import Message, Sampling, ScriptedModel
+from planbook.sandbox import Sandbox
 from tests.browser import need_browser
 
 TASKS = {

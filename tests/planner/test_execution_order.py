@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.strategies.adapt.order import DEEPEST, read_decomposition
-from sandbox import Sandbox
-from sandbox.check import check
+from planbook.planner.strategies.adapt.order import DEEPEST, read_decomposition
+from planbook.sandbox import Sandbox
+from planbook.sandbox.check import check
 
 STEPS = "Step 1: find it\nStep 2: take it\nStep 3: bring it\n"
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from envs import Task
-from envs.alfworld import Alfworld
-from envs.toy import Toy
-from planner import Episode, FeedbackKind, MemoryJournal, Outcome, Recall
-from planner.strategies.adapt.executor import Claim, ExecutorOptions, Subtask, execute
-from sandbox import Sandbox
+from planbook.envs import Task
+from planbook.envs.alfworld import Alfworld
+from planbook.envs.toy import Toy
+from planbook.planner import Episode, FeedbackKind, MemoryJournal, Outcome, Recall
+from planbook.planner.strategies.adapt.executor import Claim, ExecutorOptions, Subtask, execute
+from planbook.sandbox import Sandbox
 from tests.planner.players import FAIL, GOAL, SOLVE, Players, claims, done_by, episode, played
 
 WORK = Subtask(text="look around")

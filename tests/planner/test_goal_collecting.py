@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from envs import Action, Selection
-from envs.toy import Toy
-from planner import Episode, MemoryJournal, Terms
-from planner.strategies.deps.goals import MOST, Goal, collect
-from planner.strategies.deps.likeness import Likeness
-from sandbox import Limits, Sandbox
+from planbook.envs import Action, Selection
+from planbook.envs.toy import Toy
+from planbook.planner import Episode, MemoryJournal, Terms
+from planbook.planner.strategies.deps.goals import MOST, Goal, collect
+from planbook.planner.strategies.deps.likeness import Likeness
+from planbook.sandbox import Limits, Sandbox
 from tests.planner.camp import Camp, CampGoals, code
 
 SAND = Action("mine", ({"sand": 1}, None))

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from envs import Action, Observation, Selection
-from envs.toy import Toy
-from planner import Episode, EpisodeOver, FeedbackKind, MemoryJournal, Outcome, Terms, method, play
-from planner.asking import SILENT, Roles
-from planner.models import ScriptedModel
-from sandbox import Limits, Sandbox
+from planbook.envs import Action, Observation, Selection
+from planbook.envs.toy import Toy
+from planbook.planner import Episode, EpisodeOver, FeedbackKind, MemoryJournal, Outcome, Terms, method, play
+from planbook.planner.asking import SILENT, Roles
+from planbook.planner.models import ScriptedModel
+from planbook.sandbox import Limits, Sandbox
 
 TAKE_OVER = """
 import copy, statistics

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import Features, load_world
-from planner.strategies.deps.horizon import HorizonPredictor, probabilities
-from planner.strategies.deps.selectors import Horizon, recorded_rows, selector_of
+from planbook.envs import Features, load_world
+from planbook.planner.strategies.deps.horizon import HorizonPredictor, probabilities
+from planbook.planner.strategies.deps.selectors import Horizon, recorded_rows, selector_of
 
 Rows = list[tuple[Features, float]]
 MODEST = st.floats(-1e6, 1e6)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import METHODS, MemoryJournal, Outcome
-from planner.strategies.advocate.lats import SearchNode
-from sandbox import Sandbox
+from planbook.planner import METHODS, MemoryJournal, Outcome
+from planbook.planner.strategies.advocate.lats import SearchNode
+from planbook.sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, code, played, recorded, valued
 from tests.planner.players import SOLVE, TASK
 from tests.planner.test_advocate_algorithm import Path, Tracing, Walked, toy

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import Action, Environment, Selection
-from envs.tabletop import Tabletop
-from envs.textcraft import Textcraft
-from planner.strategies.deps.likeness import Likeness
+from planbook.envs import Action, Environment, Selection
+from planbook.envs.tabletop import Tabletop
+from planbook.envs.textcraft import Textcraft
+from planbook.planner.strategies.deps.likeness import Likeness
 
 
 def begun(world: Environment, task: str) -> Environment:

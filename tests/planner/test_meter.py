@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
-from planner import Budget, BudgetEnded, Meter, Scope, Spent
-from planner.asking import Roles, as_text
-from planner.journal import Body, EventKind, MemoryJournal
-from planner.models import OnText, Reply, Sampling, ScriptedModel, Usage
-from planner.models.requests import Given, placed
-from planner.prompts import Prompt
-from planner.templates import PROMPTS
+from planbook.planner import Budget, BudgetEnded, Meter, Scope, Spent
+from planbook.planner.asking import Roles, as_text
+from planbook.planner.journal import Body, EventKind, MemoryJournal
+from planbook.planner.models import OnText, Reply, Sampling, ScriptedModel, Usage
+from planbook.planner.models.requests import Given, placed
+from planbook.planner.prompts import Prompt
+from planbook.planner.templates import PROMPTS
 
 QUESTION: Prompt = PROMPTS["repair"]
 

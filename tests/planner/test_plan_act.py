@@ -1,7 +1,7 @@
 """Plan+Act: the same questions as Devil's Advocate, without remedies and without turning back."""
 
-from planner import METHODS, MemoryJournal, Outcome
-from sandbox import Sandbox
+from planbook.planner import METHODS, MemoryJournal, Outcome
+from planbook.sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, aligned, branches, code, played, recorded
 from tests.planner.players import SOLVE
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import as_plan
-from planner.thought import read_thought
+from planbook.planner import as_plan
+from planbook.planner.thought import read_thought
 
 CODE = "```python\nagent.open('box_1')\n```"
 REPLY = f"""### Understanding

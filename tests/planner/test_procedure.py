@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planner import BadProcedure, is_procedure, parse_procedure, read_procedure
+from planbook.planner import BadProcedure, is_procedure, parse_procedure, read_procedure
 
 GOOD = '''"""Put a thing on the table.
 

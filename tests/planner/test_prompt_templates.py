@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from jinja2 import UndefinedError
 
-from envs import Action, Selection
-from envs.toy import Toy
-from manuals.templates import FOLDER as MANUALS
-from planner import Conclusion, Prompt, Prompts, Trajectory, surface
-from planner.strategies.advocate.counsel import Past
-from planner.strategies.deps.goals import Goal
-from planner.strategies.deps.pursuit import Pursued, Tried
-from planner.templates import FOLDER as PLANNER
-from planner.types import Cell, Feedback, FeedbackKind, Round, Thought
-from rules import Form, Reflection, Rule, RuleType, Skill
-from rules.templates import FOLDER as RULES
+from planbook.envs import Action, Selection
+from planbook.envs.toy import Toy
+from planbook.manuals.templates import FOLDER as MANUALS
+from planbook.planner import Conclusion, Prompt, Prompts, Trajectory, surface
+from planbook.planner.strategies.advocate.counsel import Past
+from planbook.planner.strategies.deps.goals import Goal
+from planbook.planner.strategies.deps.pursuit import Pursued, Tried
+from planbook.planner.templates import FOLDER as PLANNER
+from planbook.planner.types import Cell, Feedback, FeedbackKind, Round, Thought
+from planbook.rules import Form, Reflection, Rule, RuleType, Skill
+from planbook.rules.templates import FOLDER as RULES
 
 ALL = {
     f"{folder.parent.name}/{name}": prompt

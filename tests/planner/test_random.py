@@ -2,10 +2,10 @@
 
 import pytest
 
-from envs import Selection, load_world
-from planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
-from planner.strategies.agentkit.random_choice import choices_in
-from sandbox import Sandbox
+from planbook.envs import Selection, load_world
+from planbook.planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
+from planbook.planner.strategies.agentkit.random_choice import choices_in
+from planbook.sandbox import Sandbox
 
 
 def drawn(

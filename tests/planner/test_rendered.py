@@ -2,11 +2,11 @@
 
 from pydantic import BaseModel
 
-from envs import Action, Observation
-from planner import Recall
-from planner.models import Message
-from planner.rendered import Rendered, digest_of
-from planner.types import Feedback, FeedbackKind, Step
+from planbook.envs import Action, Observation
+from planbook.planner import Recall
+from planbook.planner.models import Message
+from planbook.planner.rendered import Rendered, digest_of
+from planbook.planner.types import Feedback, FeedbackKind, Step
 
 
 class Seen(BaseModel):

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from envs import Observation, Selection
-from envs.toy import Toy
-from planner import Episode, MemoryJournal, Terms, WrongMark
-from sandbox import Sandbox
+from planbook.envs import Observation, Selection
+from planbook.envs.toy import Toy
+from planbook.planner import Episode, MemoryJournal, Terms, WrongMark
+from planbook.sandbox import Sandbox
 
 
 @pytest.fixture

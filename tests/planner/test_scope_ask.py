@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from planner import JournalMismatch, MemoryJournal, ModelError, Scope, UnusableReply, as_text
-from planner.asking import SILENT, Draw, Roles
-from planner.models import Finish, Message, Model, OnText, RecordedModel, Reply, Sampling, ScriptedModel, label
-from planner.prompts import Prompts
+from planbook.planner import JournalMismatch, MemoryJournal, ModelError, Scope, UnusableReply, as_text
+from planbook.planner.asking import SILENT, Draw, Roles
+from planbook.planner.models import Finish, Message, Model, OnText, RecordedModel, Reply, Sampling, ScriptedModel, label
+from planbook.planner.prompts import Prompts
 
 QUESTION = "What is {{ what }}?"
 PATH = "task/0/round/0"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from envs import Action, Features, Goals, MissingRequirement, Selection
-from envs.minecraft import Minecraft
-from envs.tabletop import Tabletop
-from planner.strategies.deps.selectors import (
+from planbook.envs import Action, Features, Goals, MissingRequirement, Selection
+from planbook.envs.minecraft import Minecraft
+from planbook.envs.tabletop import Tabletop
+from planbook.planner.strategies.deps.selectors import (
     Candidate,
     Choice,
     Fixed,

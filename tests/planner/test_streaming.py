@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from envs import Observation
-from envs.base import action
-from envs.toy import Toy
-from planner import (
+from planbook.envs import Observation
+from planbook.envs.base import action
+from planbook.envs.toy import Toy
+from planbook.planner import (
     Body,
     BudgetEnded,
     Episode,
@@ -23,13 +23,13 @@ from planner import (
     MemoryJournal,
     Outcome,
 )
-from planner.models import Message, Model, Reply, Sampling, ScriptedModel
-from planner.models.requests import data_of_prompt
-from planner.models.types import OnText
-from planner.strategies.adapt.executor import EXECUTOR
-from planner.streaming import NOT_RUN
-from planner.trajectory import as_asked
-from sandbox import Sandbox
+from planbook.planner.models import Message, Model, Reply, Sampling, ScriptedModel
+from planbook.planner.models.requests import data_of_prompt
+from planbook.planner.models.types import OnText
+from planbook.planner.strategies.adapt.executor import EXECUTOR
+from planbook.planner.streaming import NOT_RUN
+from planbook.planner.trajectory import as_asked
+from planbook.sandbox import Sandbox
 from tests.planner.pieces import THING, Piecewise, at, episode, played, timeless, whole
 
 STRIDE = 1 if os.environ.get("PLANBOOK_CUTS") else 23

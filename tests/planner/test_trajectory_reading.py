@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs import Selection
-from envs.toy import Toy
-from planner import (
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
+from planbook.planner import (
     Cell,
     Ending,
     Episode,
@@ -26,9 +26,9 @@ from planner import (
     read_trajectory,
     tell_trajectory,
 )
-from planner.memory import Recall
-from planner.strategies import Options
-from sandbox import Limits, Sandbox
+from planbook.planner.memory import Recall
+from planbook.planner.strategies import Options
+from planbook.sandbox import Limits, Sandbox
 
 TASK = Toy.tasks(Selection(ids=("fetch_two/0",)))[0]
 THOUGHT = Thought(text="I think so.", understanding="I think so.")

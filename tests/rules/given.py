@@ -1,6 +1,6 @@
 """Rules and batches that the tests of this folder begin with."""
 
-from rules import USER, Batch, Edit, Permissions, Rule, RuleBook, RuleType, WriteRule, apply
+from planbook.rules import USER, Batch, Edit, Permissions, Rule, RuleBook, RuleType, WriteRule, apply
 
 SUCCESS = Rule(
     id="rule_2",

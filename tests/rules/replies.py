@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from planner.models import Message, OnText, Reply, Sampling
+from planbook.planner.models import Message, OnText, Reply, Sampling
 
 
 class Replies:

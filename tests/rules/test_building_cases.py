@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from planner import Conclusion, Outcome
-from rules import Blame, Case, Form, RuleBook, RuleType, Terms, build_rules
-from rules.builder import Built
-from sandbox import Sandbox
+from planbook.planner import Conclusion, Outcome
+from planbook.rules import Blame, Case, Form, RuleBook, RuleType, Terms, build_rules
+from planbook.rules.builder import Built
+from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
 from tests.rules.replies import Replies
 from tests.rules.told import CONCLUSION, TERMS, asking, edits, episode, last, roles

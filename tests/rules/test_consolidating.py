@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from rules import Change, Evidence, RuleBook, consolidate
-from rules.consolidator import ROUNDS
-from sandbox import Sandbox
+from planbook.rules import Change, Evidence, RuleBook, consolidate
+from planbook.rules.consolidator import ROUNDS
+from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
 from tests.rules.replies import Replies
 from tests.rules.told import TERMS, asking, edits, last, roles

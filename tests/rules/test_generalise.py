@@ -6,11 +6,11 @@ from typing import NamedTuple
 import pytest
 from pydantic import JsonValue
 
-from envs import Selection, Task
-from envs.alfworld import Alfworld
-from envs.miniwob import Miniwob
-from envs.toy import Toy
-from planner import (
+from planbook.envs import Selection, Task
+from planbook.envs.alfworld import Alfworld
+from planbook.envs.miniwob import Miniwob
+from planbook.envs.toy import Toy
+from planbook.planner import (
     METHODS,
     Cell,
     Ending,
@@ -29,12 +29,12 @@ from planner import (
     play,
     read_trajectory,
 )
-from planner.asking import Roles
-from planner.models import Model
-from rules import Generalised, Knowledge, Rule, RuleType, Skill, Verification, admit, generalise, verified
-from rules.generalise import FAILURE_CHARACTERS
-from rules.written import LONGEST, learnt_procedure, procedure_reader
-from sandbox import Sandbox
+from planbook.planner.asking import Roles
+from planbook.planner.models import Model
+from planbook.rules import Generalised, Knowledge, Rule, RuleType, Skill, Verification, admit, generalise, verified
+from planbook.rules.generalise import FAILURE_CHARACTERS
+from planbook.rules.written import LONGEST, learnt_procedure, procedure_reader
+from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
 
 DONE = Feedback(kind=FeedbackKind.DONE, text="1. agent.open('box_1') -> You open box_1. In it, you see ```apple```.")

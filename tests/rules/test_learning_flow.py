@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from envs import Selection, Task
-from envs.toy import Toy
-from planner import (
+from planbook.envs import Selection, Task
+from planbook.envs.toy import Toy
+from planbook.planner import (
     METHODS,
     AutoManualOptions,
     Episode,
@@ -20,10 +20,10 @@ from planner import (
     play,
     read_trajectory,
 )
-from planner.asking import SILENT, Roles
-from planner.strategies import Options
-from rules import Knowledge, LearntMemory, Verification, admit, generalise, learn, verified
-from sandbox import Sandbox
+from planbook.planner.asking import SILENT, Roles
+from planbook.planner.strategies import Options
+from planbook.rules import Knowledge, LearntMemory, Verification, admit, generalise, learn, verified
+from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
 
 FIRST, SECOND, LATER = Toy.select(Selection(ids=("fetch/0", "fetch/1", "fetch/11")))

@@ -4,15 +4,15 @@ from collections.abc import Collection
 
 import pytest
 
-from envs import Selection
-from envs.toy import Toy
-from manuals import read_start
-from planner import METHODS, AutoManualOptions, Episode, MemoryJournal, Outcome, Terms, parse_procedure, play
-from planner.asking import Roles
-from planner.models.tokens import estimate_tokens
-from planner.prompts import fence_around
-from rules import Knowledge, LearntMemory, Reflection, Rule, RuleType, Skill
-from sandbox import Sandbox
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
+from planbook.manuals import read_start
+from planbook.planner import METHODS, AutoManualOptions, Episode, MemoryJournal, Outcome, Terms, parse_procedure, play
+from planbook.planner.asking import Roles
+from planbook.planner.models.tokens import estimate_tokens
+from planbook.planner.prompts import fence_around
+from planbook.rules import Knowledge, LearntMemory, Reflection, Rule, RuleType, Skill
+from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
 
 FETCH, FETCH_TWO, OTHER = Toy.select(Selection(ids=("fetch/0", "fetch_two/0", "fetch/1")))

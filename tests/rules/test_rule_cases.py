@@ -2,8 +2,8 @@
 
 import pytest
 
-from planner import Outcome
-from rules import (
+from planbook.planner import Outcome
+from planbook.rules import (
     BUILDER,
     BUILDER_WITHOUT_CASES,
     CONSOLIDATOR,

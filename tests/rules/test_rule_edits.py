@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules import (
+from planbook.rules import (
     CONSOLIDATOR,
     USER,
     BadHistory,
@@ -23,7 +23,7 @@ from rules import (
     read_type,
     rule_text,
 )
-from rules.checks import LONGEST
+from planbook.rules.checks import LONGEST
 from tests.rules.given import BOOK, HELPER, MECHANISM, SUCCESS, UNRESOLVED, batch, changed, note
 
 

@@ -1,7 +1,7 @@
 """What speaks for a rule, counted over episodes."""
 
-from rules import Citation, Evidence
-from rules.evidence import count, lines, table
+from planbook.rules import Citation, Evidence
+from planbook.rules.evidence import count, lines, table
 from tests.rules.given import BOOK
 
 CITATIONS = (

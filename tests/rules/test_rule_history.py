@@ -3,7 +3,7 @@
 import pytest
 from pydantic import TypeAdapter
 
-from rules import USER, BadHistory, Batch, Case, DeleteRule, Edit, Entry, History, UpdateRule, apply, replay
+from planbook.rules import USER, BadHistory, Batch, Case, DeleteRule, Edit, Entry, History, UpdateRule, apply, replay
 from tests.rules.given import BOOK, batch, note
 
 

@@ -3,7 +3,7 @@
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from rules import (
+from planbook.rules import (
     BUILDER,
     CONSOLIDATOR,
     USER,
@@ -23,8 +23,8 @@ from rules import (
     apply,
     replay,
 )
-from rules.book import cites
-from rules.cases import SUCCESS
+from planbook.rules.book import cites
+from planbook.rules.cases import SUCCESS
 from tests.rules.given import BOOK
 
 IDS = st.integers(0, 6).map(lambda number: f"rule_{number}")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import Task
-from planner.models.tokens import estimate_tokens
-from rules import Rule, RuleBook, RuleType, Skill, most_similar, ranked, select_rules
-from rules.retrieval import rules_for, scores, words
+from planbook.envs import Task
+from planbook.planner.models.tokens import estimate_tokens
+from planbook.rules import Rule, RuleBook, RuleType, Skill, most_similar, ranked, select_rules
+from planbook.rules.retrieval import rules_for, scores, words
 
 
 def rule(

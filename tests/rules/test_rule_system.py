@@ -2,8 +2,19 @@
 
 import pytest
 
-from rules import BUILDER, CONSOLIDATOR, USER, Case, Edited, Permissions, RuleSystem, RuleType, apply, run_edits
-from sandbox import Limits, Sandbox
+from planbook.rules import (
+    BUILDER,
+    CONSOLIDATOR,
+    USER,
+    Case,
+    Edited,
+    Permissions,
+    RuleSystem,
+    RuleType,
+    apply,
+    run_edits,
+)
+from planbook.sandbox import Limits, Sandbox
 from tests.rules.given import BOOK
 
 OPENED = {"task/1": "agent.open('box_1') -> nothing", "task/2": "agent.open('box_2') -> key"}

@@ -2,12 +2,23 @@
 
 from collections.abc import Sequence
 
-from envs import Selection
-from envs.toy import Toy
-from planner import Cell, Conclusion, Ending, Feedback, FeedbackKind, MemoryJournal, Outcome, Round, Scope, Trajectory
-from planner.asking import Roles
-from planner.types import Thought
-from rules import Terms
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
+from planbook.planner import (
+    Cell,
+    Conclusion,
+    Ending,
+    Feedback,
+    FeedbackKind,
+    MemoryJournal,
+    Outcome,
+    Round,
+    Scope,
+    Trajectory,
+)
+from planbook.planner.asking import Roles
+from planbook.planner.types import Thought
+from planbook.rules import Terms
 from tests.rules.replies import Replies
 
 TERMS = Terms(world=Toy, options=Toy.Options())

@@ -7,8 +7,8 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 
-from sandbox import Sandbox
-from sandbox.mechanisms import ALL
+from planbook.sandbox import Sandbox
+from planbook.sandbox.mechanisms import ALL
 from tests.sandbox.attack_tables import Attack, attacks
 from tests.sandbox.machine import Machine
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from sandbox import CellResult, FaultKind, Session
+from planbook.sandbox import CellResult, FaultKind, Session
 from tests.sandbox.sections import sections
 
 HERE = Path(__file__).parent / "attacks"

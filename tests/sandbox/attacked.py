@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sandbox import CellResult, Limits, Sandbox, Session
+from planbook.sandbox import CellResult, Limits, Sandbox, Session
 
 CANARY = "the host's secret"
 LIMITS = Limits(wall_seconds=20, memory_mb=256)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from typing import Self
 
 from pydantic import JsonValue
 
-from sandbox import CellResult, Limits, Sandbox, Session
+from planbook.sandbox import CellResult, Limits, Sandbox, Session
 from tests.sandbox.attack_tables import Attack
 from tests.sandbox.attacked import CANARY
 

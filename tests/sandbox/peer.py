@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from sandbox import Limits, Session, opening
-from sandbox.answers import Answers
-from sandbox.process import Worker
-from sandbox.protocol import MAX_FROM_WORKER, pack
+from planbook.sandbox import Limits, Session, opening
+from planbook.sandbox.answers import Answers
+from planbook.sandbox.process import Worker
+from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
 
 GRACE = 8.0
 """Seconds beyond the wall clock in which a cell must have ended, on however busy a machine."""

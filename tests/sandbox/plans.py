@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from sandbox import Limits, Sandbox
-from sandbox.policy.compiler import compile_plain
+from planbook.sandbox import Limits, Sandbox
+from planbook.sandbox.policy.compiler import compile_plain
 from tests.sandbox.sections import sections
 
 HERE = Path(__file__).parent

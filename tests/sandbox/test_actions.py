@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sandbox import Sandbox, Session
+from planbook.sandbox import Sandbox, Session
 from tests.sandbox.plans import snippets
 
 PLANS = [each for each in snippets("actions") if not str(each.id).startswith("refused")]

@@ -15,11 +15,11 @@ from typing import Any, Literal, Union, get_args, get_origin
 import pytest
 from pydantic import JsonValue
 
-from sandbox import Sandbox
-from sandbox.answers import Answers
-from sandbox.messages import HostileFrame, parse
-from sandbox.opening import specs
-from sandbox.protocol import MAX_STRING
+from planbook.sandbox import Sandbox
+from planbook.sandbox.answers import Answers
+from planbook.sandbox.messages import HostileFrame, parse
+from planbook.sandbox.opening import specs
+from planbook.sandbox.protocol import MAX_STRING
 
 ANNOTATIONS: dict[str, Any] = {
     "text": str,

@@ -8,15 +8,15 @@ from typing import Literal
 
 import pytest
 
-from envs import Selection
-from envs.toy import Toy
-from planner.models.tokens import estimate_tokens
-from sandbox.answers import Answers
-from sandbox.check import check
-from sandbox.opening import specs
-from sandbox.precompile import Request, precompile
-from sandbox.reading import GrowingReply, bound_names, read_reply
-from sandbox.suggest import closest
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
+from planbook.planner.models.tokens import estimate_tokens
+from planbook.sandbox.answers import Answers
+from planbook.sandbox.check import check
+from planbook.sandbox.opening import specs
+from planbook.sandbox.precompile import Request, precompile
+from planbook.sandbox.reading import GrowingReply, bound_names, read_reply
+from planbook.sandbox.suggest import closest
 from tests.dry_plans import followed
 from tests.sandbox.fuzz.size import MEGABYTES, READERS, SECONDS, megabytes_of, seconds_of
 

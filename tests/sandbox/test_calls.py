@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from pydantic import JsonValue
 
-from sandbox import BadAnswer, BadFunction, FaultKind, Sandbox
+from planbook.sandbox import BadAnswer, BadFunction, FaultKind, Sandbox
 
 
 def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import sandbox
-from sandbox.check import check as check_plan
-from sandbox.policy.compiler import check
-from sandbox.policy.rules import SYNTAX
+from planbook import sandbox
+from planbook.sandbox.check import check as check_plan
+from planbook.sandbox.policy.compiler import check
+from planbook.sandbox.policy.rules import SYNTAX
 from tests.sandbox.plans import run_in_sandbox, run_plain, snippets
 
 PROGRAMS = list(snippets("compatibility"))

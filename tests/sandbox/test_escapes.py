@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from sandbox import Sandbox
-from sandbox.mechanisms import ALL
+from planbook.sandbox import Sandbox
+from planbook.sandbox.mechanisms import ALL
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of
 from tests.sandbox.machine import HIDDEN, KINDS, Machine
 

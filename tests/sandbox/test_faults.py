@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from sandbox import FaultKind, Limits, Sandbox
+from planbook.sandbox import FaultKind, Limits, Sandbox
 
 
 def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox import messages
-from sandbox.check import check
-from sandbox.policy.base import MAX_PROBLEMS
-from sandbox.policy.compiler import check as check_policy
-from sandbox.precompile import MAX_CODE, Request, compiled
+from planbook.sandbox import messages
+from planbook.sandbox.check import check
+from planbook.sandbox.policy.base import MAX_PROBLEMS
+from planbook.sandbox.policy.compiler import check as check_policy
+from planbook.sandbox.precompile import MAX_CODE, Request, compiled
 from tests.sandbox.fuzz import arguments, policy, size, wire
 from tests.sandbox.fuzz.__main__ import TARGETS
 from tests.sandbox.fuzz.programs import MAKERS, grown, mutated, program, spelt

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from hypothesis import HealthCheck, assume, given, settings
 
-from sandbox import Limits, Sandbox
-from sandbox.policy.compiler import check
+from planbook.sandbox import Limits, Sandbox
+from planbook.sandbox.policy.compiler import check
 from tests.sandbox.plans import Ran, run_in, run_in_sandbox
 from tests.sandbox.programs import GRAMMAR, SYMBOL, programs
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from sandbox import CellResult, Limits, Sandbox, Session, SessionBusy
-from sandbox.check import check, check_part
-from sandbox.reading import bound_by_part, statements_of
-from sandbox.types import Fault
+from planbook.sandbox import CellResult, Limits, Sandbox, Session, SessionBusy
+from planbook.sandbox.check import check, check_part
+from planbook.sandbox.reading import bound_by_part, statements_of
+from planbook.sandbox.types import Fault
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS, NAMES
 from tests.sandbox.streamed import AWKWARD, PROGRAMS, recorded_code
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import to_json
 
-from sandbox import Sandbox, messages, opening
-from sandbox.mechanisms import ALL
-from sandbox.precompile import Request, compiled
-from sandbox.process import Worker
-from sandbox.protocol import ChannelClosed, pack
-from sandbox.zygote import READY, Zygote
+from planbook.sandbox import Sandbox, messages, opening
+from planbook.sandbox.mechanisms import ALL
+from planbook.sandbox.precompile import Request, compiled
+from planbook.sandbox.process import Worker
+from planbook.sandbox.protocol import ChannelClosed, pack
+from planbook.sandbox.zygote import READY, Zygote
 from tests.sandbox.fuzz.settings import examples
 
 SECONDS = 20

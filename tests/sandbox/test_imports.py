@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from sandbox import Sandbox
-from sandbox.check import check
-from sandbox.library import library_source
-from sandbox.policy.tables import MODULES, ON_DEMAND, PRELOADED
+from planbook.sandbox import Sandbox
+from planbook.sandbox.check import check
+from planbook.sandbox.library import library_source
+from planbook.sandbox.policy.tables import MODULES, ON_DEMAND, PRELOADED
 from tests.sandbox.plans import run_in_sandbox
 
 
@@ -85,7 +85,7 @@ def test_time_zones_that_do_not_exist_are_looked_up_in_a_moment() -> None:
 
 def test_no_module_that_comes_as_source_is_preloaded_and_the_host_imports_none() -> None:
     assert not PRELOADED & ON_DEMAND
-    code = "from sandbox.library import *\nlibrary_source('turtle')\nprint('turtle' in sys.modules)"
+    code = "from planbook.sandbox.library import *\nlibrary_source('turtle')\nprint('turtle' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 

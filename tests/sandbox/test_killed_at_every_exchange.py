@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkersKilled
-from sandbox.losses import KILLS
+from planbook.sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkersKilled
+from planbook.sandbox.losses import KILLS
 from tests.killing import HOWS, How, Reaper, kernel_tells, kill_worker, look, worker_of
 
 PLANS = int(os.environ.get("PLANBOOK_KILLED_PLANS", "30"))

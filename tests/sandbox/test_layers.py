@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
 from tests.sandbox.attacked import Host
 

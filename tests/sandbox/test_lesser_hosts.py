@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-import sandbox as package
+from planbook import sandbox as package
 
 ROOT = Path(package.__file__).parent.parent
 LAUNCHER = """
 import json, platform, runpy, sys
-from sandbox.worker import seccomp
+from planbook.sandbox.worker import seccomp
 column, _ = seccomp.ARCHITECTURES[platform.machine()]
 NUMBERS = {"unshare": (272, 97), "landlock_create_ruleset": (444, 444), "capset": (126, 91)}
 PRCTL, FIRST = (157, 167)[column], 16
@@ -46,7 +46,7 @@ else:
 """
 LOOK = """
 import json, os
-from sandbox import Limits, MissingMechanism, Sandbox
+from planbook.sandbox import Limits, MissingMechanism, Sandbox
 told = {"user": os.getuid(), "refusal": ""}
 try:
     opened = Sandbox()

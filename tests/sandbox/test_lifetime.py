@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-import sandbox as package
-from sandbox import Limits, Sandbox, SandboxClosed, Session, SessionBusy, WorkerFailed
-from sandbox.zygote import ENVIRONMENT, READY
+from planbook import sandbox as package
+from planbook.sandbox import Limits, Sandbox, SandboxClosed, Session, SessionBusy, WorkerFailed
+from planbook.sandbox.zygote import ENVIRONMENT, READY
 
 ROOT = Path(package.__file__).parent.parent
 
@@ -218,7 +218,7 @@ def test_a_copy_of_the_host_cannot_use_its_workers_and_harms_none(sandbox: Sandb
 
 HOST = """
 import sys, time
-from sandbox import Sandbox
+from planbook.sandbox import Sandbox
 sandbox = Sandbox()
 session = sandbox.session({"ready": lambda: print(sandbox._zygote._process.pid, session._worker._pid, flush=True)})
 session.run("ready()\\nwhile True:\\n    pass")
@@ -246,6 +246,11 @@ def test_the_zygote_holds_nothing_of_the_host(unguarded: Sandbox) -> None:
         environment = session.run("import os, sys\ndict(os.environ)").value
         assert environment in (ENVIRONMENT, ENVIRONMENT | {"LC_CTYPE": "C.UTF-8"})  # PEP 538
         assert session.run("[m for m in sys.modules if 'pydantic' in m]").value == []
-        hosts = session.run("[m for m in sys.modules if m.partition('.')[0] == 'sandbox']").value
+        hosts = session.run("[m for m in sys.modules if m.startswith('planbook.sandbox.')]").value
         assert isinstance(hosts, list)
-        assert not {"sandbox.session", "sandbox.host", "sandbox.types", "sandbox.functions"} & set(map(str, hosts))
+        assert not {
+            "planbook.sandbox.session",
+            "planbook.sandbox.host",
+            "planbook.sandbox.types",
+            "planbook.sandbox.functions",
+        } & set(map(str, hosts))

@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from sandbox import CellResult, FaultKind, Limits, Sandbox, Session
-from sandbox.answers import Answers
-from sandbox.limits import MESSAGES, limit_fault
-from sandbox.opening import specs
-from sandbox.process import Worker
-from sandbox.protocol import pack
+from planbook.sandbox import CellResult, FaultKind, Limits, Sandbox, Session
+from planbook.sandbox.answers import Answers
+from planbook.sandbox.limits import MESSAGES, limit_fault
+from planbook.sandbox.opening import specs
+from planbook.sandbox.process import Worker
+from planbook.sandbox.protocol import pack
 
 SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20, source_chars=10_000)
 SHORT = Limits(wall_seconds=0.5, memory_mb=64)
@@ -163,7 +163,7 @@ def test_a_worker_that_crashes_is_a_limit(unguarded: Sandbox) -> None:
 )
 def test_a_plan_that_takes_over_the_channel_gains_nothing(unguarded: Sandbox, code: str, detail: str) -> None:
     take = (
-        "import gc, socket\nfrom sandbox.protocol import pack\n"
+        "import gc, socket\nfrom planbook.sandbox.protocol import pack\n"
         "send = socket.socket(fileno=3, family=1, type=1, proto=0).send\n"
     )
     ends_with(unguarded, f"{take}{code}\nwhile True:\n    pass", SMALL, "protocol", detail)
@@ -172,7 +172,7 @@ def test_a_plan_that_takes_over_the_channel_gains_nothing(unguarded: Sandbox, co
 def test_a_plan_that_says_it_has_ended_has_no_time_until_the_next_cell(unguarded: Sandbox) -> None:
     """It goes on computing: while the host thinks, it is stopped."""
     code = (
-        "import socket\nfrom sandbox.protocol import pack\n"
+        "import socket\nfrom planbook.sandbox.protocol import pack\n"
         'socket.socket(fileno=3, family=1, type=1, proto=0).send(pack(b\'["end","done",[]]\', 99))\n'
         "while True:\n    pass"
     )
@@ -201,7 +201,7 @@ def test_a_plan_that_computes_while_the_host_answers_is_ended_by_the_kernel(ungu
             time.sleep(0.05)
 
     code = (
-        "import socket\nfrom sandbox.protocol import pack\n"
+        "import socket\nfrom planbook.sandbox.protocol import pack\n"
         'socket.socket(fileno=3, family=1, type=1, proto=0).send(pack(b\'["call",1,"slow",[],{}]\', 99))\n'
         "while True:\n    pass"
     )

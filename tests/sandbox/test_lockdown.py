@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-import sandbox as package
-from sandbox import Limits, MissingMechanism, Sandbox
-from sandbox.mechanisms import ALL, OPTIONAL, REQUIRED
-from sandbox.worker import seccomp
-from sandbox.worker.lockdown import NOBODY
+from planbook import sandbox as package
+from planbook.sandbox import Limits, MissingMechanism, Sandbox
+from planbook.sandbox.mechanisms import ALL, OPTIONAL, REQUIRED
+from planbook.sandbox.worker import seccomp
+from planbook.sandbox.worker.lockdown import NOBODY
 
 ROOT = Path(package.__file__).parent.parent
 LIBC = "import ctypes, errno, os, signal, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n"
@@ -123,7 +123,7 @@ def test_the_arguments_of_a_worker_tell_nothing_of_the_host(unguarded: Sandbox) 
 
 def test_libraries_may_lie_on_the_path_of_the_environment_alone() -> None:
     libraries = sysconfig.get_path("purelib")
-    code = "from sandbox import Sandbox\nwith Sandbox() as own, own.session({}) as session:\n"
+    code = "from planbook.sandbox import Sandbox\nwith Sandbox() as own, own.session({}) as session:\n"
     code += "    print(session.run('6 * 7').value)"
     bare = [sys._base_executable, "-c", code]  # type: ignore[attr-defined]
     env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{libraries}"}
@@ -205,7 +205,7 @@ def open_tree() -> Iterator[Path]:
 
 ORDINARY = """
 import os
-from sandbox import Limits, Sandbox
+from planbook.sandbox import Limits, Sandbox
 with Sandbox() as sandbox, sandbox.session({"f": lambda x: x}, limits=Limits(wall_seconds=1)) as session:
     print(os.getuid(), session.run("f(6) * 7").value, sandbox.mechanisms()["seccomp"].granted)
     print(session.run("while True:\\n    pass").fault.type)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-import sandbox as package
-from sandbox import Sandbox
-from sandbox.worker.lockdown import LANDLOCK_VERSION, SYS_LANDLOCK_CREATE_RULESET
+from planbook import sandbox as package
+from planbook.sandbox import Sandbox
+from planbook.sandbox.worker.lockdown import LANDLOCK_VERSION, SYS_LANDLOCK_CREATE_RULESET
 from tests.sandbox.alone import ALONE, Effects
 from tests.sandbox.attack_tables import attacks, outcome_of
 from tests.sandbox.machine import KINDS, Machine

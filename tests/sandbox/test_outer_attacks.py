@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from sandbox import FaultKind, Limits, Sandbox
-from sandbox.mechanisms import ALL
+from planbook.sandbox import FaultKind, Limits, Sandbox
+from planbook.sandbox.mechanisms import ALL
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
 from tests.sandbox.attacked import CANARY
 

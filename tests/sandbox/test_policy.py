@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
-from sandbox import Sandbox
-from sandbox.policy.compiler import PolicyRefused, check, compile_cell
-from sandbox.policy.hints import NAME_HINTS
-from sandbox.policy.tables import MAX_SOURCE, REFUSED_ATTRIBUTES
+from planbook.sandbox import Sandbox
+from planbook.sandbox.policy.compiler import PolicyRefused, check, compile_cell
+from planbook.sandbox.policy.hints import NAME_HINTS
+from planbook.sandbox.policy.tables import MAX_SOURCE, REFUSED_ATTRIBUTES
 
 REFUSED = {
     "attribute": ("x.__globals__", "forbidden-attribute", "`__globals__`", "name the variables"),

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox import messages
-from sandbox.protocol import Channel, ChannelClosed, FrameTooLong, pack
-from sandbox.types import Fault, FaultKind
+from planbook.sandbox import messages
+from planbook.sandbox.protocol import Channel, ChannelClosed, FrameTooLong, pack
+from planbook.sandbox.types import Fault, FaultKind
 
 CAP = 2_000
 

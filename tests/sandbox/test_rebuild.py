@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from sandbox import Limits, RebuildDiverged, Sandbox, Session
+from planbook.sandbox import Limits, RebuildDiverged, Sandbox, Session
 
 SHORT = Limits(wall_seconds=1, output_chars=200)
 KILL = "print('x' * 201)"

@@ -6,11 +6,11 @@ import inspect
 
 import pytest
 
-from sandbox.policy.compiler import check
-from sandbox.policy.hints import ATTRIBUTE_HINTS, MEMBER_HINTS, MODULE_HINTS, NAME_HINTS, STATEMENT_HINTS
-from sandbox.policy.rules import members
-from sandbox.policy.tables import MODULES, REFUSED_ATTRIBUTES, REFUSED_BUILTINS, REFUSED_NAMES
-from sandbox.policy.transformer import PlanPolicy
+from planbook.sandbox.policy.compiler import check
+from planbook.sandbox.policy.hints import ATTRIBUTE_HINTS, MEMBER_HINTS, MODULE_HINTS, NAME_HINTS, STATEMENT_HINTS
+from planbook.sandbox.policy.rules import members
+from planbook.sandbox.policy.tables import MODULES, REFUSED_ATTRIBUTES, REFUSED_BUILTINS, REFUSED_NAMES
+from planbook.sandbox.policy.transformer import PlanPolicy
 from tests.sandbox.plans import run_in_sandbox
 
 

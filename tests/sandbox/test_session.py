@@ -5,8 +5,8 @@ import time
 import pytest
 from pydantic import JsonValue
 
-import sandbox as package
-from sandbox import Sandbox
+from planbook import sandbox as package
+from planbook.sandbox import Sandbox
 
 
 def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:

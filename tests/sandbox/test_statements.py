@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.reading import GrowingReply, Statement, parse, read_reply, statements_of
-from sandbox.reading.statements import StatementFinder
-from sandbox.types import Fault
+from planbook.sandbox.reading import GrowingReply, Statement, parse, read_reply, statements_of
+from planbook.sandbox.reading.statements import StatementFinder
+from planbook.sandbox.types import Fault
 from tests.sandbox.streamed import AWKWARD, PROGRAMS, recorded_code, recorded_replies
 
 CODES = {**AWKWARD, **PROGRAMS}

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from sandbox import Limits, RebuildDiverged, Sandbox, rerun
-from sandbox.library import library_source
-from sandbox.limits import limit_fault
+from planbook.sandbox import Limits, RebuildDiverged, Sandbox, rerun
+from planbook.sandbox.library import library_source
+from planbook.sandbox.limits import limit_fault
 
 LONG = f"json.{chr(0x10280) * 90}"
 """A module's name of few characters and many bytes: more than a file's name may have."""

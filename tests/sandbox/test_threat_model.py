@@ -4,9 +4,9 @@ import ast
 import re
 from pathlib import Path
 
-import sandbox
-from sandbox.mechanisms import OPTIONAL, REQUIRED
-from sandbox.worker import seccomp
+from planbook import sandbox
+from planbook.sandbox.mechanisms import OPTIONAL, REQUIRED
+from planbook.sandbox.worker import seccomp
 
 PAGE = (Path(sandbox.__file__).parent / "THREAT_MODEL.md").read_text(encoding="utf-8")
 HERE = Path(__file__).parent

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from envs.errors import BadSelection
-from envs.types import Requirement
-from envs.web.sites import trac
+from planbook.envs.errors import BadSelection
+from planbook.envs.types import Requirement
+from planbook.envs.web.sites import trac
 
 
 class Site(Protocol):

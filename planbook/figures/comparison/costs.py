@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.figures.comparison.gathering import Pair, Played
 from planbook.figures.comparison.resampling import Columns, Estimate, drawn_totals, estimate, ratio
-from planner import Spent
+from planbook.planner import Spent
 
 TIME = "seconds"
 COSTS: Mapping[str, Callable[[Spent], float | None]] = {

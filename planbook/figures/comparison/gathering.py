@@ -12,11 +12,11 @@ from pydantic import JsonValue
 from planbook.config import Config
 from planbook.figures.causes import TYPE_SOLVED
 from planbook.figures.summary import NOT_PLAYED
+from planbook.planner import Ending, EventKind, Outcome, Spent
+from planbook.planner.budget import add
 from planbook.run import Entry, Run, index_of, recorded_endings
 from planbook.spending import Price
 from planbook.store import Event
-from planner import Ending, EventKind, Outcome, Spent
-from planner.budget import add
 
 COUNTED: tuple[EventKind, ...] = ("sitting", "task", "ask", "act", "cell", "outcome")
 """What costs or time are read from."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from planbook.figures.comparison.gathering import Gathered, Played
 from planbook.figures.comparison.settings import setting
 from planbook.figures.statistics import mean_of, wilson
-from planner import Outcome, Spent
+from planbook.planner import Outcome, Spent
 
 
 class PerSolved(BaseModel):

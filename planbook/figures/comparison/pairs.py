@@ -14,7 +14,7 @@ from planbook.figures.comparison.measured import corrected as corrected_measures
 from planbook.figures.comparison.resampling import Estimate
 from planbook.figures.comparison.settings import Setting, unlike
 from planbook.figures.statistics import wilson
-from planner import Outcome
+from planbook.planner import Outcome
 
 
 class Side(Told):

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from envs.nearest import instead
 from planbook.config import Config, by_dotted_name
+from planbook.envs.nearest import instead
 from planbook.errors import BadArgument
 from planbook.figures.comparison.gathering import Gathered
 from planbook.run.moved import without_folders

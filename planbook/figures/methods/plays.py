@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from planbook.figures.methods.records import Branch, Goal, Node, Planned, Subtask
+from planbook.planner import EventKind
+from planbook.planner.strategies.advocate.replies import read_verdict
+from planbook.planner.strategies.deps.baselines import says_done
 from planbook.store import RESTART, Event, Store
-from planner import EventKind
-from planner.strategies.advocate.replies import read_verdict
-from planner.strategies.deps.baselines import says_done
 
 OF_EPISODE = re.compile(rf"(task/\d+)(?:{RESTART}(\d+))?/round/.+")
 """A scope inside the play of an episode, and how often it had been started over by then."""

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from planner.strategies.deps.horizon import probabilities
+from planbook.planner.strategies.deps.horizon import probabilities
 
 Fate = Literal["kept", "turned back", "failed", "over", "not tried", "abandoned"]
 """Of a branch: kept to the end; seen to be wrong; an error; the end of the episode; never needed; kept at first, and

@@ -10,8 +10,8 @@ from planbook.figures.causes import UNPLAYED
 from planbook.figures.methods.plays import Deeds
 from planbook.figures.methods.records import Subtask
 from planbook.figures.statistics import Episodes, mean_of
+from planbook.planner import Ending
 from planbook.terminal.tables import right_aligned
-from planner import Ending
 
 EXECUTOR, PLANNER = "executor", "planner"
 TOP = 1

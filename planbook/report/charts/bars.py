@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from planbook.figures.causes import UNPLAYED, in_words
+from planbook.planner import Outcome
 from planbook.report.charts.chart import (
     BAR_WIDTH,
     PERCENT,
@@ -21,7 +22,6 @@ from planbook.report.charts.chart import (
 from planbook.report.charts.shares import Share, error_bars
 from planbook.report.reading import Played, RunRead
 from planbook.wording import counted
-from planner import Outcome
 
 ALL = "all"
 OUTCOME_COLOURS = {Outcome.DIRECT_SUCCESS.value: "--good", Outcome.INDIRECT_SUCCESS.value: "--mixed"}

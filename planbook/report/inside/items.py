@@ -4,11 +4,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from envs import Task
+from planbook.envs import Task
 from planbook.figures.methods.records import Goal
-from planner import Cell, Ending, FeedbackKind, Step
-from planner.surface import call_of
-from planner.thought import as_plan
+from planbook.planner import Cell, Ending, FeedbackKind, Step
+from planbook.planner.surface import call_of
+from planbook.planner.thought import as_plan
 
 
 @dataclass

@@ -6,16 +6,16 @@ Nothing here knows a planning method: whatever scope asks or acts stands where i
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from envs import Task
+from planbook.envs import Task
 from planbook.figures.methods.records import Branch, Goal, Node, Planned, Subtask
+from planbook.planner import Cell, Ending, Step
+from planbook.planner.trajectory import as_asked
 from planbook.report.inside.evaluated import Graphs, Passed, as_text, shorten
 from planbook.report.inside.items import Asked, Began, Ended, Noted, Ran, Rewound, Said, Took, Tried
 from planbook.report.inside.places import Item, Place
 from planbook.report.inside.searched import Limb, Searched, link
 from planbook.report.learnt import step_text
 from planbook.store import Event
-from planner import Cell, Ending, Step
-from planner.trajectory import as_asked
 
 REPLY = "assistant"
 

@@ -8,11 +8,11 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from planner.graph.database import Database
-from planner.graph.history import now, steps, table
-from planner.graph.hooking import Composing
-from planner.graph.lookups import told
-from planner.prompts import fenced
+from planbook.planner.graph.database import Database
+from planbook.planner.graph.history import now, steps, table
+from planbook.planner.graph.hooking import Composing
+from planbook.planner.graph.lookups import told
+from planbook.planner.prompts import fenced
 
 WINDOW = 25
 """Steps that a reflection looks back on (AgentKit, section 3.1)."""

@@ -5,10 +5,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planner.graph.calls import calls_in
-from planner.graph.database import Database
-from planner.graph.history import answers_told, note, now, steps, table
-from planner.graph.hooking import AfterQueryError, Composing, Finishing
+from planbook.planner.graph.calls import calls_in
+from planbook.planner.graph.database import Database
+from planbook.planner.graph.history import answers_told, note, now, steps, table
+from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
 
 TOLD = {"page": "Page", "plan": "Plan", "did": "Done"}
 """What the history tells of a step, in this order."""

@@ -8,20 +8,20 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from envs import Environment
-from planner.asking import PLANNER
-from planner.strategies.adapt.baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
-from planner.strategies.adapt.depth import DepthOptions
-from planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR
-from planner.strategies.adapt.recursion import (
+from planbook.envs import Environment
+from planbook.planner.asking import PLANNER
+from planbook.planner.strategies.adapt.baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
+from planbook.planner.strategies.adapt.depth import DepthOptions
+from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR
+from planbook.planner.strategies.adapt.recursion import (
     PLANNING,
     PLANNING_DETAILED,
     AdaptOptions,
     PlannedOptions,
     adapt,
 )
-from planner.strategies.base import Method
-from planner.templates import PROMPTS
+from planbook.planner.strategies.base import Method
+from planbook.planner.templates import PROMPTS
 
 
 def _deep(options: BaseModel, world: Environment) -> bool:

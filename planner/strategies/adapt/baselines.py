@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from planner.asking import FIRST, Draw
-from planner.episode import Episode
-from planner.strategies.adapt.depth import DepthOptions
-from planner.strategies.adapt.executor import execute, whole_task
-from planner.strategies.adapt.recursion import PlannedOptions, Recursion
-from planner.strategies.base import in_rounds, said_or_nothing
-from planner.templates import PROMPTS
+from planbook.planner.asking import FIRST, Draw
+from planbook.planner.episode import Episode
+from planbook.planner.strategies.adapt.depth import DepthOptions
+from planbook.planner.strategies.adapt.executor import execute, whole_task
+from planbook.planner.strategies.adapt.recursion import PlannedOptions, Recursion
+from planbook.planner.strategies.base import in_rounds, said_or_nothing
+from planbook.planner.templates import PROMPTS
 
 REFLECTOR = "reflector"
 REACT_REPLIES_IN = {"textcraft": 60}

@@ -2,7 +2,7 @@
 
 from pydantic import Field, JsonValue
 
-from planner.strategies.adapt.executor import ExecutorOptions
+from planbook.planner.strategies.adapt.executor import ExecutorOptions
 
 DEPTH, DEPTH_IN = 3, {"textcraft": 4}
 """How deep tasks are taken apart (section 4.2): in general, and in some worlds."""

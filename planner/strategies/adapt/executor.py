@@ -8,14 +8,14 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from planner.asking import FIRST, Draw
-from planner.episode import Episode
-from planner.errors import CellOver, EpisodeOver, NoPlan
-from planner.models.types import Message
-from planner.strategies.base import Options, ask_and_run
-from planner.surface import surface_of
-from planner.templates import PROMPTS
-from planner.types import Record
+from planbook.planner.asking import FIRST, Draw
+from planbook.planner.episode import Episode
+from planbook.planner.errors import CellOver, EpisodeOver, NoPlan
+from planbook.planner.models.types import Message
+from planbook.planner.strategies.base import Options, ask_and_run
+from planbook.planner.surface import surface_of
+from planbook.planner.templates import PROMPTS
+from planbook.planner.types import Record
 
 EXECUTOR = "executor"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}

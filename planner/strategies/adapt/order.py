@@ -11,8 +11,8 @@ from itertools import accumulate, dropwhile, takewhile
 
 from lark import Lark, Token, Tree, UnexpectedInput, UnexpectedToken
 
-from planner.types import Record
-from sandbox.policy.tables import MAX_SOURCE
+from planbook.planner.types import Record
+from planbook.sandbox.policy.tables import MAX_SOURCE
 
 GRAMMAR = r"""
     ?order: term | all | any

@@ -4,17 +4,17 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from planner.asking import PLANNER
-from planner.episode import Episode
-from planner.errors import CellOver, EpisodeOver, UnusableReply
-from planner.frames import Functions
-from planner.scope import Scope
-from planner.strategies.adapt.depth import DepthOptions
-from planner.strategies.adapt.executor import Claim, ExecutorOptions, Subtask, execute, handed_on
-from planner.strategies.adapt.order import Decomposition, read_decomposition
-from planner.surface import surface_of
-from planner.templates import PROMPTS
-from planner.types import Thought
+from planbook.planner.asking import PLANNER
+from planbook.planner.episode import Episode
+from planbook.planner.errors import CellOver, EpisodeOver, UnusableReply
+from planbook.planner.frames import Functions
+from planbook.planner.scope import Scope
+from planbook.planner.strategies.adapt.depth import DepthOptions
+from planbook.planner.strategies.adapt.executor import Claim, ExecutorOptions, Subtask, execute, handed_on
+from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
+from planbook.planner.surface import surface_of
+from planbook.planner.templates import PROMPTS
+from planbook.planner.types import Thought
 
 PLANNING, PLANNING_DETAILED = "planning", "planning_detailed"
 

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from envs import Environment
-from planner.asking import PLANNER
-from planner.strategies.advocate.lats import LatsOptions, lats
-from planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
-from planner.strategies.advocate.plan_act import PlanActOptions, plan_act
-from planner.strategies.advocate.stack import DevilsAdvocateOptions, devils_advocate
-from planner.strategies.base import Method
-from planner.templates import PROMPTS
+from planbook.envs import Environment
+from planbook.planner.asking import PLANNER
+from planbook.planner.strategies.advocate.lats import LatsOptions, lats
+from planbook.planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
+from planbook.planner.strategies.advocate.plan_act import PlanActOptions, plan_act
+from planbook.planner.strategies.advocate.stack import DevilsAdvocateOptions, devils_advocate
+from planbook.planner.strategies.base import Method
+from planbook.planner.templates import PROMPTS
 
 _ROLES = (PLANNER, EVALUATOR, SUMMARIZER)
 

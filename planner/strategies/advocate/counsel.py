@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from planner.asking import PLANNER, Draw, as_text
-from planner.episode import Episode
-from planner.errors import NoPlan, UnusableReply
-from planner.frames import Frame
-from planner.models.types import Message
-from planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
-from planner.strategies.advocate.replies import (
+from planbook.planner.asking import PLANNER, Draw, as_text
+from planbook.planner.episode import Episode
+from planbook.planner.errors import NoPlan, UnusableReply
+from planbook.planner.frames import Frame
+from planbook.planner.models.types import Message
+from planbook.planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
+from planbook.planner.strategies.advocate.replies import (
     Judgement,
     Outline,
     read_alignment,
@@ -19,10 +19,10 @@ from planner.strategies.advocate.replies import (
     read_value,
     read_verdict,
 )
-from planner.strategies.advocate.tree import Moment, Tree
-from planner.surface import TASK, surface_of
-from planner.templates import PROMPTS
-from planner.types import Plan
+from planbook.planner.strategies.advocate.tree import Moment, Tree
+from planbook.planner.surface import TASK, surface_of
+from planbook.planner.templates import PROMPTS
+from planbook.planner.types import Plan
 
 UNJUDGED = Judgement("", "The evaluator gave no usable verdict.", 0.0)
 WORDS = 200

@@ -10,13 +10,13 @@ from math import inf, log, sqrt
 
 from pydantic import BaseModel, Field
 
-from planner.asking import Draw
-from planner.episode import Episode
-from planner.strategies.advocate.options import AdvocateOptions
-from planner.strategies.advocate.playing import Playing
-from planner.strategies.advocate.replies import meaning
-from planner.strategies.advocate.rounds import play_rounds
-from planner.strategies.advocate.tree import Branch, Moment
+from planbook.planner.asking import Draw
+from planbook.planner.episode import Episode
+from planbook.planner.strategies.advocate.options import AdvocateOptions
+from planbook.planner.strategies.advocate.playing import Playing
+from planbook.planner.strategies.advocate.replies import meaning
+from planbook.planner.strategies.advocate.rounds import play_rounds
+from planbook.planner.strategies.advocate.tree import Branch, Moment
 
 
 class LatsOptions(AdvocateOptions):

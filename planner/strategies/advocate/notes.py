@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from planner.episode import Episode
-from planner.frames import Functions
-from planner.types import Step
+from planbook.planner.episode import Episode
+from planbook.planner.frames import Functions
+from planbook.planner.types import Step
 
 NOTE_DOWN = "note_down"
 LONGEST_NOTE, MOST_NOTES = 1_000, 50

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from planner.strategies.base import Options
+from planbook.planner.strategies.base import Options
 
 EVALUATOR, SUMMARIZER = "evaluator", "summarizer"
 ROUNDS, ACTIONS = 7, 30

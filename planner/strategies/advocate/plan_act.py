@@ -2,10 +2,10 @@
 
 from pydantic import BaseModel, Field
 
-from planner.episode import Episode
-from planner.strategies.advocate.options import AdvocateOptions
-from planner.strategies.advocate.rounds import play_rounds
-from planner.strategies.advocate.stack import use_the_stack
+from planbook.planner.episode import Episode
+from planbook.planner.strategies.advocate.options import AdvocateOptions
+from planbook.planner.strategies.advocate.rounds import play_rounds
+from planbook.planner.strategies.advocate.stack import use_the_stack
 
 
 class PlanActOptions(AdvocateOptions):

@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from envs import Observation
-from planner.asking import PLANNER, Draw
-from planner.episode import Episode
-from planner.errors import EpisodeOver, RoundOver, UnusableReply
-from planner.feedback import Ran
-from planner.frames import Frame
-from planner.models.types import Message
-from planner.rendered import Rendered
-from planner.strategies.advocate.counsel import Counsel, Past
-from planner.strategies.advocate.notes import Notes
-from planner.strategies.advocate.options import AdvocateOptions
-from planner.strategies.advocate.replies import meaning
-from planner.strategies.advocate.tree import Branch, Moment, Tree
-from planner.types import Feedback, FeedbackKind, Plan, Step
+from planbook.envs import Observation
+from planbook.planner.asking import PLANNER, Draw
+from planbook.planner.episode import Episode
+from planbook.planner.errors import EpisodeOver, RoundOver, UnusableReply
+from planbook.planner.feedback import Ran
+from planbook.planner.frames import Frame
+from planbook.planner.models.types import Message
+from planbook.planner.rendered import Rendered
+from planbook.planner.strategies.advocate.counsel import Counsel, Past
+from planbook.planner.strategies.advocate.notes import Notes
+from planbook.planner.strategies.advocate.options import AdvocateOptions
+from planbook.planner.strategies.advocate.replies import meaning
+from planbook.planner.strategies.advocate.tree import Branch, Moment, Tree
+from planbook.planner.types import Feedback, FeedbackKind, Plan, Step
 
 MOST_IDLE = 30
 """Pieces of code without an action, in a round."""

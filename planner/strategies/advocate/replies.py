@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from planner.thought import as_plan
-from planner.types import Plan
-from sandbox.reading import parse
-from sandbox.types import Fault
+from planbook.planner.thought import as_plan
+from planbook.planner.types import Plan
+from planbook.sandbox.reading import parse
+from planbook.sandbox.types import Fault
 
 MOST_PARTS = 30
 NONE = "NONE"

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from planner.episode import Episode
-from planner.errors import EpisodeOver
-from planner.strategies.advocate.counsel import Past
-from planner.strategies.advocate.notes import Notes
-from planner.strategies.advocate.options import AdvocateOptions
-from planner.strategies.advocate.playing import HELD_COMPLETE, Playing
-from planner.strategies.base import in_rounds, told_task
+from planbook.planner.episode import Episode
+from planbook.planner.errors import EpisodeOver
+from planbook.planner.strategies.advocate.counsel import Past
+from planbook.planner.strategies.advocate.notes import Notes
+from planbook.planner.strategies.advocate.options import AdvocateOptions
+from planbook.planner.strategies.advocate.playing import HELD_COMPLETE, Playing
+from planbook.planner.strategies.base import in_rounds, told_task
 
 NOTHING_LEFT = "Of all that was thought of, nothing is left to try."
 

@@ -2,11 +2,11 @@
 
 from pydantic import BaseModel, Field
 
-from planner.episode import Episode
-from planner.strategies.advocate.options import AdvocateOptions
-from planner.strategies.advocate.playing import Playing
-from planner.strategies.advocate.rounds import play_rounds
-from planner.strategies.advocate.tree import Branch, Moment
+from planbook.planner.episode import Episode
+from planbook.planner.strategies.advocate.options import AdvocateOptions
+from planbook.planner.strategies.advocate.playing import Playing
+from planbook.planner.strategies.advocate.rounds import play_rounds
+from planbook.planner.strategies.advocate.tree import Branch, Moment
 
 
 class DevilsAdvocateOptions(AdvocateOptions):

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from planner.scope import Scope
-from planner.terms import Mark
-from planner.types import Thought
+from planbook.planner.scope import Scope
+from planbook.planner.terms import Mark
+from planbook.planner.types import Thought
 
 Fate = Literal["kept", "turned back", "failed", "over", "not tried", "abandoned"]
 """Kept: it fitted its sub-task; abandoned: later left by going back to before it. Turned back: it did not fit. Failed:

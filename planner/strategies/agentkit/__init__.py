@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from envs import Environment
-from planner.graph import ROLE
-from planner.strategies.agentkit.passes import AgentKitOptions, agentkit, roles_of
-from planner.strategies.agentkit.random_choice import RandomOptions, random_choice
-from planner.strategies.base import Method
+from planbook.envs import Environment
+from planbook.planner.graph import ROLE
+from planbook.planner.strategies.agentkit.passes import AgentKitOptions, agentkit, roles_of
+from planbook.planner.strategies.agentkit.random_choice import RandomOptions, random_choice
+from planbook.planner.strategies.base import Method
 
 
 def _unnamed(options: BaseModel, world: Environment) -> bool:

@@ -10,13 +10,23 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field, JsonValue, field_validator, model_validator
 
-from planner.episode import Episode
-from planner.errors import BadGraphFile, UnusableReply
-from planner.graph import ROLE, SHIPPED_GRAPHS, Database, GraphFile, graph_of, graph_path, read_graph, run_pass, text_of
-from planner.strategies.base import Options, told_task
-from planner.surface import surface_of
-from planner.templates import PROMPTS
-from planner.types import Feedback
+from planbook.planner.episode import Episode
+from planbook.planner.errors import BadGraphFile, UnusableReply
+from planbook.planner.graph import (
+    ROLE,
+    SHIPPED_GRAPHS,
+    Database,
+    GraphFile,
+    graph_of,
+    graph_path,
+    read_graph,
+    run_pass,
+    text_of,
+)
+from planbook.planner.strategies.base import Options, told_task
+from planbook.planner.surface import surface_of
+from planbook.planner.templates import PROMPTS
+from planbook.planner.types import Feedback
 
 GENERAL = "general"
 """The graph for worlds that none is shipped for."""

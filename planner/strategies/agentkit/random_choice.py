@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, Field
 
-from envs import Action, ActionSpec, Environment
-from planner.episode import Episode
-from planner.strategies.base import Options
-from planner.surface import call_of
+from planbook.envs import Action, ActionSpec, Environment
+from planbook.planner.episode import Episode
+from planbook.planner.strategies.base import Options
+from planbook.planner.surface import call_of
 
 SOURCE = "random"
 PATIENCE = 3

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from envs import Environment
-from planner.asking import PLANNER
-from planner.strategies.base import Method, Options
-from planner.strategies.deps.baselines import (
+from planbook.envs import Environment
+from planbook.planner.asking import PLANNER
+from planbook.planner.strategies.base import Method, Options
+from planbook.planner.strategies.deps.baselines import (
     chain_of_thought,
     code_as_policies,
     inner_monologue,
@@ -19,9 +19,9 @@ from planner.strategies.deps.baselines import (
     zero_shot,
     zero_shot_replan,
 )
-from planner.strategies.deps.controller import CONTROLLER
-from planner.strategies.deps.pursuit import PursuitOptions
-from planner.strategies.deps.replanning import (
+from planbook.planner.strategies.deps.controller import CONTROLLER
+from planbook.planner.strategies.deps.pursuit import PursuitOptions
+from planbook.planner.strategies.deps.replanning import (
     ASSERTIONS,
     DEMONSTRATION,
     EXPLAINED,
@@ -34,7 +34,7 @@ from planner.strategies.deps.replanning import (
     dep,
     deps,
 )
-from planner.templates import PROMPTS
+from planbook.planner.templates import PROMPTS
 
 
 def _controlled(options: BaseModel, world: Environment) -> bool:

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from planner.asking import PLANNER
-from planner.episode import Episode
-from planner.errors import NoPlan, UnusableReply
-from planner.models.types import Message
-from planner.strategies.deps.goals import Plan, collect
-from planner.strategies.deps.pursuit import Pursuit, PursuitOptions
-from planner.strategies.deps.replanning import (
+from planbook.planner.asking import PLANNER
+from planbook.planner.episode import Episode
+from planbook.planner.errors import NoPlan, UnusableReply
+from planbook.planner.models.types import Message
+from planbook.planner.strategies.deps.goals import Plan, collect
+from planbook.planner.strategies.deps.pursuit import Pursuit, PursuitOptions
+from planbook.planner.strategies.deps.replanning import (
     ASSERTIONS,
     LISTS,
     POLICIES,
@@ -27,8 +27,8 @@ from planner.strategies.deps.replanning import (
     situation,
     system,
 )
-from planner.surface import surface_of
-from planner.templates import PROMPTS
+from planbook.planner.surface import surface_of
+from planbook.planner.templates import PROMPTS
 
 ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought", THOUGHTS)
 _DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from envs import Action
-from planner.episode import Episode
-from planner.errors import EpisodeBroken, UnusableReply
-from planner.models.types import Message
-from planner.surface import call_of
-from planner.templates import PROMPTS
+from planbook.envs import Action
+from planbook.planner.episode import Episode
+from planbook.planner.errors import EpisodeBroken, UnusableReply
+from planbook.planner.models.types import Message
+from planbook.planner.surface import call_of
+from planbook.planner.templates import PROMPTS
 
 CONTROLLER = "controller"
 _ANSWER = re.compile(r"(?:.*\banswer(?:\s+is)?\b\s*[:=]?)?\W*(\d{1,4}|done|impossible)\b\W*(.*)", re.IGNORECASE)

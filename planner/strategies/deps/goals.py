@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from envs import Action, ActionSpec, Environment
-from planner.episode import Episode
-from planner.errors import CellOver
-from planner.frames import Frame, Functions
-from planner.strategies.deps.likeness import LONGEST, Likeness
-from planner.surface import AGENT, PlanFunction, Surface, call_of, shown, surface_of
-from planner.thought import read_thought
-from planner.types import FeedbackKind, Record
-from sandbox.check import check
-from sandbox.reading import parse, read_reply
-from sandbox.types import Fault
+from planbook.envs import Action, ActionSpec, Environment
+from planbook.planner.episode import Episode
+from planbook.planner.errors import CellOver
+from planbook.planner.frames import Frame, Functions
+from planbook.planner.strategies.deps.likeness import LONGEST, Likeness
+from planbook.planner.surface import AGENT, PlanFunction, Surface, call_of, shown, surface_of
+from planbook.planner.thought import read_thought
+from planbook.planner.types import FeedbackKind, Record
+from planbook.sandbox.check import check
+from planbook.sandbox.reading import parse, read_reply
+from planbook.sandbox.types import Fault
 
 MOST = 100
 """Goals of one plan."""

@@ -10,7 +10,7 @@ from math import exp, isfinite
 from statistics import median
 from typing import Any
 
-from envs import Features
+from planbook.envs import Features
 
 TREES, DEPTH, RATE, LEAST_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
 """How many trees, how deep, what each counts, the fewest rows in a leaf, and the share of columns a split looks at."""

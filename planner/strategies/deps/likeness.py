@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from envs import Action, Goals
+from planbook.envs import Action, Goals
 
 ALIKE = 0.6
 """The share of a line's words that a goal must have, to be taken for what the line means."""

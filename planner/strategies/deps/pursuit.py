@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from pydantic import Field, JsonValue
 
-from envs import Action
-from planner.episode import Episode
-from planner.errors import EpisodeOver
-from planner.scope import Scope
-from planner.strategies.base import Options
-from planner.strategies.deps.controller import control
-from planner.strategies.deps.goals import Goal, Plan
-from planner.strategies.deps.selectors import Candidate, Choice, Selector, select
-from planner.surface import call_of
+from planbook.envs import Action
+from planbook.planner.episode import Episode
+from planbook.planner.errors import EpisodeOver
+from planbook.planner.scope import Scope
+from planbook.planner.strategies.base import Options
+from planbook.planner.strategies.deps.controller import control
+from planbook.planner.strategies.deps.goals import Goal, Plan
+from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select
+from planbook.planner.surface import call_of
 
 GOAL = "goal"
 

@@ -6,18 +6,18 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planner.asking import PLANNER
-from planner.episode import Episode
-from planner.errors import NoPlan, UnusableReply
-from planner.models.types import Message
-from planner.prompts import Prompt
-from planner.scope import Scope
-from planner.strategies.base import said_or_nothing
-from planner.strategies.deps.goals import Plan, collect, goal_surface
-from planner.strategies.deps.pursuit import Pursued, Pursuit, PursuitOptions
-from planner.strategies.deps.selectors import Selector, SelectorName, selector_of
-from planner.surface import Surface
-from planner.templates import PROMPTS
+from planbook.planner.asking import PLANNER
+from planbook.planner.episode import Episode
+from planbook.planner.errors import NoPlan, UnusableReply
+from planbook.planner.models.types import Message
+from planbook.planner.prompts import Prompt
+from planbook.planner.scope import Scope
+from planbook.planner.strategies.base import said_or_nothing
+from planbook.planner.strategies.deps.goals import Plan, collect, goal_surface
+from planbook.planner.strategies.deps.pursuit import Pursued, Pursuit, PursuitOptions
+from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
+from planbook.planner.surface import Surface
+from planbook.planner.templates import PROMPTS
 
 EXPLAINER = "explainer"
 DEMONSTRATION, EXPLAINED = "deps", "explained"

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
-from envs import Action, Features, Goals, MissingRequirement
-from planner.strategies.deps.horizon import HorizonPredictor
+from planbook.envs import Action, Features, Goals, MissingRequirement
+from planbook.planner.strategies.deps.horizon import HorizonPredictor
 
 SelectorName = Literal["fixed", "random", "nearest", "horizon"]
 COMMENT = "#"

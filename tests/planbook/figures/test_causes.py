@@ -1,12 +1,12 @@
 """Why episodes were not solved, as people read it: nobody knows the short names."""
 
-from envs import Task, Verdict
+from planbook.envs import Task, Verdict
 from planbook.episodes.telling import tell
 from planbook.figures.summary import summarise
+from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
+from planbook.planner.ending import NOT_JUDGED, Standing, ending_of
 from planbook.run import Entry
 from planbook.terminal.printing import failure_lines
-from planner import Ending, Feedback, FeedbackKind, Outcome
-from planner.ending import NOT_JUDGED, Standing, ending_of
 
 DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
 ANSWERED = Standing(unjudged="answer: 42")

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from envs import Action, Observation, Selection, Task
 from planbook.commands.playing import play
 from planbook.config import Config
+from planbook.envs import Action, Observation, Selection, Task
 from planbook.episodes.lanes import Hosting
 from planbook.figures.claims import Claim, Claims, claim_lines
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.summary import Summary, summarise
+from planbook.planner import Ending, Outcome, Step
 from planbook.run import Run, recorded_endings
-from planner import Ending, Outcome, Step
 from tests.command import ROOT
 from tests.toy_script import answer
 

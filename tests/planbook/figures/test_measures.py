@@ -11,21 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from envs import Selection, Task
 from planbook.config import Config
+from planbook.envs import Selection, Task
 from planbook.figures.measures import Measure, measure_lines, overall, unlock_score
 from planbook.figures.milestones import known_milestones, milestone_parts
 from planbook.figures.summary import Summary, summarise
+from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.run import Entry, Run
 from planbook.terminal.printing import method_parts
-from planner import Ending, Outcome
 from tests.command import planbook, result
 from tests.reported import Page
 
 WORLD = '''
 from collections.abc import Mapping, Sequence
-from envs.toy import Toy
+from planbook.envs.toy import Toy
 
 
 class Game(Toy):

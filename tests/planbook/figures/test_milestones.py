@@ -3,12 +3,12 @@
 from contextlib import closing
 from pathlib import Path
 
-from envs import Task
 from planbook.config import Config
+from planbook.envs import Task
 from planbook.figures.milestones import milestone_lines, milestones
+from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.run import Run, recorded_endings
-from planner import Ending, Outcome
 from tests.flows import here
 from tests.reported import Page
 

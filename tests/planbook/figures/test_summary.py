@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import Task, Verdict
+from planbook.envs import Task, Verdict
 from planbook.figures.statistics import wilson
 from planbook.figures.summary import summarise
+from planbook.planner import Ending, Outcome
 from planbook.run import Entry
 from planbook.terminal.printing import failure_lines, summary_table
-from planner import Ending, Outcome
 
 
 def entry(index: int, kind: str = "a", repeat: int = 0) -> Entry:

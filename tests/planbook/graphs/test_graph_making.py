@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from planbook.cli import planbook
-from planner.graph import read_graph
+from planbook.planner.graph import read_graph
 
 
 def session(path: Path, *lines: str) -> Result:

@@ -6,7 +6,7 @@ from planbook.cli import planbook
 
 SHIFTING = '''
 import os
-from envs import Environment, Observation, Task, Verdict, action, WorldBroken
+from planbook.envs import Environment, Observation, Task, Verdict, action, WorldBroken
 
 class Shifting(Environment):
     name = "shifting"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from planbook.errors import BadArgument
+from planbook.planner import Outcome, read_trajectory
 from planbook.report.reading import read_run
 from planbook.run import Run, last_path, recorded_endings
-from planner import Outcome, read_trajectory
 from tests.planbook.provenance.commands import play_shifting, run
 
 

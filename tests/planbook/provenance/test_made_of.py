@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from envs import Selection
-from envs.alfworld import generated
-from envs.alfworld.games import DATA_FOLDER, GAME_FILE
-from envs.toy import Toy
-from manuals import SHIPPED
 from planbook.config import RECORDINGS, Config, Learning
+from planbook.envs import Selection
+from planbook.envs.alfworld import generated
+from planbook.envs.alfworld.games import DATA_FOLDER, GAME_FILE
+from planbook.envs.toy import Toy
 from planbook.errors import BadRun
+from planbook.manuals import SHIPPED
+from planbook.planner import METHODS
+from planbook.planner.models import Sampling
+from planbook.planner.models.recording import read
 from planbook.provenance import versions as versions_module
 from planbook.provenance.changes import Change, changed_versions, changes
 from planbook.provenance.fingerprints import made_of
 from planbook.provenance.manifest import MadeOf
 from planbook.provenance.prompts import prompt_digests
 from planbook.run import Run
-from planner import METHODS
-from planner.models import Sampling
-from planner.models.recording import read
 from tests.command import planbook
 from tests.planbook.provenance.commands import play_shifting, run
 from tests.shelf import write_shelf

@@ -10,8 +10,8 @@ import pytest
 
 from planbook.config import RECORDINGS
 from planbook.errors import BadArgument, BadRun
+from planbook.planner.errors import NotRecorded
 from planbook.run import Run
-from planner.errors import NotRecorded
 from tests.command import ROOT, planbook
 from tests.planbook.provenance.commands import play_shifting, run
 

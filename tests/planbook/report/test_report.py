@@ -11,12 +11,12 @@ import pytest
 from planbook.errors import BadArgument, BadRun
 from planbook.figures.causes import in_words
 from planbook.figures.summary import Summary, summarise
+from planbook.planner import Ending, Outcome
 from planbook.report import episodes, report_runs
 from planbook.report.charts.library import library
 from planbook.report.page import SCRIPTS, joined, script_hash
 from planbook.run import Run, recorded_endings
 from planbook.wording import harmless
-from planner import Ending, Outcome
 from tests.command import planbook, result
 from tests.reported import HIDDEN, HOSTILE, Page, asking_run, many_endings, written
 

@@ -8,7 +8,7 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from envs.browser import chromium
+from planbook.envs.browser import chromium
 from planbook.report import report_runs
 from tests.browser import need_browser
 from tests.reported import FAULTY, HOSTILE, asking_run, written

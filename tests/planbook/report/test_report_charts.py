@@ -12,7 +12,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.support.ui import WebDriverWait
 
-from envs.browser import chromium
+from planbook.envs.browser import chromium
+from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.charts.bars import actions, endings, success
 from planbook.report.charts.chart import BAR_WIDTH, plain, short_name, stacked, tall
@@ -20,7 +21,6 @@ from planbook.report.charts.chosen import charts
 from planbook.report.charts.curves import curves
 from planbook.report.reading import RunRead, read_run
 from planbook.run import Run
-from planner import Ending, Outcome
 from tests.browser import need_browser
 from tests.reported import HOSTILE, Page, asking_run, many_endings, written
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from planbook.config import Config
+from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.charts.curves import curves
 from planbook.report.costs import Costs, costs, dollars
@@ -16,7 +17,6 @@ from planbook.report.reading import read_run
 from planbook.run import Run
 from planbook.spending import Price, prices_from
 from planbook.wording import PRICE_UNKNOWN
-from planner import Ending, Outcome
 from tests.command import planbook
 from tests.reported import Page
 from tests.rows import ask, fetch

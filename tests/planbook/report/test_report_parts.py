@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import Task
+from planbook.envs import Task
 from planbook.report.charts.curves import MOST_POINTS, thinned
 from planbook.report.charts.shares import Share
 from planbook.report.inside.items import Asked, Noted, Ran, Rewound

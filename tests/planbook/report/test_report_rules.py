@@ -8,15 +8,27 @@ from typing import Any
 import pytest
 
 from planbook.learning.state import EVERYTHING, State, learnt_in
+from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.markdown import as_html
 from planbook.report.reading import read_run
 from planbook.report.rulings import Naming, Ruling, rulings
 from planbook.report.trust import trust
+from planbook.rules import (
+    USER,
+    Batch,
+    Citation,
+    DeleteRule,
+    Edit,
+    History,
+    Knowledge,
+    UpdateRule,
+    WriteRule,
+    apply,
+    count,
+)
+from planbook.rules.types import RuleType
 from planbook.run import Run
-from planner import Ending, Outcome
-from rules import USER, Batch, Citation, DeleteRule, Edit, History, Knowledge, UpdateRule, WriteRule, apply, count
-from rules.types import RuleType
 from tests.command import planbook
 from tests.reported import HIDDEN, HOSTILE, Page, many_endings
 from tests.rules.given import BOOK

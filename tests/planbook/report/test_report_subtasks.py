@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from envs import Task
 from planbook.config import Config
+from planbook.envs import Task
 from planbook.figures.methods.records import Goal
+from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.inside.items import Tried
 from planbook.report.inside.places import Branch, Item, Place, grown
 from planbook.report.inside.scopes import told
 from planbook.run import Run
 from planbook.store import Event
-from planner import Ending, Outcome
 from tests.command import ROOT, planbook
 from tests.reported import Page
 from tests.subtasking import NOTE

@@ -4,16 +4,16 @@ import json
 from contextlib import closing
 from pathlib import Path
 
-from envs import Selection
-from envs.toy import Toy
 from planbook.commands.playing import play
 from planbook.config import Config
+from planbook.envs import Selection
+from planbook.envs.toy import Toy
 from planbook.episodes.lanes import Hosting
+from planbook.planner import Outcome
 from planbook.report import report_runs
 from planbook.run import CONFIG_FILE, Run
 from planbook.trajectories.exporting import Choice, export
 from planbook.trajectories.importing import import_files
-from planner import Outcome
 from tests.command import ROOT
 from tests.reported import Page, many_endings, written
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from envs import MissingRequirement
+from planbook.envs import MissingRequirement
 from planbook.errors import BadArgument, BadRun
 from planbook.store import Schema, Store, begin_schema, without_password
 from tests.postgres import Server

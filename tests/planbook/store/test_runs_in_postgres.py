@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from planbook.errors import BadRun
+from planbook.planner import Body
 from planbook.run import Run
 from planbook.watching.following import Following
-from planner import Body
 from tests.command import ROOT
 from tests.flows import here, scripted
 from tests.postgres import Server

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from planbook.planner import Budget, Ending, Outcome, Spent
+from planbook.planner.budget import Meter
 from planbook.run import Run
 from planbook.terminal.progress import Progress
 from planbook.terminal.time_left import InTurn, Standing
 from planbook.wording import clock
-from planner import Budget, Ending, Outcome, Spent
-from planner.budget import Meter
 from tests.reported import many_endings
 
 SOLVED, FAILED = Ending(outcome=Outcome.DIRECT_SUCCESS), Ending(outcome=Outcome.FAILURE, cause="done")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from planbook.planner.models import Message
 from planbook.trajectories.chat import talks_of
 from planbook.trajectories.jsonl import parsed
-from planner.models import Message
 from tests.flows import BUILD, asks, here, scripted
 from tests.planbook.trajectories.conftest import METHODS
 

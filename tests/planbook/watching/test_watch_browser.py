@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from selenium.webdriver.support.wait import WebDriverWait
 
-from envs.browser import chromium
+from planbook.envs.browser import chromium
 from tests.browser import need_browser
 from tests.reported import HOSTILE, asking_run, written
 from tests.watched import Watcher, count, played, watched

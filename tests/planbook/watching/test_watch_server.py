@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from envs import Selection
 from planbook import errors
 from planbook.config import Config
+from planbook.envs import Selection
 from planbook.figures.measures import unlock_score
+from planbook.planner import Ending, Outcome
 from planbook.run import Run
 from planbook.watching.following import Following
 from planbook.watching.pages import Pages
 from planbook.watching.steered import Steered
-from planner import Ending, Outcome
 from tests.executing import wait_until
 from tests.flows import BUILD, here
 from tests.reported import asking_run, many_endings, written

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from planner import Journal, MemoryJournal, Roles, Scope
-from planner.graph import Database, Graph, Hooks, Node, Pass, run_pass
-from planner.models import Message, Sampling, ScriptedModel
-from planner.models.requests import label
+from planbook.planner import Journal, MemoryJournal, Roles, Scope
+from planbook.planner.graph import Database, Graph, Hooks, Node, Pass, run_pass
+from planbook.planner.models import Message, Sampling, ScriptedModel
+from planbook.planner.models.requests import label
 
 Reply = str | Callable[[str], str]
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import Body, EventKind, JournalFailed, MemoryJournal
-from planner.graph import Database, Finishing, Graph, GraphError, IfBranch, Loop, Node, condition_of, shape_of
-from planner.graph.graph import Edge
+from planbook.planner import Body, EventKind, JournalFailed, MemoryJournal
+from planbook.planner.graph import Database, Finishing, Graph, GraphError, IfBranch, Loop, Node, condition_of, shape_of
+from planbook.planner.graph.graph import Edge
 from tests.planner.graph.given import Answers, chain, passed
 
 ITEMS = shape_of(["whole"])

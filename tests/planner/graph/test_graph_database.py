@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from planner.graph import Database, GraphError, condition_of
+from planbook.planner.graph import Database, GraphError, condition_of
 
 
 def test_values_go_in_and_come_out_as_copies() -> None:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.graph import GraphFile, Node, graph_of, read_graph
-from planner.graph.drawing import mermaid, svg
-from planner.graph.layout import lay_out
-from planner.graph.picture import picture
+from planbook.planner.graph import GraphFile, Node, graph_of, read_graph
+from planbook.planner.graph.drawing import mermaid, svg
+from planbook.planner.graph.layout import lay_out
+from planbook.planner.graph.picture import picture
 
 DRIVE = Path(__file__).parent / "drive.yaml"
 SVG = "{http://www.w3.org/2000/svg}"

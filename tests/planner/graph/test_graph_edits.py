@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.graph import Graph, GraphError, Node
+from planbook.planner.graph import Graph, GraphError, Node
 from tests.planner.graph.given import Answers, chain, passed
 
 

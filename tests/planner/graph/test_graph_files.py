@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.graph import BadGraphFile, GraphError, file_faults, graph_of, read_graph
+from planbook.planner.graph import BadGraphFile, GraphError, file_faults, graph_of, read_graph
 from tests.planner.graph.given import Answers, passed
 
 DRIVE = Path(__file__).parent / "drive.yaml"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from planner import MemoryJournal, UnusableReply
-from planner.graph import (
+from planbook.planner import MemoryJournal, UnusableReply
+from planbook.planner.graph import (
     AfterQueryError,
     Composing,
     Database,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.graph import shape_of
+from planbook.planner.graph import shape_of
 
 
 @pytest.mark.parametrize(

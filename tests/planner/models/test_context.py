@@ -4,10 +4,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from planner.errors import ContextExceeded
-from planner.models import Fitted, Message, Sampling, estimate_prompt, estimate_tokens, fit, room
-from planner.models.context import CLOSE, NAMED, OPEN, WHOLE, block
-from planner.models.types import Speaker
+from planbook.planner.errors import ContextExceeded
+from planbook.planner.models import Fitted, Message, Sampling, estimate_prompt, estimate_tokens, fit, room
+from planbook.planner.models.context import CLOSE, NAMED, OPEN, WHOLE, block
+from planbook.planner.models.types import Speaker
 
 WORDS = "word " * 100
 

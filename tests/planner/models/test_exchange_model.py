@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import EpisodeStopped, ModelRefused
-from planner.models import ExchangeModel, Message, Reply, Sampling, labelled, request_key
+from planbook.planner.errors import EpisodeStopped, ModelRefused
+from planbook.planner.models import ExchangeModel, Message, Reply, Sampling, labelled, request_key
 
 POLL = 0.02
 ASK = [Message(role="system", content="Be brief."), Message(role="user", content="# Two\n\nlines: ä")]

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-import planner.models
-from planner.errors import EpisodeStopped, ModelRefused, UnknownModel
-from planner.models import Message, Sampling, load_model
+import planbook.planner.models
+from planbook.planner.errors import EpisodeStopped, ModelRefused, UnknownModel
+from planbook.planner.models import Message, Sampling, load_model
 from tests.openai_server import serving
 
 ASK = [Message(role="user", content="Where is the mug?")]
 SCRIPT = """
 from __future__ import annotations
 from dataclasses import dataclass
-from planner.models import Message, Sampling
+from planbook.planner.models import Message, Sampling
 
 replies = ["one", "two"]
 number = 7
@@ -111,6 +111,6 @@ def test_a_server_without_its_key_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_public_surface_is_sorted_and_real() -> None:
-    names = planner.models.__all__
+    names = planbook.planner.models.__all__
     assert names == sorted(names, key=lambda name: (not name[0].isupper(), name))
-    assert all(hasattr(planner.models, name) for name in names)
+    assert all(hasattr(planbook.planner.models, name) for name in names)

@@ -2,10 +2,10 @@
 
 import time
 
-from planner import FeedbackKind, MemoryJournal
-from planner.models.openai_api import OpenAIModel
-from planner.strategies.adapt.executor import EXECUTOR
-from sandbox import Sandbox
+from planbook.planner import FeedbackKind, MemoryJournal
+from planbook.planner.models.openai_api import OpenAIModel
+from planbook.planner.strategies.adapt.executor import EXECUTOR
+from planbook.sandbox import Sandbox
 from tests.openai_server import PIECE, serving
 from tests.planner.pieces import episode
 from tests.planner.test_streaming import GoOn, reply

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.models import BadPrices, Prices, Usage
+from planbook.planner.models import BadPrices, Prices, Usage
 
 MILLION = Usage(prompt=1_000_000, completion=1_000_000)
 

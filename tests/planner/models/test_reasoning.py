@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.models import Reply
-from planner.models.reasoning import AfterReasoning, split, without_reasoning
+from planbook.planner.models import Reply
+from planbook.planner.models.reasoning import AfterReasoning, split, without_reasoning
 
 CODE = "```python\nprint('</think>')\n```"
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import ModelError, ModelUnavailable, NotRecorded, UnknownModel
-from planner.models import (
+from planbook.planner.errors import ModelError, ModelUnavailable, NotRecorded, UnknownModel
+from planbook.planner.models import (
     Finish,
     Message,
     OnText,
@@ -179,7 +179,7 @@ def test_processes_may_record_into_one_file(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     code = """
 import sys
-from planner.models import Message, RecordedModel, Sampling, ScriptedModel
+from planbook.planner.models import Message, RecordedModel, Sampling, ScriptedModel
 model = RecordedModel(sys.argv[1], ScriptedModel(lambda messages, sampling: "x" * 20_000))
 for number in range(25):
     model.complete([Message(role="user", content=f"{sys.argv[2]} {number}")], Sampling())

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from planner.errors import ContextExceeded, ModelRefused
-from planner.models import Message, Model, Sampling, ScriptedModel, estimated_usage
+from planbook.planner.errors import ContextExceeded, ModelRefused
+from planbook.planner.models import Message, Model, Sampling, ScriptedModel, estimated_usage
 from tests.ear import Ear
 
 ASK = [Message(role="user", content="What now?")]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import ContextExceeded
-from planner.models import Message, RecordedModel, Sampling, estimate_prompt
-from planner.models.openai_api import OpenAIModel
+from planbook.planner.errors import ContextExceeded
+from planbook.planner.models import Message, RecordedModel, Sampling, estimate_prompt
+from planbook.planner.models.openai_api import OpenAIModel
 from tests.ear import Ear
 
 URL = os.environ.get("PLANBOOK_TEST_MODEL_URL", "")

@@ -9,8 +9,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import JsonValue
 
-from sandbox.functions import FunctionSpec
-from sandbox.protocol import MAX_DEPTH, MAX_STRING
+from planbook.sandbox.functions import FunctionSpec
+from planbook.sandbox.protocol import MAX_DEPTH, MAX_STRING
 from tests.sandbox.fuzz.programs import Choices
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sandbox.policy import hints, rules, tables
+from planbook.sandbox.policy import hints, rules, tables
 
 NAMES = """x y z f g C D self cls agent host_act json re math collections dataclasses functools enum operator string
 copy contextlib typing datetime random time abc itertools loot e _x __x T""".split()

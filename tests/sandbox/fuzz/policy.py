@@ -5,11 +5,11 @@ import re
 import time
 from collections.abc import Iterator
 
-from sandbox import Limits
-from sandbox import check as static
-from sandbox.policy.compiler import PolicyRefused, check, compile_cell
-from sandbox.policy.rules import SYNTAX
-from sandbox.precompile import Request, compiled
+from planbook.sandbox import Limits
+from planbook.sandbox import check as static
+from planbook.sandbox.policy.compiler import PolicyRefused, check, compile_cell
+from planbook.sandbox.policy.rules import SYNTAX
+from planbook.sandbox.precompile import Request, compiled
 from tests.sandbox.attacked import Host
 from tests.sandbox.fuzz.programs import program
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS

@@ -6,9 +6,9 @@ import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 
-from sandbox import check as static
-from sandbox.precompile import Request, compiled
-from sandbox.reading import (
+from planbook.sandbox import check as static
+from planbook.sandbox.precompile import Request, compiled
+from planbook.sandbox.reading import (
     GrowingReply,
     bound_by_part,
     carry,
@@ -18,7 +18,7 @@ from sandbox.reading import (
     sections,
     statements_of,
 )
-from sandbox.reading.walker import scopes_of
+from planbook.sandbox.reading.walker import scopes_of
 from tests.sandbox.fuzz.programs import Choices, part
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
 

@@ -9,14 +9,14 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from sandbox import messages, opening
-from sandbox.answers import Answers
-from sandbox.cell import Conversation
-from sandbox.limits import LimitReached
-from sandbox.messages import HostileFrame
-from sandbox.process import Worker
-from sandbox.protocol import ChannelClosed, FrameTooLong
-from sandbox.types import FaultKind, Limits
+from planbook.sandbox import messages, opening
+from planbook.sandbox.answers import Answers
+from planbook.sandbox.cell import Conversation
+from planbook.sandbox.limits import LimitReached
+from planbook.sandbox.messages import HostileFrame
+from planbook.sandbox.process import Worker
+from planbook.sandbox.protocol import ChannelClosed, FrameTooLong
+from planbook.sandbox.types import FaultKind, Limits
 from tests.sandbox.fuzz.programs import Choices
 
 LIMITS = Limits(wall_seconds=2, output_chars=50, host_calls=8)

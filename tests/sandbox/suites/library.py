@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sandbox import Limits, Sandbox
-from sandbox.policy.compiler import check
+from planbook.sandbox import Limits, Sandbox
+from planbook.sandbox.policy.compiler import check
 
 MODULES = "json re dataclasses enum functools itertools collections textwrap statistics fractions heapq string".split()
 HERE = Path(__file__).parent

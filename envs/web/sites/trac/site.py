@@ -12,11 +12,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from envs.checksums import of_folder, of_texts
-from envs.errors import MissingRequirement, WorldBroken
-from envs.packages import folder_of
-from envs.types import Requirement
-from envs.web.sites.trac.state import state_of
+from planbook.envs.checksums import of_folder, of_texts
+from planbook.envs.errors import MissingRequirement, WorldBroken
+from planbook.envs.packages import folder_of
+from planbook.envs.types import Requirement
+from planbook.envs.web.sites.trac.state import state_of
 
 REMEDY = "pip install 'planbook[web]'"
 HERE = Path(__file__).parent

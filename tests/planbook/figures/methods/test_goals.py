@@ -4,14 +4,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from envs import Task
 from planbook.config import Config
+from planbook.envs import Task
 from planbook.figures.methods.goals import Pursuit, pursuit_lines, rounds
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.methods.records import Goal
 from planbook.figures.summary import summarise
+from planbook.planner import Ending, Outcome
 from planbook.run import Run, recorded_endings
-from planner import Ending, Outcome
 
 LOG, PICKAXE = "agent.mine({'log': 1}, None)", "agent.craft({'wooden_pickaxe': 1}, {'planks': 3}, 'crafting_table')"
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from envs import Action, Observation, Task
 from planbook.config import Config
+from planbook.envs import Action, Observation, Task
 from planbook.figures.methods.passes import Passes, pass_lines
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.methods.rounds import Search, search_lines
 from planbook.figures.summary import Summary, summarise
+from planbook.planner import Ending, Outcome, Step
 from planbook.run import Run, recorded_endings
-from planner import Ending, Outcome, Step
 
 SOLVED, FAILED = Outcome.DIRECT_SUCCESS, Outcome.FAILURE
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from envs import Task
 from planbook.config import Config
+from planbook.envs import Task
 from planbook.figures.methods.plays import deeds_in
 from planbook.figures.methods.subtasks import Audit, Claims, Decomposition
 from planbook.figures.summary import Summary, summarise
+from planbook.planner import Ending, Outcome
 from planbook.run import DIVERGED, Run, recorded_endings
-from planner import Ending, Outcome
 from tests.command import ROOT, planbook, result
 
 EXECUTOR, PLANNER = "executor", "planner"
