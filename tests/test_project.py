@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from planbook import PACKAGES
+from tests.shelf import write_shelf
 
 ROOT = Path(__file__).parents[1]
-HIDING = {"envs/__init__.py": "", "rules/__init__.py": "", "sandbox.py": "", "planner.py": "", "manuals.py": ""}
+HIDING = ("envs/__init__.py", "rules/__init__.py", "sandbox.py", "planner.py", "manuals.py")
 """Files of a user's project that have the names of our folders."""
 
 
@@ -83,11 +84,14 @@ def test_the_wheel_does_the_main_job_from_an_empty_folder(tmp_path: Path) -> Non
     (site / "dependencies.pth").write_text(f"{dependencies}\n")
 
     project = tmp_path / "project"
-    for name, text in (
-        HIDING | {"own.py": OWN, "old.py": OWN.replace("planbook.envs", "envs"), "plan.py": PLAN}
-    ).items():
+    for name in HIDING:
         (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).write_text(text)
+        (project / name).write_text("")
+    write_shelf(project)
+    own = (project / "shelf.py").read_text()
+    (project / "shelf.py").write_text(f"import rules\n{own}")
+    (project / "old.py").write_text(own.replace("planbook.envs", "envs"))
+    (project / "plan.py").write_text("agent.look()\n")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(environment / "bin" / "planbook"), *arguments, "--json"]
@@ -96,45 +100,9 @@ def test_the_wheel_does_the_main_job_from_an_empty_folder(tmp_path: Path) -> Non
     done = run("replay", "--env", "alfworld", "--split", "generated:12")
     assert done.returncode == 0, done.stderr
     assert '"solved":12' in done.stdout
-    done = run("exec", "plan.py", "--env", "own.py", "--task", "light/0")
+    done = run("exec", "plan.py", "--env", "shelf.py", "--task", "look/0")
     assert done.returncode == 0, done.stderr
     assert '"solved":1' in done.stdout
-    done = run("exec", "plan.py", "--env", "old.py", "--task", "light/0")
+    done = run("exec", "plan.py", "--env", "old.py", "--task", "look/0")
     assert done.returncode == 2
     assert "planbook's envs is imported as planbook.envs" in " ".join(done.stderr.split())
-
-
-PLAN = "agent.light()\n"
-OWN = '''"""A lamp."""
-
-import rules
-from planbook.envs import Environment, Observation, Task, Verdict, action
-
-
-class Lamp(Environment):
-    """A lamp that can be lit."""
-
-    name = "lamp"
-    about = "A lamp."
-    types = ("light",)
-
-    @classmethod
-    def tasks(cls, selection, options=None):
-        """Tell the one task."""
-        return [Task(id="light/0", env="lamp", split="all", type="light", goal="light the lamp")]
-
-    def begin(self, task):
-        """Begin in the dark."""
-        self.lit = False
-        return Observation("It is dark.")
-
-    @action("agent.light() -> 'It is bright.'")
-    def light(self):
-        """Light the lamp."""
-        self.lit = True
-        return Observation("It is bright.", terminated=True)
-
-    def verdict(self):
-        """Judge."""
-        return Verdict(self.lit)
-'''
