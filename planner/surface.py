@@ -117,5 +117,5 @@ def call_of(action: Action) -> str:
 
 def shown(spec: ActionSpec) -> ShownCall:
     """An action, query or goal, as prompts show it."""
-    signature = str(spec.signature).replace(" -> envs.types.Observation", " -> str")
+    signature = str(spec.signature).replace(f" -> {Observation.__module__}.Observation", " -> str")
     return ShownCall(name=spec.name, signature=signature, doc=spec.doc, example=spec.example)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from planbook.envs import Task
+from planbook.envs.bm25 import BM25
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.rules.book import RuleBook, cites
 from planbook.rules.naming import citations
@@ -31,11 +32,7 @@ def scores(query: str, texts: Sequence[str]) -> list[float]:
     corpus, asked = [words(text) for text in texts], sorted(set(words(query)))
     if not asked or not any(corpus):
         return [0.0] * len(texts)
-    import bm25s  # here, for it takes longer to import than all else of ours
-
-    index = bm25s.BM25()
-    index.index(corpus, show_progress=False)
-    return [round(float(score), _DIGITS) for score in index.get_scores(asked)]
+    return [round(score, _DIGITS) for score in BM25(corpus).scores(asked)]
 
 
 def ranked(query: str, texts: Sequence[str], then: str = "") -> list[int]:

@@ -12,8 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from thefuzz import fuzz
-
+from planbook.envs.fuzzy import token_set_ratio
 from planbook.envs.shopping.wares import Product, Wish
 
 HIT = 85
@@ -93,7 +92,7 @@ def options_hit(chosen: Iterable[str], wanted: Collection[str]) -> int:
 
 
 def _hits(one: str, other: str) -> bool:
-    return bool(fuzz.token_set_ratio(one, other) > HIT)
+    return token_set_ratio(one, other) > HIT
 
 
 def _plain_color(value: str) -> str:

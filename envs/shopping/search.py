@@ -1,12 +1,12 @@
 """The shop's search: BM25 over title, description, first bullet and options, as WebShop indexes its products.
 
-WebShop has Lucene do this; here it is bm25s, and the folding of words is simpler (small letters, a plural's s).
+WebShop has Lucene do this; here the folding of words is simpler (small letters, a plural's s).
 """
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
+from planbook.envs.bm25 import BM25
 from planbook.envs.shopping.wares import Product
 
 MOST = 50
@@ -33,20 +33,11 @@ class Search:
     """An index of products, made once."""
 
     def __init__(self, products: Sequence[Product]) -> None:
-        import bm25s  # here, for it takes longer to import than all else of this world
-
         self._ids = [product.id for product in products]
-        corpus = [words(indexed_text(product)) for product in products]
-        self._known = {word for text in corpus for word in text}
-        self._index: Any = bm25s.BM25()
-        if self._known:
-            self._index.index(corpus, show_progress=False)
+        self._index = BM25([words(indexed_text(product)) for product in products])
 
     def results(self, keywords: str) -> tuple[str, ...]:
         """The ids of the products that fit best, the best first; those that share no word are left out."""
-        asked = sorted(self._known & set(words(keywords)))
-        if not asked:
-            return ()
-        scores = self._index.get_scores(asked).round(_DIGITS)
-        order = (-scores).argsort(kind="stable")[:MOST]
+        scores = [round(score, _DIGITS) for score in self._index.scores(sorted(set(words(keywords))))]
+        order = sorted(range(len(scores)), key=lambda position: -scores[position])[:MOST]
         return tuple(self._ids[position] for position in order if scores[position] > 0)

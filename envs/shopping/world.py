@@ -41,7 +41,7 @@ class Shopping(Environment):
     says so.
 
     Pages, buttons and reward are WebShop's. What is ours: one box of search, on the search page only; options that
-    cost more, where WebShop has one price a product; search by bm25s and ``r_type`` without a tagger (see
+    cost more, where WebShop has one price a product; search by our BM25 and ``r_type`` without a tagger (see
     ``reward.py``). Product files of WebShop's format play by its own prices.
     """
 
@@ -96,7 +96,7 @@ agent.click("Buy Now")
         """What search and reward are computed with, and which products these are."""
         named = self._options.items, self._options.attributes, self._options.goals
         products = digest_of(*named) if self._options.items else own_digest()
-        return {"bm25s": version("bm25s"), "thefuzz": version("thefuzz"), "products": products}
+        return {"rapidfuzz": version("rapidfuzz"), "products": products}
 
     # One episode.
 

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
-from thefuzz import fuzz
+from planbook.envs.fuzzy import token_set_ratio
 
 OR = " |OR| "
 """Between alternatives of one value, as in WebArena's files."""
@@ -67,8 +67,7 @@ def fuzzy(answer: str, values: Sequence[str]) -> bool:
     """
     text = clean(answer)
     return all(
-        fuzz.token_set_ratio(text, clean(value)) >= ALIKE and _numbers_of(value) <= _numbers_of(answer)
-        for value in values
+        token_set_ratio(text, clean(value)) >= ALIKE and _numbers_of(value) <= _numbers_of(answer) for value in values
     )
 
 

@@ -20,9 +20,8 @@ RECORDED_PACKAGES = (
     "trac",
     "selenium",
     "openai",
-    "bm25s",
     "scikit-learn",
-    "thefuzz",
+    "rapidfuzz",
     "pydantic",
     "tree-sitter",
 )

@@ -1,7 +1,5 @@
 """Rules and tasks, chosen by the words of a task."""
 
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,14 +110,6 @@ def test_the_most_similar_task_is_of_the_same_type_where_there_is_one() -> None:
     assert most_similar(HEAT, [task("look_at", "examine clock under desklamp")], anyway=True) == 0
     assert most_similar(HEAT, [task("pick_heat_then_place", "?"), task("pick_heat_then_place", "?")]) == 0
     assert most_similar(HEAT, []) is None
-
-
-def test_the_index_is_not_loaded_before_it_is_needed() -> None:
-    """It takes longer to import than the command line takes to start."""
-    import subprocess
-
-    code = "import sys, rules; assert 'bm25s' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 PROCESS = RuleType.SUCCESS_PROCESS
