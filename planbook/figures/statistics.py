@@ -1,7 +1,7 @@
 """The few statistics that tables need, and the episodes that they are taken over."""
 
 from collections.abc import Iterable, Sequence
-from math import ceil, comb, sqrt
+from math import ceil, comb, exp, fsum, lgamma, log, log1p, sqrt
 from statistics import fmean, mean, stdev
 
 from planbook.planner import Ending
@@ -11,6 +11,8 @@ Episodes = Sequence[tuple[Entry, Ending]]
 """Those of a run, each with how it ended."""
 Z_95 = 1.959963984540054
 Z_80_POWER = 0.8416212335729143
+TERMS = 200
+"""Of a continued fraction; it has settled long before."""
 
 
 def mean_of(counts: Iterable[int]) -> float | None:
@@ -54,6 +56,57 @@ def mcnemar(gained: int, lost: int) -> float:
     differing = gained + lost
     tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))
     return min(1.0, 2 * tail / (1 << differing))
+
+
+def sign_flips(differences: Sequence[int]) -> float:
+    """How likely so great a sum would be if every task could as well have had its sides swapped: exact, two-sided.
+
+    The chances of all sums are worked out one task after the other, which gives what trying all ways would. With one
+    pair a task it is McNemar's test, exact.
+    """
+    chances = {0: 1.0}
+    for size in map(abs, differences):
+        flipped = dict.fromkeys((total + sign * size for total in chances for sign in (1, -1)), 0.0)
+        for total, chance in chances.items():
+            flipped[total + size] += chance / 2
+            flipped[total - size] += chance / 2
+        chances = flipped
+    return min(1.0, fsum(chance for total, chance in chances.items() if abs(total) >= abs(sum(differences))))
+
+
+def t_below(t: float, freedom: int) -> float:
+    """How likely Student's t is below a value: its distribution function."""
+    tail = _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
+    return 1 - tail if t > 0 else tail
+
+
+def t_quantile(share: float, freedom: int) -> float:
+    """Return the value that Student's t is below with a chance of ``share``, which is more than a half."""
+    low, high = 0.0, 1.0
+    while t_below(high, freedom) < share:
+        low, high = high, 2 * high
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_below(middle, freedom) < share else (low, middle)
+    return high
+
+
+def _beta_share(x: float, a: float, b: float) -> float:
+    """Return the regularised incomplete beta function, by its continued fraction (DLMF 8.17.22)."""
+    if x in (0.0, 1.0):
+        return x
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta_share(1 - x, b, a)
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
+    fraction = 1.0
+    for n in range(TERMS, 0, -1):
+        m = n // 2
+        if n % 2:
+            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        fraction = 1 + term / fraction
+    return front / fraction
 
 
 def mean_interval(values: Sequence[float], z: float = Z_95) -> tuple[float, float]:

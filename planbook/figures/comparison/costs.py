@@ -1,12 +1,12 @@
-"""What the same tasks cost in two runs: for each one solved, with tasks drawn again for the intervals."""
+"""What the same tasks cost in two runs: for each one solved, with intervals over tasks."""
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from planbook.figures.comparison.difference import by_task
 from planbook.figures.comparison.gathering import Pair, Played
-from planbook.figures.comparison.resampling import Columns, Estimate, drawn_totals, estimate, ratio
+from planbook.figures.comparison.ratios import UNKNOWN, Estimate, Parts, difference, ratio
 from planbook.planner import Spent
 
 TIME = "seconds"
@@ -18,7 +18,6 @@ COSTS: Mapping[str, Callable[[Spent], float | None]] = {
     TIME: lambda spent: spent.seconds,
 }
 """What is counted, by the name that it is told under."""
-UNKNOWN = Estimate(None, None, None)
 
 
 class Cost(BaseModel):
@@ -45,45 +44,29 @@ class Cost(BaseModel):
 def costs(pairs: Sequence[Pair]) -> dict[str, Cost]:
     """By what is counted; nothing of what neither run spent."""
     names = [name for name, of in COSTS.items() if any(of(side.spent) != 0 for pair in pairs for side in pair)]
-    found = {name: _cost(_by_task(pairs, COSTS[name])) for name in names}
+    found = {name: _cost(pairs, COSTS[name]) for name in names}
     return {name: cost.without_bounds() if name == TIME else cost for name, cost in found.items()}
 
 
 def extra_actions(pairs: Sequence[Pair]) -> Estimate:
     """How many more actions the second run took, a mean over pairs that both solved; unknown for none."""
-    if not pairs:
-        return UNKNOWN
-    (found,) = _told(_by_task(pairs, COSTS["actions"]), lambda sums: [ratio(sums[:, 2] - sums[:, 0], sums[:, 4])])
-    return found
+
+    def extra(pair: Pair) -> tuple[float, float]:
+        return pair[1].spent.actions - pair[0].spent.actions, 1.0
+
+    return ratio(_by_task(pairs, extra)) if pairs else UNKNOWN
 
 
-def _cost(tasks: Columns) -> Cost:
-    def figures(sums: Columns) -> Sequence[Columns]:
-        first, second = ratio(sums[:, 0], sums[:, 1]), ratio(sums[:, 2], sums[:, 3])
-        return first, second, second - first
+def _cost(pairs: Sequence[Pair], of: Callable[[Spent], float | None]) -> Cost:
+    def part(played: Played) -> tuple[float, float]:
+        spent = of(played.spent)
+        return float("nan") if spent is None else spent, float(played.ending.outcome.solved)
 
-    first, second, difference = _told(tasks, figures)
-    return Cost(first=first, second=second, difference=difference)
-
-
-def _told(tasks: Columns, figures: Callable[[Columns], Sequence[Columns]]) -> Sequence[Estimate]:
-    """Figures of the tasks' sums, and what they are when the tasks are drawn again."""
-    with np.errstate(invalid="ignore"):
-        values, drawn = figures(tasks.sum(axis=0, keepdims=True)), figures(drawn_totals(tasks))
-    return [estimate(float(value[0]), draws) for value, draws in zip(values, drawn, strict=True)]
+    first, second = _by_task(pairs, lambda pair: part(pair[0])), _by_task(pairs, lambda pair: part(pair[1]))
+    return Cost(first=ratio(first), second=ratio(second), difference=difference(first, second))
 
 
-def _by_task(pairs: Sequence[Pair], of: Callable[[Spent], float | None]) -> Columns:
-    """A row for each task: spent and solved by the first run, the same by the second, and how many pairs it has."""
-    rows: dict[tuple[str, int], list[float]] = {}
-    for one, other in pairs:
-        task = one.entry.task
-        row = rows.setdefault((task.id, task.seed), [0.0] * 5)
-        for place, value in enumerate((*_sums(one, of), *_sums(other, of), 1.0)):
-            row[place] += value
-    return np.array(list(rows.values()))
-
-
-def _sums(played: Played, of: Callable[[Spent], float | None]) -> tuple[float, float]:
-    spent = of(played.spent)
-    return float("nan") if spent is None else spent, float(played.ending.outcome.solved)
+def _by_task(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -> Parts:
+    """Return what is above and below the line of each task, summed over its pairs."""
+    parts = [[part(pair) for pair in each] for each in by_task(pairs).values()]
+    return [(sum(above for above, _ in each), sum(below for _, below in each)) for each in parts]

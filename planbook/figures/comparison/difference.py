@@ -4,15 +4,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from planbook.figures.comparison.gathering import Pair, Played
-from planbook.figures.comparison.resampling import drawn_totals, estimate, ratio, sign_flips
-from planbook.figures.statistics import holm, mcnemar, paired_difference, tasks_needed, tasks_needed_by_mean
+from planbook.figures.comparison.ratios import ratio
+from planbook.figures.statistics import (
+    holm,
+    mcnemar,
+    paired_difference,
+    sign_flips,
+    tasks_needed,
+    tasks_needed_by_mean,
+)
 
 MCNEMAR, SIGN_FLIPS = "McNemar, exact", "sign flips over tasks, exact"
-BONETT_PRICE, BOOTSTRAP = "Bonett and Price", "bootstrap over tasks"
+BONETT_PRICE, OVER_TASKS = "Bonett and Price", "over tasks, each with its repeats"
 NOISE = 0.05
 """From this p on a difference may be noise."""
 
@@ -67,7 +73,7 @@ def difference(pairs: Sequence[Pair]) -> Difference:
     repeated = len(tasks) < len(pairs)
     if repeated:
         p = sign_flips([sum(map(gain, each)) for each in tasks.values()])
-        low, high = _drawn_interval(list(tasks.values()))
+        low, high = _interval_over(list(tasks.values()))
     return Difference(
         tasks=len(tasks),
         pairs=len(pairs),
@@ -78,7 +84,7 @@ def difference(pairs: Sequence[Pair]) -> Difference:
         difference=(gained - lost) / len(pairs),
         low=low,
         high=high,
-        interval=BOOTSTRAP if repeated else BONETT_PRICE,
+        interval=OVER_TASKS if repeated else BONETT_PRICE,
         p=p,
         test=SIGN_FLIPS if repeated else MCNEMAR,
         p_of_pairs=of_pairs,
@@ -105,11 +111,10 @@ def needed(pairs: Sequence[Pair], overall: Difference) -> int | None:
     return tasks_needed_by_mean([fmean(map(gain, each)) for each in by_task(pairs).values()])
 
 
-def _drawn_interval(tasks: Sequence[Sequence[Pair]]) -> tuple[float, float]:
-    sums = np.array([[sum(map(gain, pairs)), len(pairs)] for pairs in tasks], dtype=float)
-    totals = drawn_totals(sums)
-    found = estimate(0.0, ratio(totals[:, 0], totals[:, 1]))
-    return (-1.0 if found.low is None else found.low), (1.0 if found.high is None else found.high)
+def _interval_over(tasks: Sequence[Sequence[Pair]]) -> tuple[float, float]:
+    found = ratio([(sum(map(gain, pairs)), len(pairs)) for pairs in tasks])
+    low, high = (-1.0 if found.low is None else found.low), (1.0 if found.high is None else found.high)
+    return max(-1.0, low), min(1.0, high)
 
 
 def by_task(pairs: Iterable[Pair]) -> dict[tuple[str, int], list[Pair]]:

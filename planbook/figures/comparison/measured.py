@@ -5,11 +5,9 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import TypeVar
 
-from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
-
 from planbook.figures.comparison.difference import NOISE, Told, by_task
 from planbook.figures.comparison.gathering import Pair, Played
-from planbook.figures.statistics import holm
+from planbook.figures.statistics import holm, t_below, t_quantile
 
 Key = TypeVar("Key")
 SCORE = "score"
@@ -100,5 +98,5 @@ def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, 
     spread = stdev(differences) / sqrt(len(differences)) if freedom else 0.0
     if not spread:
         return (None, None, None) if centre or not freedom else (0.0, 0.0, 1.0)
-    reach = float(stdtrit(freedom, 0.975)) * spread
-    return centre - reach, centre + reach, 2 * float(stdtr(freedom, -abs(centre) / spread))
+    reach = t_quantile(0.975, freedom) * spread
+    return centre - reach, centre + reach, 2 * t_below(-abs(centre) / spread, freedom)

@@ -8,7 +8,7 @@ from planbook.figures.causes import in_words
 from planbook.figures.comparison.difference import MCNEMAR, NOISE, Difference
 from planbook.figures.comparison.measured import MeasureDifference
 from planbook.figures.comparison.pairs import Changed, Compared
-from planbook.figures.comparison.resampling import Estimate
+from planbook.figures.comparison.ratios import Estimate
 from planbook.figures.measures import plain
 from planbook.terminal.tables import right_aligned
 from planbook.wording import NO_FIGURE, counted, listed
@@ -140,7 +140,7 @@ def _how(compared: Compared) -> str:
     holm = "; p of task types corrected after Holm" if len(compared.by_type) > 1 else ""
     tests = f"Test: {overall.test}{pairs}{holm}{several}."
     return (
-        f"{tests} Intervals (95 %): {overall.interval}; of costs, bootstrap over tasks. Whether a difference is more "
+        f"{tests} Intervals (95 %): {overall.interval}; of costs, over tasks. Whether a difference is more "
         f"than noise p alone says (below {NOISE}); an interval shows its size, is not corrected, and may disagree near "
         "that bound."
     )

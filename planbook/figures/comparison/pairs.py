@@ -11,7 +11,7 @@ from planbook.figures.comparison.difference import Difference, Told, corrected, 
 from planbook.figures.comparison.gathering import Gathered, Pair, Played
 from planbook.figures.comparison.measured import MeasureDifference, measured
 from planbook.figures.comparison.measured import corrected as corrected_measures
-from planbook.figures.comparison.resampling import Estimate
+from planbook.figures.comparison.ratios import Estimate
 from planbook.figures.comparison.settings import Setting, unlike
 from planbook.figures.statistics import wilson
 from planbook.planner import Outcome

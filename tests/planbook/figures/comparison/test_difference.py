@@ -1,15 +1,27 @@
 """The statistics of comparisons, against published examples, counting by hand, and simulated runs."""
 
+import math
 import random
+import statistics
 from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
 
-from planbook.figures.comparison.resampling import DRAWS, drawn_totals, estimate, ratio, sign_flips
-from planbook.figures.statistics import holm, mcnemar, paired_difference, tasks_needed, tasks_needed_by_mean
+from planbook.figures.comparison.ratios import difference, ratio
+from planbook.figures.statistics import (
+    holm,
+    mcnemar,
+    paired_difference,
+    sign_flips,
+    t_below,
+    t_quantile,
+    tasks_needed,
+    tasks_needed_by_mean,
+)
 
 
 def test_the_interval_is_that_of_published_tables() -> None:
@@ -94,30 +106,55 @@ def test_with_one_pair_a_task_both_numbers_of_tasks_are_near_each_other() -> Non
     assert one == pytest.approx(other, rel=0.02)
 
 
-def test_tasks_are_drawn_the_same_way_every_time_and_as_many_as_there_are() -> None:
-    tasks = np.ones((50, 1))
-    drawn = drawn_totals(tasks)
-    assert drawn.shape == (DRAWS, 1)
-    assert set(drawn[:, 0]) == {50.0}
-    costs = np.array([[float(number), 1.0] for number in range(50)])
-    assert (drawn_totals(costs) == drawn_totals(costs)).all()
-
-
-def test_an_interval_over_drawn_tasks_holds_a_mean_as_often_as_it_says() -> None:
+def test_an_interval_over_tasks_holds_a_ratio_as_often_as_it_says() -> None:
     dice, held = random.Random(9), 0
-    for _ in range(200):
-        tasks = np.array([[dice.expovariate(1.0), 1.0] for _ in range(60)])
-        found = estimate(0.0, ratio(*drawn_totals(tasks).T))
+    for _ in range(400):
+        found = ratio([(dice.expovariate(1.0), dice.random() < 0.7) for _ in range(60)])
         assert found.low is not None
         assert found.high is not None
-        held += found.low <= 1.0 <= found.high
-    assert 0.88 <= held / 200 <= 0.99
+        held += found.low <= 1 / 0.7 <= found.high
+    assert 0.91 <= held / 400 <= 0.97
 
 
-def test_what_is_without_bound_is_told_as_none() -> None:
-    solved_seldom = np.array([[3.0, 1.0], [3.0, 0.0], [3.0, 0.0]])
-    found = estimate(9.0, ratio(*drawn_totals(solved_seldom).T))
-    assert found.high is None
-    assert found.low is not None
-    nothing = np.zeros((3, 2))
-    assert tuple(estimate(float("nan"), ratio(*drawn_totals(nothing).T))) == (None, None, None)
+def test_an_interval_of_a_difference_holds_it_as_often_as_it_says() -> None:
+    dice, held = random.Random(10), 0
+    for _ in range(400):
+        tasks = [dice.expovariate(1.0) for _ in range(60)]
+        first = [(task, dice.random() < 0.7) for task in tasks]
+        second = [(2 * task, dice.random() < 0.5) for task in tasks]
+        found = difference(first, second)
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= 2 / 0.5 - 1 / 0.7 <= found.high
+    assert 0.91 <= held / 400 <= 0.97
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), min_size=1, max_size=30))
+def test_the_interval_of_a_ratio_is_the_jackknifes_for_many_tasks(parts: list[tuple[int, int]]) -> None:
+    """A thousand times the same tasks: leaving each one out in turn tells the same spread."""
+    many = parts * (1_000 // len(parts))
+    found, (above, below) = ratio(many), (sum(part) for part in zip(*many, strict=True))
+    if not below:
+        assert found == (None, None, None)
+        return
+    out = [(above - one) / (below - other) for one, other in many]
+    spread = math.sqrt((len(many) - 1) * statistics.pvariance(out))
+    assert found.value == pytest.approx(above / below, abs=1e-6)
+    if found.high is not None:
+        assert found.high - above / below == pytest.approx(1.96 * spread, rel=0.05, abs=2e-6)
+
+
+def test_a_ratio_with_next_to_nothing_below_has_no_bounds() -> None:
+    assert ratio([(3.0, 1.0), (3.0, 0.0), (3.0, 0.0)]) == (9.0, None, None)
+    assert ratio([(3.0, 0.0)] * 20) == (None, None, None)
+    assert ratio([(math.nan, 1.0), *[(3.0, 1.0)] * 20]) == (None, None, None)
+
+
+@given(st.floats(-60, 60), st.integers(1, 5_000))
+def test_students_t_is_scipys(t: float, freedom: int) -> None:
+    assert t_below(t, freedom) == pytest.approx(float(stdtr(freedom, t)), abs=1e-12, rel=1e-8)
+
+
+@given(st.floats(0.51, 0.9999), st.integers(1, 5_000))
+def test_quantiles_of_students_t_are_scipys(share: float, freedom: int) -> None:
+    assert t_quantile(share, freedom) == pytest.approx(float(stdtrit(freedom, share)), rel=1e-8)
