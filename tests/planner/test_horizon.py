@@ -10,10 +10,24 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.feature_extraction import DictVectorizer
 
 from planbook.envs import Features, load_world
-from planbook.planner.strategies.deps.horizon import HorizonPredictor, probabilities
-from planbook.planner.strategies.deps.selectors import Horizon, recorded_rows, selector_of
+from planbook.envs.minecraft.goals import RECORDED
+from planbook.planner.strategies.deps.horizon import (
+    DEPTH,
+    LEAST_ROWS,
+    RATE,
+    SHARE,
+    TREES,
+    HorizonPredictor,
+    predictor_for,
+    probabilities,
+    recorded_rows,
+    write_trees,
+)
+from planbook.planner.strategies.deps.selectors import Horizon, selector_of
 
 Rows = list[tuple[Features, float]]
 MODEST = st.floats(-1e6, 1e6)
@@ -118,6 +132,38 @@ def test_the_shipped_records_are_learnt_quickly_and_serve_the_selector() -> None
     HorizonPredictor.fit(learnt)
     assert time.process_time() - begun < 10, "two seconds are the goal; a busy machine is granted more"
     assert isinstance(selector_of(world.goals, None, "0"), Horizon)
+
+
+def test_the_trees_that_ship_are_those_of_the_shipped_records() -> None:
+    learnt, shipped = HorizonPredictor.fit(recorded_rows(RECORDED)), predictor_for(RECORDED)
+    assert shipped.source
+    asked = [features for features, _ in list(recorded_rows(RECORDED))[:200]]
+    assert shipped.predict(asked) == pytest.approx(learnt.predict(asked))
+
+
+def test_trees_predict_as_the_library_does() -> None:
+    """On rows that no threshold lies next to: the library compares numbers of four bytes."""
+    told = rows()
+    columns = DictVectorizer(sparse=False)
+    table = columns.fit_transform([features for features, _ in told])
+    library = GradientBoostingRegressor(
+        n_estimators=TREES, max_depth=DEPTH, learning_rate=RATE, min_samples_leaf=LEAST_ROWS, max_features=SHARE,
+        random_state=0,
+    ).fit(table, [math.log1p(steps) for _, steps in told])  # fmt: skip
+    asked = [features for features, _ in rows(100, seed=1)]
+    expected = [math.expm1(each) for each in library.predict(columns.transform(asked))]
+    assert HorizonPredictor.fit(told).predict(asked) == pytest.approx(expected)
+
+
+def test_records_without_their_trees_are_learnt_from_and_trees_of_others_do_not_count(tmp_path: Path) -> None:
+    table = tmp_path / "goals.csv"
+    table.write_text("kind,distance,steps\n" + "".join(f"oak,{n},{10 * n}\n" for n in range(40)))
+    learnt = predictor_for(table)
+    assert predictor_for(write_trees(table).with_suffix(".csv")).predict([{"distance": 30.0}]) == learnt.predict(
+        [{"distance": 30.0}]
+    )
+    table.write_text(table.read_text().replace("oak,30,300", "oak,30,9000"))
+    assert predictor_for(table).source == ""
 
 
 def test_lines_that_say_where_records_are_from_are_no_rows(tmp_path: Path) -> None:

@@ -1,19 +1,31 @@
 """How many time steps a goal takes, learnt from goals that were reached (DEPS, section 3.3).
 
-In the place of the paper's network over images: boosted trees over what the world's text tells (envs.Features). They
-learn the logarithm of the steps, so that near goals, which are chosen, are told apart as well as far ones. Of the
-library's regressors these predict quickest for a handful of goals; random forests and histogram trees were no better.
+In the place of the paper's network over images: boosted trees over what the environment's text tells (envs.Features).
+They learn the logarithm of the steps, so that near goals, which are chosen, are told apart as well as far ones.
+``python -m planbook.planner.strategies.deps TABLE.csv`` learns from a table of recorded goals, by scikit-learn,
+and writes the trees beside it; to predict takes nothing but this module.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import exp, isfinite
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from math import exp, expm1, isfinite, log1p
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-from planbook.envs import Features
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from planbook.envs import Features, MissingRequirement
 
 TREES, DEPTH, RATE, LEAST_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
 """How many trees, how deep, what each counts, the fewest rows in a leaf, and the share of columns a split looks at."""
+COMMENT = "#"
+"""Lines of a table of recorded goals that say where it is from."""
+DIGITS = 9
+"""Of the numbers in the file of trees."""
+Node = tuple[int, float, int, int] | float
+"""A leaf's value; or the column, the threshold, and the nodes for at most that and for more."""
 
 
 def probabilities(horizons: Sequence[float]) -> list[float]:
@@ -23,16 +35,24 @@ def probabilities(horizons: Sequence[float]) -> list[float]:
     return [weight / sum(weights) for weight in weights]
 
 
-class HorizonPredictor:
-    """Predicts time steps from features. Words never met in the rows, and features left out, are as good as unknown."""
+class HorizonPredictor(BaseModel):
+    """Predicts time steps from features. Words never met in the rows, and features left out, are as good as unknown.
 
-    def __init__(self, columns: Any, trees: Any, usual: Mapping[str, float]) -> None:
-        self._columns, self._trees, self._usual = columns, trees, usual
+    ``columns`` are numbers by their name and words as ``name=word``, ``usual`` is the middle value of each number,
+    ``start`` what the trees add to, ``source`` the digest of the table that they were learnt from.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    columns: tuple[str, ...]
+    usual: dict[str, float]
+    start: float
+    trees: tuple[tuple[Node, ...], ...]
+    source: str = ""
 
     @classmethod
     def fit(cls, rows: Iterable[tuple[Features, float]], seed: int = 0) -> "HorizonPredictor":
         """Learn from goals that were reached: their features before, and the time steps. Raises ValueError for none."""
-        import numpy
         from sklearn.ensemble import GradientBoostingRegressor
         from sklearn.feature_extraction import DictVectorizer
 
@@ -40,25 +60,90 @@ class HorizonPredictor:
         usual = _usual(features)
         columns = DictVectorizer(sparse=False)
         table = columns.fit_transform([_complete(each, usual) for each in features])
-        trees = GradientBoostingRegressor(
+        learnt = GradientBoostingRegressor(
             n_estimators=TREES,
             max_depth=DEPTH,
             learning_rate=RATE,
             min_samples_leaf=LEAST_ROWS,
             max_features=SHARE,
             random_state=seed,
+        ).fit(table, [log1p(each) for each in steps])
+        return cls(
+            columns=tuple(columns.get_feature_names_out()),
+            usual=usual,
+            start=float(learnt.init_.constant_[0][0]),
+            trees=tuple(tuple(_nodes(tree.tree_)) for (tree,) in learnt.estimators_),
         )
-        return cls(columns, trees.fit(table, numpy.log1p(steps)), usual)
 
     def predict(self, features: Sequence[Features]) -> Sequence[float]:
         """The time steps that each goal is likely to take."""
-        import numpy
+        return [expm1(self.start + sum(_value(tree, row) for tree in self.trees)) for row in map(self._row, features)]
 
-        if not features:
-            return []
-        table = self._columns.transform([_complete(each, self._usual) for each in features])
-        predicted: list[float] = numpy.expm1(self._trees.predict(table)).tolist()
-        return predicted
+    def _row(self, features: Features) -> Sequence[float]:
+        told = {
+            f"{name}={value}" if isinstance(value, str) else name: 1.0 if isinstance(value, str) else value
+            for name, value in _complete(features, self.usual).items()
+        }
+        return [told.get(column, 0.0) for column in self.columns]
+
+
+def recorded_rows(path: Path) -> Iterator[tuple[Mapping[str, float | str], float]]:
+    """The features and the horizon of each recorded goal. Raises MissingRequirement if the table cannot be read."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(line for line in file if not line.startswith(COMMENT)):
+                *features, horizon = row.items()
+                yield {name: _number_or_text(text) for name, text in features}, float(horizon[1])
+    except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:
+        raise MissingRequirement(f"the recorded goals in {path} cannot be read: {error}") from error
+
+
+def predictor_for(table: Path) -> HorizonPredictor:
+    """Return the trees beside a table of recorded goals, or learn them. Raises MissingRequirement."""
+    source = _digest(table)
+    try:
+        found = HorizonPredictor.model_validate_json(table.with_suffix(".json").read_bytes())
+    except (OSError, ValidationError):
+        found = None
+    if found is not None and found.source == source:
+        return found
+    try:
+        return HorizonPredictor.fit(recorded_rows(table))
+    except ImportError as error:
+        raise MissingRequirement(
+            f"to learn from the recorded goals in {table} takes scikit-learn (pip install scikit-learn); "
+            f"python -m {__package__} {table} then writes what it learnt beside the table"
+        ) from error
+
+
+def write_trees(table: Path) -> Path:
+    """Learn from a table and write the trees beside it. Raises MissingRequirement, OSError."""
+    learnt = HorizonPredictor.fit(recorded_rows(table)).model_copy(update={"source": _digest(table)})
+    path = table.with_suffix(".json")
+    path.write_text(f"{learnt.model_dump_json()}\n", encoding="utf-8")
+    return path
+
+
+def _digest(table: Path) -> str:
+    try:
+        return sha256(table.read_bytes()).hexdigest()
+    except OSError as error:
+        raise MissingRequirement(f"the recorded goals in {table} cannot be read: {error}") from error
+
+
+def _nodes(tree: Any) -> Iterator[Node]:
+    """Yield the nodes of one of scikit-learn's trees, the root first."""
+    parts = tree.children_left, tree.children_right, tree.feature, tree.threshold, tree.value[:, 0, 0]
+    for left, right, column, threshold, value in zip(*(part.tolist() for part in parts), strict=True):
+        yield round(RATE * value, DIGITS) if left < 0 else (column, round(threshold, DIGITS), left, right)
+
+
+def _value(tree: Sequence[Node], row: Sequence[float]) -> float:
+    node = tree[0]
+    while not isinstance(node, float):
+        column, threshold, low, high = node
+        node = tree[low if row[column] <= threshold else high]
+    return node
 
 
 def _parted(rows: Iterable[tuple[Features, float]]) -> tuple[list[Features], list[float]]:
@@ -93,3 +178,10 @@ def _complete(features: Features, usual: Mapping[str, float]) -> dict[str, float
 
 def _is_number(value: float | str) -> bool:
     return not isinstance(value, str) and isfinite(value)
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

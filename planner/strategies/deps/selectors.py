@@ -1,18 +1,14 @@
 """Which goal comes next (DEPS, section 3.3): of those that can be done now, the one that is predicted to be nearest."""
 
-import csv
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from planbook.envs import Action, Features, Goals, MissingRequirement
-from planbook.planner.strategies.deps.horizon import HorizonPredictor
+from planbook.planner.strategies.deps.horizon import predictor_for
 
 SelectorName = Literal["fixed", "random", "nearest", "horizon"]
-COMMENT = "#"
-"""Lines of a table of recorded goals that say where it is from."""
 
 
 class Candidate(NamedTuple):
@@ -137,34 +133,14 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
 
 
 def predictor_of(goals: Goals) -> Predictor:
-    """What was learnt from the world's recorded goals. Raises MissingRequirement if there are none."""
+    """What was learnt from the world's recorded goals. Raises MissingRequirement if nothing was, or can be."""
     recorded = goals.recorded()
     if recorded is None:
         raise MissingRequirement(
             f"the world {goals.world.name} has no recorded goals from which horizons could be learnt; "
             "choose another selector: fixed, random or nearest"
         )
-    return _fitted(recorded)
+    return _known(recorded)
 
 
-def recorded_rows(path: Path) -> Iterator[tuple[Mapping[str, float | str], float]]:
-    """The features and the horizon of each recorded goal. Raises MissingRequirement if the table cannot be read."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(line for line in file if not line.startswith(COMMENT)):
-                *features, horizon = row.items()
-                yield {name: _value(text) for name, text in features}, float(horizon[1])
-    except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:
-        raise MissingRequirement(f"the recorded goals in {path} cannot be read: {error}") from error
-
-
-def _value(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-@cache
-def _fitted(path: Path) -> Predictor:
-    return HorizonPredictor.fit(recorded_rows(path))
+_known = cache(predictor_for)
