@@ -6,11 +6,10 @@ BIN := .venv/bin
 
 setup: .venv/.ready
 
-demo: .venv/.ready
+demo: .venv/.demo
 	$(BIN)/planbook demo
 
 test: lint
-	@tools/setup.sh tests
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: .venv/.ready
@@ -26,13 +25,18 @@ bench: .venv/.ready
 	$(BIN)/planbook bench report
 	$(BIN)/planbook bench scale
 
-.venv/.ready: pyproject.toml requirements.lock tools/setup.sh
-	PYTHON="$(PYTHON)" tools/setup.sh
+.venv/.demo: pyproject.toml demo.lock tools/setup.sh
+	PYTHON="$(PYTHON)" tools/setup.sh demo
 
-lock: .venv/.ready
+.venv/.ready: .venv/.demo requirements.lock
+	PYTHON="$(PYTHON)" tools/setup.sh all
+
+LOCKED := --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate
+lock:
 	$(BIN)/python -m pip install -q uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra bench --extra web --extra cluster --generate-hashes --universal \
-		--python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra all --extra bench --extra dev $(LOCKED) -o requirements.lock
+	echo 'selenium\nwebsocket-client' | $(BIN)/uv pip compile pyproject.toml - --extra charts -c requirements.lock $(LOCKED) -o demo.lock
+	awk '/^[^ ]/ { wanted = /^(alfworld|miniwob)==/ } wanted' requirements.lock >> demo.lock
 
 clean:
 	rm -rf .venv build dist

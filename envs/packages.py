@@ -1,7 +1,13 @@
-"""The packages that worlds are made of."""
+"""The packages that environments are made of: where they are, and the commands that install what is missing."""
 
+import shlex
+import sys
+from collections.abc import Iterator
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+
+from planbook.envs.errors import MissingRequirement
 
 
 def folder_of(package: str) -> Path | None:
@@ -9,3 +15,24 @@ def folder_of(package: str) -> Path | None:
     spec = find_spec(package)
     folder = next(iter(spec.submodule_search_locations or ()), None) if spec else None
     return Path(folder) if folder else None
+
+
+def install(extra: str, *options: str, only: str = "") -> str:
+    """Return the command that installs what an extra of planbook needs, or one package of it.
+
+    It names the packages, not the extra: no index has planbook itself.
+    """
+    needed = [each for each in _needed(extra) if each.startswith(only)]
+    return f"{shlex.quote(sys.executable)} -m pip install {' '.join((*options, *map(shlex.quote, needed)))}"
+
+
+def missing(extra: str, what: str) -> MissingRequirement:
+    """Return the error for something that needs an extra."""
+    return MissingRequirement(f"{what} needs packages that are not there; add them with: {install(extra)}")
+
+
+def _needed(extra: str) -> Iterator[str]:
+    for each in metadata.requires("planbook") or ():
+        package, _, marker = each.partition(";")
+        if marker.replace('"', "'").strip() == f"extra == '{extra}'":
+            yield package.strip()

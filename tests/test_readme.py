@@ -74,7 +74,7 @@ def test_the_world_in_one_file_can_be_played(folder: Path) -> None:
 
 
 def test_the_sandbox_by_itself_prints_what_is_shown(folder: Path) -> None:
-    (folder / "alone.py").write_text(block("from sandbox import"))
+    (folder / "alone.py").write_text(block("from planbook.sandbox import"))
     assert run("alone.py", cwd=folder) == block("2\nline 1")
 
 

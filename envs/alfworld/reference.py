@@ -8,6 +8,7 @@ from typing import Any
 
 from planbook.envs.alfworld.engine import Game, Reply
 from planbook.envs.errors import MissingRequirement, WorldBroken
+from planbook.envs.packages import install
 
 _LOCK = RLock()
 """textworld's loading is not safe between threads: all its calls in this process take turns."""
@@ -35,7 +36,7 @@ def _environment() -> Any:
         from textworld.envs.pddl import PddlEnv
     except (ImportError, OSError) as error:  # importing alfworld also makes its data folder
         raise MissingRequirement(
-            f"alfworld: the engine 'textworld' cannot be imported ({error}); pip install alfworld 'textworld[pddl]'"
+            f"alfworld: the engine 'textworld' cannot be imported ({error}); add it with: {install('alfworld')}"
         ) from error
     return AlfredDemangler(PddlEnv(textworld.EnvInfos(won=True, admissible_commands=True)), shuffle=False)
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from planbook.envs.errors import MissingRequirement
-from planbook.envs.packages import folder_of
+from planbook.envs.packages import folder_of, install
 
 ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
 """Room to its floor plans' numbers, first and one past the last."""
-REMEDY = "pip install 'alfworld>=0.4.2,<0.5'"
 CONSTANTS, GOALS = "gen/constants.py", "gen/goal_library.py"
 DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"
 _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
@@ -47,10 +46,15 @@ def found() -> str | None:
     return str(folder) if folder else None
 
 
+def remedy() -> str:
+    """Return the command that installs the package alone: its data are all that generated games need."""
+    return install("alfworld", "--no-deps", only="alfworld")
+
+
 def wheel_files() -> list[Path]:
     """Every file that games are generated from. Raises MissingRequirement without the package."""
     if (folder := found()) is None:
-        raise MissingRequirement(f"alfworld: the package is not there; {REMEDY}")
+        raise MissingRequirement(f"alfworld: the package is not there; {remedy()}")
     home = Path(folder)
     plans = (home / "gen" / "layouts").glob("FloorPlan*-o*.json")
     return [*(home / path for path in (CONSTANTS, GOALS, DOMAIN, GRAMMAR)), *plans]
@@ -60,7 +64,7 @@ def wheel_text(path: str) -> str:
     """A text file of the alfworld package. Raises MissingRequirement if the package or the file is not there."""
     if (folder := found()) and (file := Path(folder) / path).is_file():
         return file.read_text()
-    raise MissingRequirement(f"alfworld: the package's file {path} is not there; {REMEDY}")
+    raise MissingRequirement(f"alfworld: the package's file {path} is not there; {remedy()}")
 
 
 def _assigned(source: str, key: str | None = None) -> dict[str, Any]:

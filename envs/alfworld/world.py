@@ -112,7 +112,7 @@ class Alfworld(Environment):
     def requirements(cls) -> Sequence[Requirement]:
         """The three splits on disk, and the package that the generated games are made from."""
         on_disk = [Requirement(f"alfworld {split}", folder, games.REMEDY) for split, folder in games.found_splits()]
-        return [*on_disk, Requirement(f"alfworld {generated.SPLIT}", wheel.found(), wheel.REMEDY)]
+        return [*on_disk, Requirement(f"alfworld {generated.SPLIT}", wheel.found(), wheel.remedy())]
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:

@@ -10,14 +10,18 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-
-from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
+from typing import TYPE_CHECKING
 
 from planbook.envs.browser.devtools import Connection
 from planbook.envs.errors import MissingRequirement, WorldBroken
+from planbook.envs.packages import folder_of, install, missing
 from planbook.envs.types import Requirement
 
+if TYPE_CHECKING:
+    from selenium import webdriver
+
+PACKAGES = {"selenium": "selenium", "websocket-client": "websocket"}
+"""Package to its module."""
 REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
     "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"
@@ -66,7 +70,11 @@ def find(name: str) -> str | None:
 
 def requirements() -> Sequence[Requirement]:
     """Chromium and its driver, found or not."""
-    return [Requirement(name, find(name), REMEDY) for name, _, _ in PROGRAMS]
+    packages = [
+        Requirement(f"{name} (package)", str(folder_of(module) or "") or None, install("browser"))
+        for name, module in PACKAGES.items()
+    ]
+    return [*packages, *(Requirement(name, find(name), REMEDY) for name, _, _ in PROGRAMS)]
 
 
 def require() -> tuple[str, str]:
@@ -79,8 +87,13 @@ def require() -> tuple[str, str]:
     return chromium, driver
 
 
-def start_selenium(profile: str) -> webdriver.Chrome:
+def start_selenium(profile: str) -> "webdriver.Chrome":
     """A browser that Selenium started. Both processes name ``profile`` on their command lines (see watchdog.py)."""
+    try:
+        from selenium import webdriver  # here, for it takes longer to import than all else of an environment
+        from selenium.common.exceptions import WebDriverException
+    except ImportError as error:
+        raise missing("browser", "a browser") from error
     chromium, driver = require()
     options = webdriver.ChromeOptions()
     options.binary_location = chromium

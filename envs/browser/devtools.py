@@ -3,13 +3,14 @@
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import count
 from typing import Any
 
-import websocket
 from pydantic import JsonValue
 
 from planbook.envs.errors import WorldBroken
+from planbook.envs.packages import missing
 
 Command = tuple[str, Mapping[str, Any]]
 """A method of the protocol and its parameters."""
@@ -26,6 +27,16 @@ DEAD = ("Inspector.targetCrashed", "Inspector.detached")
 
 PATIENCE = 120.0
 """Seconds until a silent browser is taken for dead. One that dies hangs up at once: this is for a stalled machine."""
+
+
+@cache
+def _websocket() -> Any:
+    """The package websocket-client. Raises MissingRequirement."""
+    try:
+        import websocket
+    except ImportError as error:
+        raise missing("browser", "a browser") from error
+    return websocket
 
 
 class CommandRefused(WorldBroken):
@@ -51,10 +62,10 @@ class Connection:
         self._lost = ""
         self._patience, self._heard = patience, heard
         try:
-            self._socket = websocket.create_connection(
+            self._socket = _websocket().create_connection(
                 url, timeout=patience, suppress_origin=True, skip_utf8_validation=True, enable_multithread=False
             )
-        except (OSError, websocket.WebSocketException) as error:
+        except (OSError, _websocket().WebSocketException) as error:
             raise WorldBroken(f"the browser does not answer at {url}: {error}") from error
 
     def call(self, method: str, **parameters: JsonValue) -> Answer:
@@ -72,9 +83,9 @@ class Connection:
         try:
             numbers = [self._send(method, parameters, session) for method, parameters in commands]
             answers = self._receive(set(numbers), deadline)
-        except websocket.WebSocketTimeoutException as error:
+        except _websocket().WebSocketTimeoutException as error:
             raise NoAnswer(f"the browser did not answer {commands[0][0]} in time") from error
-        except (OSError, ValueError, websocket.WebSocketException) as error:
+        except (OSError, ValueError, _websocket().WebSocketException) as error:
             raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error}) at {commands[0][0]}") from error
         for number, (method, _) in zip(numbers, commands, strict=True):
             if problem := answers[number].get("error"):
@@ -85,16 +96,16 @@ class Connection:
         """Send a command without waiting for its answer, which is dropped. Raises WorldBroken."""
         try:
             self._send(method, parameters, session)
-        except (OSError, websocket.WebSocketException) as error:
+        except (OSError, _websocket().WebSocketException) as error:
             raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error}) at {method}") from error
 
     def listen(self, seconds: float) -> bool:
         """Wait for one message at most so long; whether one came. Raises WorldBroken."""
         try:
             self._next(time.monotonic() + seconds)
-        except websocket.WebSocketTimeoutException:
+        except _websocket().WebSocketTimeoutException:
             return False
-        except (OSError, ValueError, websocket.WebSocketException) as error:
+        except (OSError, ValueError, _websocket().WebSocketException) as error:
             raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error})") from error
         return True
 
@@ -113,7 +124,7 @@ class Connection:
         """Hang up; the tab itself stays."""
         try:
             self._socket.close(timeout=1)
-        except (OSError, websocket.WebSocketException):
+        except (OSError, _websocket().WebSocketException):
             return
 
     def _send(self, method: str, parameters: Mapping[str, Any], session: str) -> int:

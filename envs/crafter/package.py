@@ -8,9 +8,9 @@ from typing import NamedTuple
 from ruamel.yaml import YAML
 
 from planbook.envs.errors import MissingRequirement
-from planbook.envs.packages import folder_of
+from planbook.envs.packages import folder_of, install
 
-REMEDY = "pip install 'crafter>=1.8.3,<1.9'"
+EXTRA = "crafter"
 VITALS = ("health", "food", "drink", "energy")
 """The items that are no things: how the player is."""
 
@@ -65,7 +65,7 @@ def found() -> str | None:
 def home() -> Path:
     """The package's folder. Raises MissingRequirement."""
     if (data := found()) is None:
-        raise MissingRequirement(f"crafter: the package's rules are not there; {REMEDY}")
+        raise MissingRequirement(f"crafter: the package's rules are not there; {install(EXTRA)}")
     return Path(data).parent
 
 

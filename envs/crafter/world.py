@@ -23,6 +23,7 @@ from planbook.envs.crafter.deeds import (
 from planbook.envs.crafter.sight import STEPS, beside, found_in
 from planbook.envs.crafter.tasks import CrafterOptions
 from planbook.envs.errors import EpisodeEnded
+from planbook.envs.packages import install
 from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Crafter(Environment):
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """The game itself."""
-        return (Requirement("crafter", package.found(), package.REMEDY),)
+        return (Requirement("crafter", package.found(), install(package.EXTRA)),)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:

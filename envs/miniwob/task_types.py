@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planbook.envs.errors import MissingRequirement
-from planbook.envs.packages import folder_of
+from planbook.envs.packages import folder_of, install, missing
 
 FEEDBACK = (
     "search-engine",
@@ -89,7 +89,7 @@ Pairs = Sequence[tuple[str, str]]
 def package() -> Path:
     """The folder of the miniwob package. Raises MissingRequirement."""
     if (folder := folder_of("miniwob")) is None:
-        raise MissingRequirement("MiniWoB++ is not installed: pip install miniwob")
+        raise missing("browser", "MiniWoB++")
     return folder
 
 
@@ -103,7 +103,8 @@ def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
     """miniwob's own field extractors; its module needs nothing but the standard library."""
     spec = importlib.util.spec_from_file_location("planbook_miniwob_fields", package() / "fields.py")
     if spec is None or spec.loader is None:
-        raise MissingRequirement("miniwob's fields.py is not there: pip install --force-reinstall miniwob")
+        command = install("browser", "--force-reinstall", only="miniwob")
+        raise MissingRequirement(f"miniwob's fields.py is not there; add it with: {command}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     extractors: Mapping[str, Callable[[str], Pairs]] = module.FIELD_EXTRACTORS

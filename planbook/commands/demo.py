@@ -27,10 +27,11 @@ LEARNING = Learning(start=("put",), tasks_per_type=1, verify="generated:10")
 """As the recording was made; see tools/record.sh."""
 TESTING = Asked(env="alfworld", split="generated:60", seeds="1000-1009")
 ADAPT = Asked(
-    env="textcraft",
-    split="test:3",
-    models=("recorded:adapt-textcraft-stepwise",),
-    planner_options=("iterations=3", "actions_per_reply=1"),
+    env="alfworld",
+    split="generated",
+    ids=("generated/pick_clean_then_place/0",),
+    models=("recorded:adapt-alfworld-stepwise",),
+    planner_options=("iterations=4", "actions_per_reply=1"),
 )
 DEPS = Asked(env="minecraft", split="table21:8", models=("recorded:deps-minecraft",))
 AGENTKIT = Asked(env="shopping", split="test:1", models=("recorded:agentkit-shopping",))
@@ -42,7 +43,7 @@ PLANNED = {"adapt": ADAPT, "deps": DEPS, "agentkit": AGENTKIT, "devils-advocate"
 NEXT = """Next:
   planbook show {tested} 0                the first of these episodes, step by step
   planbook exec {plan} --env alfworld --split generated:1 --types {kind}
-  planbook run --env textcraft --planner adapt --model openai:NAME    with your own model and its OPENAI_API_KEY
+  planbook run --env minecraft --planner deps --model openai:NAME     with your own model and its OPENAI_API_KEY
   planbook run --env FILE.py:Class --planner react --model openai:NAME    in an environment of your own: see README"""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from planbook.envs.packages import install
 from planbook.report import tables
 from planbook.report.charts.chosen import charts
 from planbook.report.charts.library import library
@@ -41,7 +42,7 @@ def write_page(runs: Sequence[RunRead], out: Path, which: str | None) -> None:
     """Write the page, whole or not at all. Raises BadArgument for a choice of episodes that cannot be read."""
     packing = Packing()
     views = [_view(number, run, packing, which) for number, run in enumerate(runs)]
-    script = joined(SCRIPTS)
+    script, drawing = joined(SCRIPTS), library()
     page = (
         plain()
         .get_template(PAGE)
@@ -54,8 +55,9 @@ def write_page(runs: Sequence[RunRead], out: Path, which: str | None) -> None:
             style=Markup(joined(STYLES)),
             script=Markup(script),
             script_hash=script_hash(script),
-            library=library().packed,
-            library_hash=script_hash(library().script),
+            library=drawing.packed if drawing else "",
+            library_hash=script_hash(drawing.script) if drawing else "",
+            charts_command=install("charts").partition(" -m ")[2],
         )
     )
     page.enable_buffering(BUFFERED)

@@ -12,12 +12,17 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, BinaryIO, Literal, Union, get_args, get_origin, get_type_hints
 
-import pyarrow as arrow
-from pyarrow import parquet
 from pydantic import BaseModel
 
+from planbook.envs.packages import missing
 from planbook.trajectories.jsonl import LONGEST, BadEpisode, parsed
 from planbook.trajectories.schema import SCHEMA, Trajectory
+
+try:
+    import pyarrow as arrow
+    from pyarrow import parquet
+except ImportError as error:
+    raise missing("parquet", "Parquet") from error
 
 GROUP_CHARACTERS = 16_000_000
 """Characters of JSON after which a group of rows is written: what is held in memory at once."""

@@ -97,7 +97,7 @@ class Own(Environment):
         ("return [Task", "return 1 / 0 or [Task", "own: tasks() raised ZeroDivisionError (own.py:"),
         ('params={"n": 1})]', 'params={"n": 1})] * 2', "own lists the task id 'a/1' twice"),
         ("return [Task(", "return ['a'] and [dict(", "own: tasks() must list Task objects, and lists a dict"),
-        ("from envs", "raise SystemExit(3)\nfrom envs", "failed while it was imported: SystemExit"),
+        ("from planbook", "raise SystemExit(3)\nfrom planbook", "failed while it was imported: SystemExit"),
     ],
 )
 def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, told: str, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from planbook import errors
 from tests.command import ROOT, result
 
 NAME = "adapt-textcraft-stepwise"
-PACKAGES = ("envs", "manuals", "planbook", "planner", "rules", "sandbox")
 Played = subprocess.CompletedProcess[str]
 
 
@@ -22,9 +21,8 @@ Played = subprocess.CompletedProcess[str]
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the packages whose prompts say everything in other words."""
     copy = tmp_path_factory.mktemp("tree")
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
-    for template in [*copy.glob("planner/templates/**/*.j2"), *copy.glob("rules/templates/**/*.j2")]:
+    shutil.copytree(ROOT / "planbook", copy / "planbook", ignore=shutil.ignore_patterns("__pycache__"))
+    for template in [*copy.glob("planbook/planner/templates/**/*.j2"), *copy.glob("planbook/rules/templates/**/*.j2")]:
         template.write_text(f"In other words.\n{template.read_text()}")
     return copy
 
@@ -32,7 +30,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def play(tree: Path, tmp_path: Path) -> Callable[..., Played]:
     def run(*arguments: object) -> Played:
-        header = json.loads((tree / "manuals" / "recordings" / f"{NAME}.jsonl").read_text().splitlines()[0])
+        header = json.loads(
+            (tree / "planbook" / "manuals" / "recordings" / f"{NAME}.jsonl").read_text().splitlines()[0]
+        )
         command = [*header["command"].split(), "--model", f"recorded:{NAME}", "--out", tmp_path / "run", "--json"]
         return planbook(tree, *command, *arguments)
 
@@ -67,7 +67,7 @@ def test_strict_recordings_refuse_other_words(play: Callable[..., Played]) -> No
 
 
 def test_a_prompt_made_from_other_data_has_no_reply(tree: Path, play: Callable[..., Played]) -> None:
-    world = tree / "envs" / "textcraft" / "world.py"
+    world = tree / "planbook" / "envs" / "textcraft" / "world.py"
     text = world.read_text()
     world.write_text(text.replace("Crafting commands:", "Crafting commands, all of them:"))
     try:

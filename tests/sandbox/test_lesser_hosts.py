@@ -18,7 +18,7 @@ import pytest
 
 from planbook import sandbox as package
 
-ROOT = Path(package.__file__).parent.parent
+ROOT = Path(package.__file__).resolve().parents[1]
 LAUNCHER = """
 import json, platform, runpy, sys
 from planbook.sandbox.worker import seccomp

@@ -17,7 +17,7 @@ from planbook import sandbox as package
 from planbook.sandbox import Limits, Sandbox, SandboxClosed, Session, SessionBusy, WorkerFailed
 from planbook.sandbox.zygote import ENVIRONMENT, READY
 
-ROOT = Path(package.__file__).parent.parent
+ROOT = Path(package.__file__).resolve().parents[1]
 
 
 class EpisodeOver(BaseException):

@@ -18,7 +18,7 @@ from planbook.sandbox.mechanisms import ALL, OPTIONAL, REQUIRED
 from planbook.sandbox.worker import seccomp
 from planbook.sandbox.worker.lockdown import NOBODY
 
-ROOT = Path(package.__file__).parent.parent
+ROOT = Path(package.__file__).resolve().parents[1]
 LIBC = "import ctypes, errno, os, signal, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 CALL = LIBC + "result = libc.{call}\n[result, errno.errorcode.get(ctypes.get_errno())]"
 
@@ -198,7 +198,9 @@ def open_tree() -> Iterator[Path]:
     """A copy of the package that every user can read."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
-    shutil.copytree(ROOT / "sandbox", folder / "sandbox", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "planbook").mkdir()
+    shutil.copy(ROOT / "planbook" / "__init__.py", folder / "planbook")
+    shutil.copytree(ROOT / "sandbox", folder / "planbook" / "sandbox", ignore=shutil.ignore_patterns("__pycache__"))
     yield folder
     shutil.rmtree(folder)
 
@@ -227,8 +229,10 @@ def test_an_ordinary_user_has_the_same_sandbox(open_tree: Path) -> None:
 
 
 def test_a_zygote_that_cannot_start_says_why(open_tree: Path) -> None:
-    (open_tree / "sandbox" / "worker" / "serve.py").write_text("raise RuntimeError('this file is damaged')\n")
-    script = "import sandbox\ntry:\n    sandbox.Sandbox()\nexcept sandbox.WorkerFailed as error:\n    print(error)"
+    (open_tree / "planbook" / "sandbox" / "worker" / "serve.py").write_text(
+        "raise RuntimeError('this file is damaged')\n"
+    )
+    script = "from planbook.sandbox import *\ntry:\n    Sandbox()\nexcept WorkerFailed as error:\n    print(error)"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=open_tree, capture_output=True, text=True, timeout=60, check=True
     )

@@ -20,7 +20,7 @@ from tests.sandbox.attack_tables import attacks, outcome_of
 from tests.sandbox.machine import KINDS, Machine
 from tests.sandbox.test_lesser_hosts import DOCKER, OLD, USERS, Host, launch
 
-ROOT = Path(package.__file__).parent.parent
+ROOT = Path(package.__file__).resolve().parents[1]
 PAGE = (ROOT / "sandbox" / "THREAT_MODEL.md").read_text(encoding="utf-8")
 TABLE = "| attack |" + PAGE.partition("\n| attack |")[2].partition("\n\n")[0]
 FULL = Host({}, frozenset())

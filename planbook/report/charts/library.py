@@ -18,9 +18,11 @@ class Library(NamedTuple):
 
 
 @cache
-def library() -> Library:
-    """The library out of its package, which is only imported where a chart is drawn."""
-    from plotly.offline import get_plotlyjs
-
+def library() -> Library | None:
+    """The library out of its package, which is only imported where a chart is drawn; None where that is missing."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        return None
     script = get_plotlyjs()
     return Library(script, base64.b64encode(gzip.compress(script.encode("utf-8"), mtime=0)).decode("ascii"))

@@ -418,7 +418,10 @@ def test_a_switch_forbids_real_requests(server: Server, monkeypatch: pytest.Monk
 
 
 def test_nothing_is_read_or_asked_at_import(tmp_path: Path) -> None:
-    code = "import planner.models, sys; assert 'openai' not in sys.modules; import planner.models.openai_api"
+    code = (
+        "import planbook.planner.models, sys; assert 'openai' not in sys.modules\n"
+        "import planbook.planner.models.openai_api"
+    )
     root = Path(__file__).parents[3]
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(root)}, capture_output=True, text=True

@@ -16,7 +16,7 @@ from typing import Any
 
 TARGETS = ("policy", "arguments", "wire")
 SIZE = "size"
-INSTRUMENTED = ["sandbox", "RestrictedPython"]
+INSTRUMENTED = ["planbook.sandbox", "RestrictedPython"]
 SEEDS = 10
 """Of each kind, a second: they all run before the fuzzer looks at the clock."""
 MAX_BYTES = 400

@@ -1,7 +1,6 @@
 """Starting Trac's servers, resetting them, and ending them with this process."""
 
 import atexit
-import importlib.util
 import os
 import select
 import shutil
@@ -14,11 +13,11 @@ from pathlib import Path
 
 from planbook.envs.checksums import of_folder, of_texts
 from planbook.envs.errors import MissingRequirement, WorldBroken
-from planbook.envs.packages import folder_of
+from planbook.envs.packages import folder_of, install
 from planbook.envs.types import Requirement
 from planbook.envs.web.sites.trac.state import state_of
 
-REMEDY = "pip install 'planbook[web]'"
+EXTRA = "browser"
 HERE = Path(__file__).parent
 DATABASE = Path("db", "trac.db")
 PATIENCE = 60
@@ -27,14 +26,13 @@ PATIENCE = 60
 
 def requirements() -> Sequence[Requirement]:
     """The package; it is found without importing it."""
-    found = importlib.util.find_spec("trac") is not None
-    return (Requirement("trac", "Trac (Python package)" if found else None, REMEDY),)
+    return (Requirement("trac", "Trac (Python package)" if folder_of("trac") else None, install(EXTRA)),)
 
 
 def checksum() -> str:
     """The digest of what every episode begins with: the project, and Trac itself. Raises MissingRequirement."""
     if (package := folder_of("trac")) is None:
-        raise MissingRequirement(f"the site trac needs Trac: {REMEDY}")
+        raise MissingRequirement(f"the site trac needs Trac: {install(EXTRA)}")
     return of_texts([of_folder(HERE / "project"), of_folder(package)])
 
 
@@ -126,7 +124,7 @@ def take() -> TracSite:
     """A server nobody else uses, reset. Raises MissingRequirement, WorldBroken."""
     global _pool
     if requirements()[0].found is None:
-        raise MissingRequirement(f"the site trac needs Trac: {REMEDY}")
+        raise MissingRequirement(f"the site trac needs Trac: {install(EXTRA)}")
     with _sharing:
         if _pool is None or _pool.owner != os.getpid():
             _pool = _Pool()
