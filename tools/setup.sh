@@ -60,7 +60,7 @@ fi
 PATH=$PWD/.venv/bin:$PATH
 locked demo.lock --no-deps # the file is complete but for what alfworld and miniwob need beside their data
 echo "setup: installing planbook itself"
-$PIP -q --no-deps -e .
+$PIP -q --no-deps --no-build-isolation -e .
 if ! { command -v chromium && command -v chromedriver; } >/dev/null 2>&1; then
     debian chromium chromium-driver ||
         echo "setup: no Chromium: MiniWoB++ is left out; add it with: apt-get install chromium chromium-driver"
