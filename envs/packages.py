@@ -17,6 +17,14 @@ def folder_of(package: str) -> Path | None:
     return Path(folder) if folder else None
 
 
+def version_of(package: str) -> str:
+    """Return the version of a package, or "not installed"."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
 def install(extra: str, *options: str, only: str = "") -> str:
     """Return the command that installs what an extra of planbook needs, or one package of it.
 

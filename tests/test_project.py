@@ -6,10 +6,13 @@ import subprocess
 import sys
 import venv
 import zipfile
+from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from packaging.requirements import Requirement
 
 from planbook import PACKAGES
 from tests.shelf import write_shelf
@@ -59,50 +62,112 @@ def test_a_folder_of_the_repository_is_no_package_by_itself(name: str) -> None:
     assert f"import planbook.{name}" in told.stderr
 
 
-@pytest.mark.slow
-def test_the_wheel_does_the_main_job_from_an_empty_folder(tmp_path: Path) -> None:
-    """Built from a copy of the tree and installed into a fresh environment; the dependencies are those of this one."""
-    tree = tmp_path / "tree"
-    tree.mkdir()
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy of the tree."""
+    tree = tmp_path_factory.mktemp("tree")
     for name in ("planbook", "pyproject.toml", "README.md", "LICENSE"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tree / name)
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tree / "dist")]
     subprocess.run(build, cwd=tree, check=True, capture_output=True)
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    (built,) = (tree / "dist").glob("*.whl")
+    return built
+
+
+def needed(package: str) -> Iterator[str]:
+    """The packages that a package needs on this machine, without extras."""
+    for line in metadata.requires(package) or ():
+        requirement = Requirement(line)
+        if requirement.name != "editables" and (
+            requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        ):
+            yield requirement.name.lower().replace("_", "-")
+
+
+def closure(package: str) -> set[str]:
+    found, todo = set[str](), [package]
+    while todo:
+        for name in needed(todo.pop()):
+            if name not in found:
+                found.add(name)
+                todo.append(name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def core(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that has the wheel, what it needs, and nothing else."""
+    environment = tmp_path_factory.mktemp("core")
+    venv.create(environment, symlinks=True)
+    (site,) = environment.glob("lib/python*/site-packages")
+    zipfile.ZipFile(wheel).extractall(site)
+    for package in closure("planbook"):
+        for top in {file.parts[0] for file in metadata.files(package) or () if ".." not in file.parts}:
+            if not (site / top).exists():
+                (site / top).symlink_to(str(metadata.distribution(package).locate_file(top)))
+    return environment / "bin" / "python"
+
+
+def test_the_wheel_is_one_package(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "planbook/manuals/alfworld/procedures/pick_and_place.py" in names
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"planbook"}
 
-    environment = tmp_path / "environment"
-    venv.create(environment, with_pip=True)
-    python = environment / "bin" / "python"
-    install = [str(python), "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", str(wheel)]
-    subprocess.run(install, check=True, capture_output=True)
-    (site,) = environment.glob("lib/python*/site-packages")
-    dependencies = next(path for path in sys.path if path.endswith("site-packages"))
-    (site / "dependencies.pth").write_text(f"{dependencies}\n")
 
-    project = tmp_path / "project"
+def test_the_core_is_light(wheel: Path) -> None:
+    packages = closure("planbook")
+    files = [file for package in packages for file in metadata.files(package) or () if file.suffix != ".pyc"]
+    size = sum(path.stat().st_size for file in files if (path := Path(file.locate())).is_file())
+    size += sum(info.file_size for info in zipfile.ZipFile(wheel).infolist())
+    assert len(packages) <= 30
+    assert not packages & {"numpy", "plotly", "pyarrow", "scipy", "scikit-learn", "selenium", "alfworld", "textworld"}
+    assert size <= 120e6
+
+
+def test_the_core_works_in_a_project_that_has_modules_of_the_same_names(core: Path, tmp_path: Path) -> None:
     for name in HIDING:
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).write_text("")
-    write_shelf(project)
-    own = (project / "shelf.py").read_text()
-    (project / "shelf.py").write_text(f"import rules\n{own}")
-    (project / "old.py").write_text(own.replace("planbook.envs", "envs"))
-    (project / "plan.py").write_text("agent.look()\n")
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    write_shelf(tmp_path)
+    own = (tmp_path / "shelf.py").read_text()
+    (tmp_path / "shelf.py").write_text(f"import rules\n{own}")
+    (tmp_path / "old.py").write_text(own.replace("planbook.envs", "envs"))
+    (tmp_path / "plan.py").write_text("agent.look()\n")
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [str(environment / "bin" / "planbook"), *arguments, "--json"]
-        return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120)
+    def run(line: str, code: int = 0) -> str:
+        command = [str(core), "-m", "planbook", *line.split()]
+        env = {"PATH": "/usr/bin:/bin", "PYTHONSAFEPATH": "1"}
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == code, done.stderr + done.stdout
+        return " ".join((done.stdout + done.stderr).split())
 
-    done = run("replay", "--env", "alfworld", "--split", "generated:12")
-    assert done.returncode == 0, done.stderr
-    assert '"solved":12' in done.stdout
-    done = run("exec", "plan.py", "--env", "shelf.py", "--task", "look/0")
-    assert done.returncode == 0, done.stderr
-    assert '"solved":1' in done.stdout
-    done = run("exec", "plan.py", "--env", "old.py", "--task", "look/0")
-    assert done.returncode == 2
-    assert "planbook's envs is imported as planbook.envs" in " ".join(done.stderr.split())
+    assert '"solved":1' in run("exec plan.py --env shelf.py --task look/0 --json")
+    assert "planbook's envs is imported as planbook.envs" in run("exec plan.py --env old.py --task look/0", 2)
+    assert "unknown-action" in run("check plan.py --env toy", 2)
+    assert '"solved":8' in run(
+        "run --planner deps --env minecraft --split table21:8 --model recorded:deps-minecraft --out runs/a --json"
+    )
+    assert '"solved":8' in run("replay --env minecraft --split table21:8 --out runs/b --json")
+    for env in ("shopping", "tabletop", "toy"):
+        assert '"solved":2' in run(f"replay --env {env} --split all:2 --json".replace("all", SPLIT.get(env, "all")))
+    run("compare runs/a runs/b")
+    run("report runs/a")
+    page = (tmp_path / "runs" / "a" / "report.html").read_text()
+    assert "Charts are shown as numbers" in page
+    assert "pip install &#39;plotly" in page
+    assert "seccomp" in run("envs")
+    for line in (
+        "replay --env alfworld --split generated:1",
+        "replay --env crafter",
+        "replay --env textcraft",
+        "replay --env miniwob",
+        "replay --env web",
+        "export runs/a --out x.parquet",
+        "run --env toy --executor ray",
+        "run --env toy --store postgresql://nobody@127.0.0.1/none",
+    ):
+        assert f"{core} -m pip install" in run(line, 3), line
+
+
+SPLIT = {"shopping": "test", "tabletop": "test"}

@@ -1,7 +1,6 @@
 """ALFWorld: household tasks in text, with the action names and sentences of the AutoManual paper (its listing 3)."""
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -17,6 +16,7 @@ from planbook.envs.alfworld.reference import Reference
 from planbook.envs.alfworld.task_types import TYPES
 from planbook.envs.alfworld.text import EMPTY_HANDED, HELPERS, START, first_text, game_name, paper_text
 from planbook.envs.base import Environment, action
+from planbook.envs.packages import version_of
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
 
@@ -124,7 +124,7 @@ class Alfworld(Environment):
         """Engine, options, packages, and the verb that the installed games use for putting things down."""
         grammar = self._puts if self.task else _probe().puts
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
-        packages = {package: version(package) for package in ("alfworld", "textworld")}
+        packages = {package: version_of(package) for package in ("alfworld", "textworld")}
         return {**options, **packages, "grammar": "put" if grammar else "move"}
 
     # One episode.

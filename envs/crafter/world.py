@@ -56,7 +56,7 @@ class Crafter(Environment):
     parts = {"open": tasks.SPLITS}  # types that are named without a split are taken from either
     seeded = True
     action_limit = 10_000
-    all_milestones = package.rules().achievements
+    all_milestones = tasks.ACHIEVEMENTS
     attributes = {
         "facing": "the direction faced: north, south, east or west",
         "inventory": "what is carried: item to count, without what there is none of",

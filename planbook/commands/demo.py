@@ -118,8 +118,8 @@ def show(out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None
         if demo.code == errors.INTERRUPTED:
             return demo.code, demo.summaries
     demo.screen.print(
-        "2. ADaPT takes crafting apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate keeps house; the "
-        "model's replies are recorded ones. In ADaPT's the deepest recipe is not solved; failures stay in the count.\n"
+        "2. ADaPT takes a household task apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks ahead; "
+        "the model's replies are recorded.\n"
     )
     demo.planning()
     if demo.code == errors.INTERRUPTED:

@@ -4,11 +4,11 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 from planbook import PACKAGES, __version__
 from planbook.envs.checksums import of_folder, of_texts
+from planbook.envs.packages import version_of
 
 RECORDED_PACKAGES = (
     "RestrictedPython",
@@ -46,10 +46,7 @@ def _versions() -> Mapping[str, str]:
     """Looked up once a process: that takes half a second where many packages are installed."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in RECORDED_PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = "not installed"
+        found[package] = version_of(package)
     return {**found, "planbook": __version__, CODE: code()}
 
 
