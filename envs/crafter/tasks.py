@@ -12,9 +12,10 @@ NAME = "crafter"
 SURVIVE = "survive"
 SPLITS = ("open", "achievements")
 ACHIEVEMENTS = tuple(
-    """collect_coal collect_diamond collect_drink collect_iron collect_sapling collect_stone collect_wood defeat_skeleton
-    defeat_zombie eat_cow eat_plant make_iron_pickaxe make_iron_sword make_stone_pickaxe make_stone_sword
-    make_wood_pickaxe make_wood_sword place_furnace place_plant place_stone place_table wake_up""".split()
+    """collect_coal collect_diamond collect_drink collect_iron collect_sapling collect_stone collect_wood
+    defeat_skeleton defeat_zombie eat_cow eat_plant make_iron_pickaxe make_iron_sword make_stone_pickaxe
+    make_stone_sword make_wood_pickaxe make_wood_sword place_furnace place_plant place_stone place_table
+    wake_up""".split()
 )
 """Those of the package's rules, for where the package is missing."""
 TYPES = (SURVIVE, *ACHIEVEMENTS)
