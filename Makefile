@@ -20,6 +20,7 @@ lint: .venv/.ready
 
 bench: .venv/.ready
 	$(BIN)/planbook bench sandbox
+	$(BIN)/planbook bench start
 	$(BIN)/planbook bench stream
 	$(BIN)/planbook bench envs
 	$(BIN)/planbook bench report

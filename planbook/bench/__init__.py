@@ -17,6 +17,7 @@ BENCHES: Mapping[str, tuple[str, ...]] = {
     "sandbox": ("planbook.bench.sandbox",),
     "scale": ("planbook.bench.scale",),
     "selector": ("planbook.bench.selector",),
+    "start": ("planbook.bench.start",),
     "stream": ("planbook.bench.stream",),
 }
 """Part to the modules that measure it; each has a function ``rows() -> list[Row]``."""
