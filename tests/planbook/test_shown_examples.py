@@ -21,6 +21,8 @@ def waits(messages: Sequence[Message], sampling: Sampling) -> str:
     ("chosen", "demonstrations", "titles"),
     [
         (("textcraft", "--split", "test:1"), "task", ["Craft several times", "A whole task: wooden axe"]),
+        (("alfworld", "--task", "generated/pick_two_obj/0"), "task", ["One task", "Another task"]),
+        (("alfworld", "--split", "generated:1"), "hybrid", ["Put", "Examine with a lamp", "A whole task"]),
     ],
 )
 def test_one_action_a_reply_is_shown_examples_that_take_one(

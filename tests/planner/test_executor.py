@@ -96,6 +96,7 @@ EVERYWHERE = ("atomic", "common", "stepwise", "stepwise_common")
         ({"demonstrations": "task"}, (*EVERYWHERE, "task"), ["task"]),
         ({"demonstrations": "task"}, EVERYWHERE, ["atomic", "common"]),
         ({"demonstrations": "task", "actions_per_reply": 1}, EVERYWHERE, ["stepwise", "stepwise_common"]),
+        ({"demonstrations": "task", "actions_per_reply": 1}, (*EVERYWHERE, "task", "stepwise_task"), ["stepwise_task"]),
         ({"demonstrations": "atomic", "actions_per_reply": 1}, EVERYWHERE, ["stepwise"]),
         ({"actions_per_reply": 1}, ("atomic",), ["atomic", "common"]),
         ({"actions_per_reply": 1}, (), ["atomic", "common"]),

@@ -27,7 +27,7 @@ SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",
 
 A world that has nothing by task type shows the same as for hybrid.
 """
-STEPWISE = {"atomic": "stepwise", "common": "stepwise_common"}
+STEPWISE = {"atomic": "stepwise", "common": "stepwise_common", "task": "stepwise_task"}
 """What is shown in their place where a reply takes one action: examples that do so too."""
 DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
