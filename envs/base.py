@@ -189,7 +189,9 @@ class Environment(ABC):
         if len(fitting) < len(listed) and selection.limit is not None:  # it may have counted those that do not fit
             fitting = cls._fitting(cls._listed(selection.model_copy(update={"limit": None}), options), selection, split)
         if not fitting:
-            raise BadSelection(f"{cls.name} has no task that fits the selection{why_none(listed, selection, split)}")
+            left_out = cls.unjudgeable(selection, options).items()
+            why = why_none(listed, selection, split) + "".join(f"; {n} left out: {reason}" for reason, n in left_out)
+            raise BadSelection(f"{cls.name} has no task that fits the selection{why}")
         return fitting[: selection.limit]
 
     @classmethod

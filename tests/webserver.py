@@ -81,6 +81,11 @@ class Pages(BaseHTTPRequestHandler):
                 f"""<title>To</title><button onclick="fetch('{other}/two').catch(()=>out.textContent='refused')">Load</button>
                 <button onclick="window.open('{other}/two')">Open</button><p id=out></p>"""
             )
+        elif path == "/private":
+            known = "user=ada" in self.headers.get("Cookie", "")
+            self._send(
+                "<title>Private</title><p>Welcome, Ada</p>" if known else "<title>Log in</title><p>Who are you?</p>"
+            )
         elif path == "/once":
             again = self.seen.count("GET /once") > 1
             self._send(PAGES["/loops"] if again else PAGES["/two"])

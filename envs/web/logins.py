@@ -25,9 +25,15 @@ class _Cookie(BaseModel):
     same_site: Annotated[Literal["Strict", "Lax", "None"] | None, Field(alias="sameSite")] = None
 
     def parameter(self) -> dict[str, JsonValue]:
-        """Return it as the browser takes it; without ``expires``, it lasts as long as the context."""
-        told = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return told if self.expires > 0 else {name: value for name, value in told.items() if name != "expires"}
+        """Return it as the browser takes it; without ``expires``, it lasts as long as the context.
+
+        Playwright wrote "None" where a cookie does not state ``sameSite``; without ``secure``, Chromium drops such a
+        cookie silently.
+        """
+        unstated = {"expires"} if self.expires <= 0 else set()
+        if self.same_site == "None" and not self.secure:
+            unstated.add("same_site")
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=unstated)
 
 
 class _Item(BaseModel):

@@ -12,7 +12,7 @@ from planbook.manuals.library import SHIPPED
 from planbook.manuals.start import starts
 from planbook.planner import NoMemory, Outcome, functions_to_check, plan_attributes
 from planbook.planner.models.tokens import estimate_tokens
-from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS
+from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, STEPWISE
 from planbook.planner.strategies.adapt.order import read_decomposition
 from planbook.planner.strategies.adapt.recursion import PLANNING, PLANNING_DETAILED
 from planbook.sandbox import Sandbox
@@ -27,12 +27,13 @@ MOST_TOKENS = {
     "atomic": 1600,
     "common": 1200,
     "task": 900,
-    "stepwise": 1500,
+    "stepwise": 2400,
     "stepwise_common": 1000,
+    "stepwise_task": 1900,
     PLANNING: 1200,
     PLANNING_DETAILED: 900,
 }
-WHOLE = ("common", "stepwise_common", "task")
+WHOLE = ("common", "stepwise_common", "stepwise_task", "task")
 """The demonstrations that show whole tasks."""
 
 
@@ -87,8 +88,9 @@ def test_every_world_of_the_methods_has_what_an_executor_and_a_planner_need() ->
     needed = {(world_of(path), name) for path in FILES for name in ("atomic", PLANNING)}
     assert needed <= have
     assert {("alfworld", "common"), ("alfworld", "task"), ("textcraft", "common")} <= have
-    types = {path.stem for path in FILES if name_of(path) == "task" and world_of(path) == "alfworld"}
-    assert types == set(load_world("alfworld").types)
+    for name in ("task", "stepwise_task"):
+        types = {path.stem for path in FILES if name_of(path) == name and world_of(path) == "alfworld"}
+        assert types == set(load_world("alfworld").types)
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)
@@ -115,6 +117,26 @@ def test_the_code_passes_the_check(path: Path) -> None:
         for code in codes("\n".join(example.replies)):
             assert check(code, functions, attributes=plan_attributes(world), names=names) == []
             names |= bound_names(code)
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if name_of(path) in STEPWISE.values()], ids=label)
+def test_a_reply_of_a_stepwise_example_takes_one_action(path: Path) -> None:
+    actions = "|".join(load_world(world_of(path)).actions)
+    for code in codes(shown(path)):
+        assert len(re.findall(rf"\bagent\.(?:{actions})\(", code)) <= 1
+        assert not re.search(r"^\s*(for|while) ", code, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["atomic", "task"])
+def test_stepwise_examples_show_the_actions_that_the_others_show(name: str) -> None:
+    for path in (path for path in FILES if name_of(path) == name and world_of(path) == "alfworld"):
+        stepwise = shown(Path(str(path).replace(f"/{name}", f"/{STEPWISE[name]}")))
+        assert _called(shown(path)) <= _called(stepwise)
+
+
+def _called(text: str) -> set[str]:
+    """The actions of an example; ``examine`` is for loops, which do not know where they stand."""
+    return set(re.findall(r"\bagent\.(\w+)\(", "".join(codes(text)))) - {"examine"}
 
 
 @executors

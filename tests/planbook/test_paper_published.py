@@ -247,7 +247,13 @@ def test_the_dev_set_is_held_against_the_figures_of_the_dev_set(tmp_path: Path) 
     compared = held(*played(tmp_path / "run", config, dict.fromkeys(TASKS, 10), unsolved=5))
     assert tables_of(compared) == [5, 5], "the table and the figure"
     assert set(differs(compared)) == {"prompts"}
-    assert row(printed(compared), "ADaPT, table 5:", "ours: react")[1] == "50.0"
+    text = printed(compared)
+    assert row(text, "ADaPT, table 5:", "ours: react")[1] == "50.0"
+    assert row(text, "ADaPT, table 5:", "ReAct, executor LLaMA-2-70B (quoted only)")[1] == "28.3"
+    assert row(text, "ADaPT, table 5:", "ReAct, executor GPT-3.5")[1] == "38.4"
+    lines = [line for paper in compared.papers for each in paper.tables for line in each.table.rows]
+    assert {line.quoted_only for line in lines if "LLaMA" in line.model} == {True}
+    assert {line.quoted_only for line in lines if "LLaMA" not in line.model} == {False}
 
 
 def test_shopping_stands_beside_score_and_success(tmp_path: Path) -> None:

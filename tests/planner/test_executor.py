@@ -96,14 +96,16 @@ EVERYWHERE = ("atomic", "common", "stepwise", "stepwise_common")
         ({"demonstrations": "task"}, (*EVERYWHERE, "task"), ["task"]),
         ({"demonstrations": "task"}, EVERYWHERE, ["atomic", "common"]),
         ({"demonstrations": "task", "actions_per_reply": 1}, EVERYWHERE, ["stepwise", "stepwise_common"]),
+        ({"demonstrations": "task", "actions_per_reply": 1}, (*EVERYWHERE, "task", "stepwise_task"), ["stepwise_task"]),
         ({"demonstrations": "atomic", "actions_per_reply": 1}, EVERYWHERE, ["stepwise"]),
-        ({"actions_per_reply": 1}, (), ["stepwise", "stepwise_common"]),
+        ({"actions_per_reply": 1}, ("atomic",), ["atomic", "common"]),
+        ({"actions_per_reply": 1}, (), ["atomic", "common"]),
     ],
 )
 def test_an_executor_is_shown_what_the_world_has(
     options: dict[str, Any], there: tuple[str, ...], shown: list[str]
 ) -> None:
-    assert ExecutorOptions.model_validate(options).shown(there) == shown
+    assert list(ExecutorOptions.model_validate(options).shown(there)) == shown
 
 
 def test_one_action_a_reply_ends_the_code_before_a_second(sandbox: Sandbox) -> None:

@@ -27,7 +27,7 @@ SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",
 
 A world that has nothing by task type shows the same as for hybrid.
 """
-STEPWISE = {"atomic": "stepwise", "common": "stepwise_common"}
+STEPWISE = {"atomic": "stepwise", "common": "stepwise_common", "task": "stepwise_task"}
 """What is shown in their place where a reply takes one action: examples that do so too."""
 DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
@@ -56,10 +56,13 @@ class ExecutorOptions(Options):
     )
 
     def shown(self, there: Collection[str]) -> Sequence[str]:
-        """Return the names of the executor's demonstrations, of those that are there."""
+        """Return the names of the executor's demonstrations, of those that are there.
+
+        Larger examples are better than none: they stand in where the world has no stepwise ones.
+        """
         stepwise = STEPWISE if self.actions_per_reply == 1 else {}
         choices = [[stepwise.get(name, name) for name in SHOWN[each]] for each in (self.demonstrations, "hybrid")]
-        return next((names for names in choices if set(names) <= set(there)), choices[-1])
+        return next((names for names in choices if set(names) & set(there)), SHOWN["hybrid"])
 
     def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
         """Return the executor's demonstrations, by the option, and the planner's."""

@@ -1,0 +1,49 @@
+"""The examples that a real run shows its executor, by its options and by what the world has."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from planbook.planner.models import Message, Sampling
+from tests.flows import asks, here
+
+NOTE = "The examples may contain more actions in a reply."
+
+
+def waits(messages: Sequence[Message], sampling: Sampling) -> str:
+    """Answer as an executor that does nothing."""
+    return "I wait.\n\n```python\nfinish(False)\n```"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "demonstrations", "titles"),
+    [
+        (("textcraft", "--split", "test:1"), "task", ["Craft several times", "A whole task: wooden axe"]),
+        (("alfworld", "--task", "generated/pick_two_obj/0"), "task", ["One task", "Another task"]),
+        (("alfworld", "--split", "generated:1"), "hybrid", ["Put", "Examine with a lamp", "A whole task"]),
+    ],
+)
+def test_one_action_a_reply_is_shown_examples_that_take_one(
+    chosen: Sequence[str], demonstrations: str, titles: list[str], tmp_path: Path
+) -> None:
+    prompt = _prompt(tmp_path, chosen, demonstrations)
+    assert set(titles) <= set(re.findall("^## (.*)", prompt, re.MULTILINE))
+    assert NOTE not in prompt
+    assert not re.search("^(for|while) ", prompt, re.MULTILINE)
+
+
+def test_a_world_without_such_examples_shows_its_larger_ones_and_says_so(tmp_path: Path) -> None:
+    prompt = _prompt(tmp_path, ("toy", "--seeds", "0"), "hybrid")
+    assert NOTE in prompt
+    assert "## " in prompt.partition(NOTE)[2]
+
+
+def _prompt(folder: Path, chosen: Sequence[str], demonstrations: str) -> str:
+    options = [f"--planner-option={each}" for each in ("actions_per_reply=1", f"demonstrations={demonstrations}")]
+    model = f"scripted:{__file__}:{waits.__name__}"
+    here("run", "--planner", "react", "--env", *chosen, *options, "--model", model, "--out", folder / "run")
+    text = asks(folder / "run")[0]["messages"][0]["content"]
+    assert isinstance(text, str)
+    return text
