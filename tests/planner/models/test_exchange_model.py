@@ -95,7 +95,7 @@ def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
 
 def test_an_answer_counts_once_it_stands_still(tmp_path: Path) -> None:
     replies: list[Reply] = []
-    model = ExchangeModel(tmp_path, poll=0.1)
+    model = ExchangeModel(tmp_path, poll=0.3)
     asking = threading.Thread(target=lambda: replies.append(model.complete(ASK, Sampling())))
     asking.start()
     until(lambda: bool(prompts(tmp_path)))
