@@ -92,7 +92,7 @@ def test_a_plan_that_answers_for_the_next_cells_takes_no_action_in_their_name(sa
 def test_no_more_actions_are_taken_than_the_episode_has(sandbox: Sandbox) -> None:
     played, world = begun(sandbox, actions=3)
     with pytest.raises(EpisodeOver, match="3 actions are used up"):
-        played.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}")
+        played.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}    hear()")
     assert (len(world.taken), played.actions, len(played.steps)) == (3, 3, 3)
     assert played.ending().outcome is Outcome.OUT_OF_BUDGET
     played.close()
