@@ -16,4 +16,4 @@ The engine lies in five packages of this one, whose folders stand beside this fo
 """
 
 PACKAGES = ("envs", "manuals", "planner", "rules", "sandbox")
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"

@@ -1,9 +1,9 @@
 """What holds for the project as a whole."""
 
 import importlib
-import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -63,16 +63,19 @@ def test_a_folder_of_the_repository_is_no_package_by_itself(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy of the tree."""
-    tree = tmp_path_factory.mktemp("tree")
-    for name in ("planbook", "pyproject.toml", "README.md", "LICENSE"):
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tree / name)
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tree / "dist")]
-    subprocess.run(build, cwd=tree, check=True, capture_output=True)
-    (built,) = (tree / "dist").glob("*.whl")
-    return built
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the wheel and the source distribution."""
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-d", folder], cwd=ROOT, check=True, capture_output=True
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (found,) = built.glob("*.whl")
+    return found
 
 
 def needed(package: str) -> Iterator[str]:
@@ -113,6 +116,14 @@ def test_the_wheel_is_one_package(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "planbook/manuals/alfworld/procedures/pick_and_place.py" in names
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"planbook"}
+
+
+def test_the_source_distribution_has_the_same_package(wheel: Path, built: Path) -> None:
+    (source,) = built.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames()}
+    ours = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("planbook/")}
+    assert {name for name in packed if name.startswith("planbook/")} == ours
 
 
 def test_the_core_is_light(wheel: Path) -> None:
