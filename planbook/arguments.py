@@ -233,6 +233,7 @@ def learning_of(given: dict[str, Any]) -> Learning:
         max_rules=given.pop("max_rules"),
         per_type=given.pop("per_type"),
         libraries_only=given.pop("libraries_only"),
+        conclusions=given.pop("conclusions"),
         verify=given.pop("verify"),
         procedures=not given.pop("no_procedures"),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -51,6 +51,8 @@ class Learning(BaseModel):
     """Whether rules stay as they are: only skills, reflections and procedures are learnt (appendix D, all 53 types)."""
     procedures: bool = True
     """Whether successes are generalised into procedures."""
+    conclusions: Literal["needed", "always"] = "needed"
+    """Whether the planner is asked for its conclusion of every episode, or not where one plan did the task."""
     verify: str = ""
     """SPLIT:N, tasks beside the building tasks that a procedure must solve: N of each type."""
     given: tuple[Given, ...] = Field(default=(), exclude_if=lambda given: not given)

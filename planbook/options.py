@@ -162,6 +162,12 @@ BUILDING = (
     click.option("--per-type", is_flag=True, help="Rules of each task type by themselves."),
     click.option("--libraries-only", is_flag=True, help="Leave the rules as they are: learn only skills and the like."),
     click.option(
+        "--conclusions",
+        default="needed",
+        type=click.Choice(["needed", "always"]),
+        help="Ask the planner to sum up every episode, or only those that one plan did not solve.",
+    ),
+    click.option(
         "--verify",
         default="",
         show_default=False,

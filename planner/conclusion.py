@@ -26,8 +26,16 @@ class Conclusion(Record):
     code: str = ""
 
 
-def conclude(scope: Scope, trajectory: Trajectory, world: type[Environment], options: BaseModel) -> Conclusion:
-    """Ask for the conclusion. A reply that stays unusable leaves an empty one. Raises ModelError, BudgetEnded."""
+def conclude(
+    scope: Scope, trajectory: Trajectory, world: type[Environment], options: BaseModel, *, always: bool = False
+) -> Conclusion:
+    """Ask for the conclusion. A reply that stays unusable leaves an empty one. Raises ModelError, BudgetEnded.
+
+    Unless ``always``, nothing is asked of a success whose only plan is already the code in order.
+    """
+    cells = [cell for each in trajectory.rounds for cell in each.cells]
+    if not always and trajectory.ending.outcome is Outcome.DIRECT_SUCCESS and len(cells) == 1:
+        return Conclusion(text="", code=standalone(cells[0].code, trajectory.helpers))
     history = [about_the_world(world, options)]
     told: dict[str, Any] = {"trajectory": tell_trajectory(trajectory)}
     try:

@@ -90,7 +90,8 @@ class Learner:
             return state
         kind, config = entry.task.type, self._config
         trajectory = read_trajectory(*episode_events(self._run, entry))
-        conclusion = conclude(scope.child("conclusion"), trajectory, config.world, config.world_options)
+        always = self.learning.conclusions == "always"
+        conclusion = conclude(scope.child("conclusion"), trajectory, config.world, config.world_options, always=always)
         knowledge = learn(state.knowledge, trajectory, conclusion)
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})

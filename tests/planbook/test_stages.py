@@ -28,7 +28,7 @@ def test_building_counts_its_tasks_by_type_its_calls_and_its_errors(built: Built
     assert summary["by_type"] == {"fetch": [3, 3], "fetch_two": [3, 3]}
     assert (summary["tasks"], summary["solved"], summary["failures"]) == (6, 6, {})
     asked = [each for each in asks(folder) if each["role"] != "formulator"]
-    assert summary["model_calls"] == len(asked) == 26
+    assert summary["model_calls"] == len(asked) == 23
     assert summary["tokens"] == summary["prompt_tokens"] + summary["completion_tokens"] > 0
     errors = [event.body["error_steps"] for event in events(folder, "outcome", "task") if event.body["cause"] == ""]
     assert summary["mean_error_steps"] == round(sum(map(int, map(str, errors))) / 6, 2) == 0.5

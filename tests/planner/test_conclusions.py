@@ -62,10 +62,10 @@ def over(outcome: Outcome, helpers: str = "", knowledge: str = "") -> Trajectory
     return Trajectory(path="task/0", task=TASK, rounds=rounds, ending=ending, helpers=helpers, knowledge=knowledge)
 
 
-def concluded(text: str, trajectory: Trajectory) -> tuple[str, str, list[Sequence[Message]]]:
+def concluded(text: str, trajectory: Trajectory, *, always: bool = True) -> tuple[str, str, list[Sequence[Message]]]:
     model = Said(text)
     scope = Scope(MemoryJournal(), "learn/0/conclusion/0", Roles(lambda role: model, {}))
-    conclusion = conclude(scope, trajectory, Toy, Toy.Options())
+    conclusion = conclude(scope, trajectory, Toy, Toy.Options(), always=always)
     return conclusion.text, conclusion.code, model.asked
 
 
@@ -97,6 +97,22 @@ def test_each_outcome_has_its_question(outcome: Outcome, asks: str) -> None:
 def test_a_success_leaves_its_code(outcome: Outcome) -> None:
     text, code, _ = concluded(CODE, over(outcome))
     assert (code, "I forgot box_2." in text) == ("agent.open('box_2')", True)
+
+
+def test_nothing_is_asked_where_one_plan_did_the_task() -> None:
+    """Its code is the conclusion's, with the helpers that it uses."""
+    helpers = "def look(agent):\n    return agent.open('box_1')\n"
+    assert concluded(CODE, over(Outcome.DIRECT_SUCCESS), always=False) == ("", "agent.open('box_1')", [])
+    used = over(Outcome.DIRECT_SUCCESS, helpers=helpers)
+    (cell,) = used.rounds[0].cells
+    used = used.model_copy(
+        update={
+            "rounds": (used.rounds[0].model_copy(update={"cells": (cell.model_copy(update={"code": "look(agent)"}),)}),)
+        }
+    )
+    assert concluded(CODE, used, always=False)[1:] == (f"{helpers.rstrip()}\n\n\nlook(agent)", [])
+    for outcome in (Outcome.INDIRECT_SUCCESS, Outcome.FAILURE):
+        assert len(concluded(CODE, over(outcome), always=False)[2]) == 1
 
 
 @pytest.mark.parametrize("outcome", FAILED)

@@ -72,7 +72,7 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
     (first, second) = (str(*task.params["things"]) for task in (FIRST, SECOND))  # type: ignore[misc]
     plan = PLAN.format(thing=first)
     shorter = f"fetch(agent, {second!r}, [f'box_{{n}}' for n in range(1, 9)])"
-    model = Replies([code(text) for text in (plan, plan, shorter, PROCEDURE)])
+    model = Replies([code(text) for text in (plan, shorter, PROCEDURE)])
     run = Run(sandbox, Roles(lambda role: model, {}))
 
     episode = run.play(FIRST, "automanual", AutoManualOptions())
@@ -83,7 +83,7 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
     told = run.play(SECOND, "automanual", AutoManualOptions(), LearntMemory(knowledge, Toy))
     assert told.ending.outcome is Outcome.DIRECT_SUCCESS
     assert plan.strip() in told.knowledge
-    assert "defined already, beside those above: fetch." in model.asked[2][-1].content
+    assert "defined already, beside those above: fetch." in model.asked[1][-1].content
 
     def verify(procedure: Procedure) -> list[Verification]:
         return [verified(run.play(task, "code", code_of(procedure))) for task in (FIRST, SECOND)]
