@@ -1,8 +1,9 @@
-# make demo: the main job, on what the packages bring.   make test: everything that is checked.
+# make demo: the main job, on what the packages bring.   make test: what every change is checked by.
+# make test-deep: what looks further, in all or a fifth of it (FIFTH=0 to 4), and other Pythons.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test bench lint lock clean
+.PHONY: setup demo test test-deep bench lint lock clean
 
 setup: .venv/.ready
 
@@ -10,7 +11,11 @@ demo: .venv/.demo
 	$(BIN)/planbook demo
 
 test: lint
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not deep"
+
+test-deep: .venv/.ready
+	$(BIN)/python -m pytest -n auto --dist worksteal -m deep $(if $(FIFTH),--fifth $(FIFTH))
+	tools/test_pythons.sh
 
 lint: .venv/.ready
 	$(BIN)/ruff check

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +13,9 @@ from planbook.sandbox import Sandbox
 if TYPE_CHECKING:
     from tests.postgres import Server
 
+FIFTHS = 5
+"""The deep tests are run in so many parts."""
+
 settings.register_profile(
     "planbook", deadline=None, max_examples=60, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -20,6 +24,20 @@ settings.load_profile("planbook")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # What a shell runs in the background begins deaf to Ctrl-C, and so would the processes that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of these tests."""
+    parser.addoption("--fifth", type=int, help=f"Only every test of one of {FIFTHS} parts, from 0 on.")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the part that is asked for: those of one file stay together."""
+    if (part := config.getoption("fifth")) is not None:
+        others = [item for item in items if crc32(item.path.name.encode()) % FIFTHS != part % FIFTHS]
+        config.hook.pytest_deselected(items=others)
+        left_out = set(others)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="module")

@@ -71,8 +71,7 @@ def find(name: str) -> str | None:
 def requirements() -> Sequence[Requirement]:
     """Chromium and its driver, found or not."""
     packages = [
-        Requirement(f"{name} (package)", str(folder_of(module) or "") or None, install("browser"))
-        for name, module in PACKAGES.items()
+        Requirement(name, str(folder_of(module) or "") or None, install("browser")) for name, module in PACKAGES.items()
     ]
     return [*packages, *(Requirement(name, find(name), REMEDY) for name, _, _ in PROGRAMS)]
 

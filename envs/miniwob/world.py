@@ -14,6 +14,7 @@ from planbook.envs.checksums import of_folder
 from planbook.envs.errors import BadSelection, EpisodeEnded, WorldBroken
 from planbook.envs.miniwob import task_types
 from planbook.envs.miniwob.tab import Picture, Tab
+from planbook.envs.packages import folder_of, install
 from planbook.envs.selection import chosen_split, chosen_types, in_turn
 from planbook.envs.types import Observation, Offered, Requirement, Selection, Task, Verdict
 
@@ -82,8 +83,9 @@ class Miniwob(Environment):
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Chromium and its driver."""
-        return chromium.requirements()
+        """The pages, what drives a browser, Chromium and its driver."""
+        pages = Requirement("miniwob", str(folder_of("miniwob") or "") or None, install("browser", only="miniwob"))
+        return [pages, *chromium.requirements()]
 
     @classmethod
     def _task(cls, type_name: str, seed: int) -> Task:

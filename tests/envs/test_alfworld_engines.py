@@ -107,7 +107,7 @@ def test_real_games_are_played_alike(kind: str) -> None:
 
 
 @needs_data
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("number", range(2))
 @pytest.mark.parametrize("kind", TYPES)

@@ -19,7 +19,7 @@ def rows() -> list[dict[str, str]]:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_shipped_table_is_what_the_command_writes() -> None:
     assert RECORDED.read_bytes() == recorded().encode(), "run python -m planbook.envs.minecraft.recording"
 

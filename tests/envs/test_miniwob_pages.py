@@ -191,7 +191,7 @@ def test_drag_scroll_and_click_at_reach_the_page(world: Miniwob) -> None:
     assert act(world, "drag", "//*[@id='query']", "//button").accepted
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("type_name", Miniwob.types)
 def test_a_seed_gives_the_same_page_whatever_came_before(world: Miniwob, type_name: str) -> None:
     tasks = Miniwob.tasks(Selection(types=(type_name,), seeds=(0, 1)))

@@ -161,7 +161,7 @@ def test_a_server_that_cannot_start_says_why(site: TracSite, tmp_path: Path) -> 
 
 def test_without_trac_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "trac", None)
-    with pytest.raises(MissingRequirement, match=r"pip install 'planbook\[web\]'"):
+    with pytest.raises(MissingRequirement, match=r"-m pip install .*'trac"):
         site_of("trac")
     assert [each.found for each in requirements()] == [None]
 

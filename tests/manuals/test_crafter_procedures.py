@@ -40,7 +40,7 @@ def test_a_whole_game_passes_the_limits_of_a_cell() -> None:
         assert min(achievements(sandbox, range(2))) >= 12
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_twelve_achievements_on_average_over_twenty_seeds() -> None:
     with Sandbox() as sandbox:
         unlocked = achievements(sandbox, range(20))

@@ -54,7 +54,7 @@ def test_generated_games_are_solved(tmp_path: Path) -> None:
     assert unsolved("alfworld", Selection(split="generated", limit=120), tmp_path) == []
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_seen_games_are_solved(tmp_path: Path) -> None:
     try:
         left = unsolved("alfworld", Selection(split="valid_seen"), tmp_path)
@@ -64,7 +64,7 @@ def test_the_seen_games_are_solved(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.slow
+@pytest.mark.deep
 def test_pages_of_every_type_are_solved(tmp_path: Path) -> None:
     """Perfect play loses some instances of tic-tac-toe, so that one is not counted."""
     need_browser()

@@ -67,7 +67,7 @@ def test_a_replay_is_measured_with_everything_solved() -> None:
     assert (rows["alfworld replay: 3,553 games, scaled"].value or 0) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_many_at_once_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scale, "executors", lambda: ["processes"])
     rows = {row.name: row for row in scale.rows(limit=6, answer_seconds=0.2)}

@@ -56,7 +56,7 @@ def test_a_build_may_keep_nothing(tmp_path: Path) -> None:
         ("calls", 4),
         ("actions", 3),
         ("tokens", 20_000),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("calls", 1), ("calls", 9), ("actions", 30))),
+        *(pytest.param(*each, marks=pytest.mark.deep) for each in (("calls", 1), ("calls", 9), ("actions", 30))),
     ],
 )
 def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_goes_on_to_the_same_end(

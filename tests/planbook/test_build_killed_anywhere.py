@@ -56,7 +56,7 @@ def assert_same(folder: Path, undisturbed: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "every"),
-    [("", 17)] + [pytest.param(*each, marks=pytest.mark.slow) for each in (("", 1), ("learnt", 1))],
+    [("", 17)] + [pytest.param(*each, marks=pytest.mark.deep) for each in (("", 1), ("learnt", 1))],
 )
 def test_a_building_run_killed_again_and_again_ends_as_an_undisturbed_one(
     tmp_path: Path, undisturbed: Path, kind: str, every: int
@@ -74,7 +74,7 @@ def asked_for(undisturbed: Path) -> list[str]:
     return [str(event.body["messages"][-1]["content"]) for event in events(undisturbed, "ask")]  # type: ignore[index, call-overload]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_what_was_answered_before_a_kill_is_not_asked_again(tmp_path: Path, asked_for: list[str]) -> None:
     with served() as server:
         kills = [["ask", 1], ["act", 4], ["learnt", 1], ["cell", 1], ["ask", 3], ["outcome", 1], ["", 0]]

@@ -117,7 +117,7 @@ def test_going_on_under_other_versions_is_told(tmp_path: Path) -> None:
     assert "begun with other versions: pydantic 1.0, now 2." in planbook("run", "--resume", tmp_path / "run").stderr
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_both_engines_give_the_same_run_and_it_replays(tmp_path: Path) -> None:
     steps = []
     for engine in ("direct", "textworld"):

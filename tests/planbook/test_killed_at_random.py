@@ -97,12 +97,12 @@ def survive(
         print(*(blow for lives in runs for blow in lives.blows), sep="\n", file=file)
 
 
-@pytest.mark.parametrize("executor", ["threads", "processes"])
+@pytest.mark.parametrize("executor", [pytest.param("threads", marks=pytest.mark.deep), "processes"])
 def test_a_run_on_this_machine_survives(tmp_path: Path, executor: str, model: Server, undisturbed: Undisturbed) -> None:
     survive(tmp_path, executor, number_of_kills(16), model, undisturbed)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_a_run_whose_database_is_hit_too_survives(
     tmp_path: Path,
@@ -141,7 +141,7 @@ def cluster(model: Server) -> Iterator[str]:
         ray.shutdown()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_run_on_a_ray_cluster_survives(tmp_path: Path, model: Server, undisturbed: Undisturbed, cluster: str) -> None:
     survive(
         tmp_path,
@@ -155,6 +155,6 @@ def test_a_run_on_a_ray_cluster_survives(tmp_path: Path, model: Server, undistur
     )
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_run_with_a_ray_cluster_of_its_own_survives(tmp_path: Path, model: Server, undisturbed: Undisturbed) -> None:
     survive(tmp_path, "ray", number_of_kills(3), model, undisturbed)

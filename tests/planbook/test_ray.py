@@ -19,7 +19,7 @@ from tests.flows import here
 from tests.postgres import Server
 
 ray = pytest.importorskip("ray")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 RAY = ("--executor", "ray")
 
 
@@ -158,5 +158,5 @@ def test_without_ray_it_is_said_how_to_get_it(tmp_path: Path) -> None:
         [sys.executable, "-c", without, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 3, done.stderr
-    assert "pip install 'planbook[cluster]'" in done.stderr
+    assert "-m pip install 'psycopg[binary]" in done.stderr
     assert not (tmp_path / "run").exists()

@@ -20,7 +20,7 @@ from tests.openai_server import Completion, Messages, Server, serving
 from tests.planbook.test_build_killed_anywhere import KILLED, lives
 
 SLOW = ("adapt-alfworld-stepwise", "agentkit-shopping", "devils-advocate-minecraft-chances", "reflexion-textcraft")
-NAMES = ["adapt-shopping-stepwise", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+NAMES = ["adapt-shopping-stepwise", *(pytest.param(name, marks=pytest.mark.deep) for name in SLOW)]
 
 
 def replies(name: str, folder: Path) -> dict[str, str]:

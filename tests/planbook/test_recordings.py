@@ -70,6 +70,7 @@ def test_what_ships_was_learnt_from_real_games(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.deep
 def test_what_ships_was_learnt_from_real_pages(tmp_path: Path) -> None:
     need_browser()
     played("miniwob-feedback", tmp_path / "built")

@@ -64,7 +64,7 @@ def solved(summary: Any) -> dict[str, Any]:
     return {name: value for name, value in table(summary).items() if "token" not in name and name != "money"}
 
 
-@pytest.mark.parametrize("kind", ["builder/", pytest.param("automanual/task", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["builder/", pytest.param("automanual/task", marks=pytest.mark.deep)])
 def test_ctrl_c_while_a_model_is_asked_stops_and_the_run_goes_on_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

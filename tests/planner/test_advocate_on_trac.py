@@ -11,7 +11,7 @@ from planbook.sandbox import Sandbox
 from tests.browser import need_browser
 from tests.planner.counsellors import NO, YES, Counsellors, aligned, code, played, recorded
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.deep]
 LOOK = """
 agent.goto('/wiki/Glossary')
 """

@@ -26,7 +26,7 @@ def test_every_program_of_humaneval_but_the_one_that_calls_eval_passes() -> None
     assert ran[CALLS_EVAL].type == "forbidden-name"
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.skipif(not (SUITES / "test_re.py").exists(), reason="this installation of Python has no test suites")
 @pytest.mark.skipif(not REASONS.exists(), reason="nobody has looked at the suites of this version of Python")
 def test_the_suites_of_standard_modules_pass_or_have_a_reason() -> None:

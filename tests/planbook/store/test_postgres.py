@@ -162,7 +162,7 @@ def test_without_psycopg_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "planbook.store.postgres", raising=False)
     monkeypatch.delattr("planbook.store.postgres", raising=False)
-    with pytest.raises(MissingRequirement, match=r"pip install 'planbook\[cluster\]'"):
+    with pytest.raises(MissingRequirement, match=r"-m pip install 'psycopg"):
         begin_schema("postgresql://me@host/db")
 
 

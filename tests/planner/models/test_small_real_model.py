@@ -17,7 +17,7 @@ ASK = [
     Message(role="user", content="Write a Python function that adds two numbers."),
 ]
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not URL, reason="PLANBOOK_TEST_MODEL_URL names no server")]
+pytestmark = [pytest.mark.deep, pytest.mark.skipif(not URL, reason="PLANBOOK_TEST_MODEL_URL names no server")]
 
 
 def test_a_real_model_answers_is_cut_and_is_recorded(tmp_path: Path) -> None:
