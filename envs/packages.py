@@ -25,8 +25,8 @@ def version_of(package: str) -> str:
         return "not installed"
 
 
-def install(extra: str, *options: str, only: str = "") -> str:
-    """Return the command that installs what an extra of planbook needs, or one package of it.
+def install(extra: str, *options: str, only: str | tuple[str, ...] = "") -> str:
+    """Return the command that installs what an extra of planbook needs, or some packages of it.
 
     It names the packages, not the extra: no index has planbook itself.
     """

@@ -54,7 +54,7 @@ def remedy() -> str:
 def wheel_files() -> list[Path]:
     """Every file that games are generated from. Raises MissingRequirement without the package."""
     if (folder := found()) is None:
-        raise MissingRequirement(f"alfworld: the package is not there; {remedy()}")
+        raise MissingRequirement(f"alfworld: the package is not there; add it with: {remedy()}")
     home = Path(folder)
     plans = (home / "gen" / "layouts").glob("FloorPlan*-o*.json")
     return [*(home / path for path in (CONSTANTS, GOALS, DOMAIN, GRAMMAR)), *plans]
@@ -64,7 +64,7 @@ def wheel_text(path: str) -> str:
     """A text file of the alfworld package. Raises MissingRequirement if the package or the file is not there."""
     if (folder := found()) and (file := Path(folder) / path).is_file():
         return file.read_text()
-    raise MissingRequirement(f"alfworld: the package's file {path} is not there; {remedy()}")
+    raise MissingRequirement(f"alfworld: the package's file {path} is not there; add it with: {remedy()}")
 
 
 def _assigned(source: str, key: str | None = None) -> dict[str, Any]:

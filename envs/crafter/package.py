@@ -65,7 +65,7 @@ def found() -> str | None:
 def home() -> Path:
     """The package's folder. Raises MissingRequirement."""
     if (data := found()) is None:
-        raise MissingRequirement(f"crafter: the package's rules are not there; {install(EXTRA)}")
+        raise MissingRequirement(f"crafter: the package's rules are not there; add them with: {install(EXTRA)}")
     return Path(data).parent
 
 

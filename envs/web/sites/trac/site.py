@@ -17,22 +17,26 @@ from planbook.envs.packages import folder_of, install
 from planbook.envs.types import Requirement
 from planbook.envs.web.sites.trac.state import state_of
 
-EXTRA = "browser"
 HERE = Path(__file__).parent
 DATABASE = Path("db", "trac.db")
 PATIENCE = 60
 """Seconds until a silent server is taken for dead. This is for a stalled machine: it answers within a second."""
 
 
+def remedy() -> str:
+    """Return the command that installs Trac."""
+    return install("browser", only=("setuptools", "trac"))
+
+
 def requirements() -> Sequence[Requirement]:
     """The package; it is found without importing it."""
-    return (Requirement("trac", "Trac (Python package)" if folder_of("trac") else None, install(EXTRA)),)
+    return (Requirement("trac", "Trac (Python package)" if folder_of("trac") else None, remedy()),)
 
 
 def checksum() -> str:
     """The digest of what every episode begins with: the project, and Trac itself. Raises MissingRequirement."""
     if (package := folder_of("trac")) is None:
-        raise MissingRequirement(f"the site trac needs Trac: {install(EXTRA)}")
+        raise MissingRequirement(f"the site trac needs Trac: {remedy()}")
     return of_texts([of_folder(HERE / "project"), of_folder(package)])
 
 
@@ -124,7 +128,7 @@ def take() -> TracSite:
     """A server nobody else uses, reset. Raises MissingRequirement, WorldBroken."""
     global _pool
     if requirements()[0].found is None:
-        raise MissingRequirement(f"the site trac needs Trac: {install(EXTRA)}")
+        raise MissingRequirement(f"the site trac needs Trac: {remedy()}")
     with _sharing:
         if _pool is None or _pool.owner != os.getpid():
             _pool = _Pool()
