@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar
 
@@ -96,7 +95,7 @@ agent.click("Buy Now")
         """What search and reward are computed with, and which products these are."""
         named = self._options.items, self._options.attributes, self._options.goals
         products = digest_of(*named) if self._options.items else own_digest()
-        return {"rapidfuzz": version("rapidfuzz"), "products": products}
+        return {"products": products}
 
     # One episode.
 

@@ -21,7 +21,6 @@ RECORDED_PACKAGES = (
     "selenium",
     "openai",
     "scikit-learn",
-    "rapidfuzz",
     "pydantic",
     "tree-sitter",
 )

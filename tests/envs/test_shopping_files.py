@@ -131,7 +131,7 @@ def test_a_shop_of_files_is_played_and_its_texts_show_no_buttons(written: dict[s
 
 def test_the_version_names_the_files(written: dict[str, str]) -> None:
     own, theirs = Shopping().versions(), Shopping(ShoppingOptions(**written)).versions()
-    assert set(own) == set(theirs) == {"rapidfuzz", "products"}
+    assert set(own) == set(theirs) == {"products"}
     assert own["products"] != theirs["products"]
 
 
