@@ -101,6 +101,7 @@ def test_generated_games_are_played_alike(kind: str) -> None:
 
 
 @needs_data
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", TYPES)
 def test_real_games_are_played_alike(kind: str) -> None:
     real_pair(kind, 5, old=kind == "pick_heat_then_place").compare(Random(kind), steps=15)

@@ -33,7 +33,8 @@ def test_no_procedure_knows_an_answer() -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("ids", [FIRST, pytest.param(OTHERS, marks=pytest.mark.deep)], ids=["first", "others"])
+@pytest.mark.deep
+@pytest.mark.parametrize("ids", [FIRST, OTHERS], ids=["first", "others"])
 def test_the_tasks_are_solved(ids: tuple[str, ...], tmp_path: Path) -> None:
     need_browser()
     need_trac()

@@ -94,8 +94,9 @@ def test_nothing_is_asked_or_done_in_a_pause_and_its_time_is_not_spent(tmp_path:
     assert spent.seconds == pytest.approx(sittings[-1].at - sittings[0].at - paused, abs=0.3)
 
 
-@pytest.mark.parametrize("busy", [pytest.param(False, marks=pytest.mark.deep), True])
-@pytest.mark.parametrize("executor", [pytest.param("threads", marks=pytest.mark.deep), "processes"])
+@pytest.mark.deep
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_nothing_reaches_a_model_server_in_a_pause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executor: Executor, busy: bool
 ) -> None:

@@ -97,7 +97,8 @@ def survive(
         print(*(blow for lives in runs for blow in lives.blows), sep="\n", file=file)
 
 
-@pytest.mark.parametrize("executor", [pytest.param("threads", marks=pytest.mark.deep), "processes"])
+@pytest.mark.deep
+@pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_a_run_on_this_machine_survives(tmp_path: Path, executor: str, model: Server, undisturbed: Undisturbed) -> None:
     survive(tmp_path, executor, number_of_kills(16), model, undisturbed)
 
