@@ -35,6 +35,7 @@ EPISODES = {
     "lats-textcraft": Came(1, 1, 24),
     "paper-dep-minecraft": Came(6, 12, 88),
     "paper-deps-minecraft": Came(6, 12, 88),
+    "paper-react-textcraft": Came(12, 12, 186),
     "paper-zero-shot-replan-minecraft": Came(6, 12, 50),
     "plan-act-textcraft": Came(2, 2, 36),
     "plan-and-execute-textcraft": Came(2, 2, 13),
