@@ -146,7 +146,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str
     return events(folder)
 
 
-@pytest.mark.parametrize("every", [1, 2, 5, 13])
+@pytest.mark.parametrize("every", [5, *(pytest.param(each, marks=pytest.mark.deep) for each in (1, 2, 13))])
 def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(
     tmp_path: Path, undisturbed: list[tuple[str, str, int, Body]], every: int
 ) -> None:

@@ -30,8 +30,13 @@ REPLIES: dict[str, Callable[[str], str]] = {
     "a plan without steps": lambda asked: "Execution Order: Step 1 OR\n```python\nfinish(True)\n```\nAnswer: 99",
 }
 
+USUAL = ("prose", "a break-in")
+"""The others are deep."""
 
-@pytest.mark.parametrize("reply", REPLIES)
+
+@pytest.mark.parametrize(
+    "reply", [pytest.param(each, marks=[] if each in USUAL else [pytest.mark.deep]) for each in REPLIES]
+)
 @pytest.mark.parametrize("world_name", TASKS)
 @pytest.mark.parametrize("planner", ASKING)
 def test_no_reply_breaks_an_episode(sandbox: Sandbox, planner: str, world_name: str, reply: str) -> None:

@@ -127,6 +127,7 @@ def test_the_fuzzed_programs_say_something() -> None:
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("atheris"), reason="needs atheris (dev extra)")
+@pytest.mark.deep
 @pytest.mark.parametrize("target", TARGETS)
 def test_fuzzing_by_coverage_finds_nothing(target: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.sandbox.fuzz", target, str(2 * TIMES), str(tmp_path)]

@@ -60,7 +60,8 @@ def told(result: CellResult) -> tuple[object, ...]:
     return result.output, result.value, result.faults, result.host_calls
 
 
-@pytest.mark.parametrize("language_layer", [True, pytest.param(False, marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("language_layer", [True, False])
 def test_every_program_does_the_same_in_parts(sandbox: Sandbox, unguarded: Sandbox, language_layer: bool) -> None:
     box = sandbox if language_layer else unguarded
     programs = {**AWKWARD, **FAILING, **PROGRAMS}

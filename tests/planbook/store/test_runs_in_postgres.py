@@ -50,6 +50,7 @@ def test_processes_that_share_a_database_keep_to_one_budget(tmp_path: Path, post
     assert here("run", "--resume", folder, "--budget", "tokens=1000000", "--json").result["tasks"] == 20
 
 
+@pytest.mark.deep
 def test_a_run_that_is_killed_again_and_again_ends_as_one_in_a_file(tmp_path: Path, postgres: Server) -> None:
     undisturbed, folder = tmp_path / "undisturbed", tmp_path / "run"
     assert here(*PLAY, "--out", undisturbed).returncode == 0
