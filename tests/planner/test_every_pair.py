@@ -31,7 +31,7 @@ REPLIES: dict[str, Callable[[str], str]] = {
 }
 
 USUAL = ("prose", "a break-in")
-"""The others are deep."""
+UNUSUAL = [each for each in REPLIES if each not in USUAL]
 
 
 @pytest.mark.parametrize(
