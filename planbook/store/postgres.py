@@ -71,9 +71,19 @@ def begin_schema(place: Schema) -> None:
                 f"{place} cannot hold a run: {_first_line(error)}; let its owner say: "
                 f'GRANT CREATE ON DATABASE "{info.dbname}" TO "{info.user}"'
             ) from error
+        except psycopg.Error as error:
+            raise _not_made(place, error) from error
     engine = _to_read(place)
-    METADATA.create_all(engine)
-    engine.dispose()
+    try:
+        METADATA.create_all(engine)
+    except DBAPIError as error:
+        raise _not_made(place, error.orig or error) from error
+    finally:
+        engine.dispose()
+
+
+def _not_made(place: Schema, error: BaseException) -> BadRun:
+    return BadRun(f"{place} could not be made: {_first_line(error)}; begin the run again when the database answers")
 
 
 class Postgres:
@@ -87,7 +97,8 @@ class Postgres:
         with self.reading() as connection:
             connection.execute(select(EVENT.c.id).limit(1))
         if to_write:
-            METADATA.create_all(self._engine)  # a run of an older planbook has no ledger
+            with self.writing() as connection:
+                METADATA.create_all(connection)  # a run of an older planbook has no ledger
         self._writer = _connect(place) if to_write else None
         self._session: psycopg.Connection[Any] | None = None
         self._held: set[int] = set()

@@ -158,6 +158,19 @@ def test_a_database_that_has_not_every_character_is_refused(postgres: Server) ->
         begin_schema(postgres.url_of("latin"))
 
 
+@pytest.mark.parametrize("statement", ["CREATE SCHEMA", "CREATE TABLE"])
+def test_a_server_that_dies_while_a_place_is_made_is_told(postgres: Server, statement: str) -> None:
+    name = f"mortal_{statement[-5:].lower()}"
+    postgres.execute(f"CREATE DATABASE {name}".encode())
+    with psycopg.connect(postgres.url_of(name), autocommit=True) as connection:
+        dies = "BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); END"
+        connection.execute(f"CREATE FUNCTION die() RETURNS event_trigger LANGUAGE plpgsql AS '{dies}'".encode())
+        when = f"ON ddl_command_start WHEN TAG IN ('{statement}') EXECUTE FUNCTION die()"
+        connection.execute(f"CREATE EVENT TRIGGER at_once {when}".encode())
+    with pytest.raises(BadRun, match=r"could not be made: .*; begin the run again"):
+        begin_schema(postgres.url_of(name))
+
+
 def test_without_psycopg_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "planbook.store.postgres", raising=False)
