@@ -10,6 +10,7 @@ from planbook.config import RECORDINGS
 from planbook.planner import METHODS
 from tests.browser import need_browser
 from tests.flows import here
+from tests.golden import golden, held, play
 from tests.planbook.recorded_episodes import EPISODES, ON_PAGES
 
 SHOWN_OTHERWISE = "differs from message 2 on"
@@ -24,11 +25,10 @@ def command(name: str) -> list[str]:
 @pytest.mark.parametrize("name", EPISODES)
 def test_a_recorded_run_comes_to_what_it_came_to(name: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    played = here(*command(name), "--model", f"recorded:{name}", "--out", out, "--json")
-    assert played.returncode == 0, played.told
-    result = played.result
+    result = play(name, out)
     assert (result["solved"], result["tasks"], result["model_calls"]) == EPISODES[name]
     assert result["replayed_calls"] == result["model_calls"]
+    assert golden(out) == held(name)
     again = here("replay", out, "--json")
     assert again.returncode == 0, again.told
     assert again.result["by_sameness"]["same"] == result["tasks"]

@@ -13,6 +13,7 @@ from planbook.envs.alfworld import games
 from planbook.manuals import SHIPPED, parse, read_knowledge
 from tests.browser import need_browser
 from tests.flows import here
+from tests.golden import FOLDER, WRITTEN, golden, held, play
 from tests.planbook.recorded_episodes import EPISODES, ON_PAGES
 
 LEARNT = LIBRARIES["learnt"]
@@ -24,11 +25,8 @@ NO_GAMES = not (os.environ.get("ALFWORLD_DATA") and (games.data_root() / games.D
 
 def played(name: str, folder: Path) -> None:
     """Build and formulate with a recording alone."""
-    built = here(*RECORDED[name]["command"].split(), "--model", f"recorded:{name}", "--out", folder, "--json")
-    assert built.returncode == 0, built.told
-    assert built.result["replayed_calls"] == built.result["model_calls"] > 20
-    formulated = here("formulate", folder)
-    assert formulated.returncode == 0, formulated.told
+    result = play(name, folder)
+    assert result["replayed_calls"] == result["model_calls"] > 20
 
 
 def assert_same(one: Path, other: Path) -> None:
@@ -51,10 +49,12 @@ def test_a_recording_says_where_it_comes_from_and_names_no_machine(name: str) ->
 
 def test_every_recording_is_played() -> None:
     assert set(RECORDED) == {*BUILT, *EPISODES, *ON_PAGES}
+    assert {path.stem for path in FOLDER.glob("*.txt")} == set(WRITTEN)
 
 
 def test_six_generated_tasks_teach_procedures_for_scenes_nobody_saw(tmp_path: Path) -> None:
     played("alfworld-generated", tmp_path / "built")
+    assert golden(tmp_path / "built") == held("alfworld-generated")
     unseen = ("--split", "generated:120", "--seeds", "2000-2019")
     tested = here("test", "--env", "alfworld", *unseen, "--library", tmp_path / "built", "--model", "none", "--out",
                   tmp_path / "test", "--json").result  # fmt: skip

@@ -1,0 +1,132 @@
+"""Golden files: what each recording's episodes ask, do and come to, in `tests/planbook/golden/NAME.txt`.
+
+A prompt is a line: where it was sent, its role and template, its messages, its characters and its digest. Actions,
+observations and endings are text. After a change that is meant to change them, write the files again, and commit them
+with that change alone:
+
+    python -m tests.golden
+
+To read what changed in the prompts, write them out before and after the change, and compare the two folders:
+
+    python -m tests.golden --prompts FOLDER
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from planbook.config import RECORDINGS
+from planbook.run import Run
+from tests.flows import here
+from tests.planbook.recorded_episodes import EPISODES
+
+FOLDER = Path(__file__).parent / "planbook" / "golden"
+WRITTEN = (*EPISODES, "alfworld-generated")
+"""The recordings that have a golden file: those that need neither a browser nor a download."""
+SHOWN = 200
+"""Characters of an observation that are shown. Its digest stands for the rest."""
+CHANGING = ("name", "runs", "seconds", "per_solved")
+"""Figures of `planbook stats` that differ from one time to the next."""
+
+
+def play(name: str, run: Path) -> Any:
+    """Play a recording into a folder, learning included, and return the command's result."""
+    command = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"].split()
+    played = here(*command, "--model", f"recorded:{name}", "--out", run, "--json")
+    assert played.returncode == 0, played.told
+    if command[0] == "build":
+        formulated = here("formulate", run)
+        assert formulated.returncode == 0, formulated.told
+    return played.result
+
+
+def held(name: str) -> str:
+    """Return the golden file of a recording."""
+    return (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def golden(run: Path) -> str:
+    """Return what the golden file of a run holds: its episodes, its prompts, its figures."""
+    episodes = [line for episode in _exported(run) for line in _episode(episode)]
+    (row,) = here("stats", run, "--json").result["rows"]
+    figures = {name: value for name, value in row.items() if name not in CHANGING}
+    return "\n".join([*episodes, *map(_prompt, _asked(run)), f"figures {json.dumps(figures)}", ""])
+
+
+def write_prompts(run: Path, folder: Path) -> None:
+    """Write each prompt of a run to a file of its own."""
+    folder.mkdir(parents=True)
+    for number, (_, body) in enumerate(_asked(run)):
+        text = "\n\n".join(f"===== {message['role']} =====\n{message['content']}" for message in body["messages"])
+        (folder / f"{number:04}.txt").write_text(f"{body['role']}: {body['template']}\n\n{text}\n", encoding="utf-8")
+
+
+def _exported(run: Path) -> list[Any]:
+    file = run.with_name(f"{run.name}.jsonl")
+    written = here("export", run, "--out", file)
+    assert written.returncode == 0, written.told
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def _asked(run: Path) -> list[tuple[str, Any]]:
+    """Where each prompt was sent, and its event: those of episodes and those of learning."""
+    with closing(Run.open(run)) as opened:
+        return [(event.scope, event.body) for event in opened.store.events(kind="ask")]
+
+
+def _episode(episode: Any) -> Iterator[str]:
+    yield f"episode {episode['task']['id']} repeat {episode['repeat']}"
+    events = []
+    for each in episode["rounds"]:
+        events.append((each["order"], f"  round {each['number']}: {_shown(each['observation']['text'])}"))
+        for cell in each["cells"]:
+            events += [(step["order"], _step(step)) for step in cell["steps"]]
+            events.append((cell["order"], f"  cell of {cell['source']}: {cell['feedback']['kind']}"))
+    yield from (line for _, line in sorted(events))
+    yield f"  ending {json.dumps({name: value for name, value in episode['ending'].items() if value != ''})}"
+
+
+def _prompt(asked: tuple[str, Any]) -> str:
+    scope, body = asked
+    messages = body["messages"]
+    characters = sum(len(message["content"]) for message in messages)
+    digest = _digest(json.dumps(messages, ensure_ascii=False))
+    kind = f"{body['role']}: {body['template']}"
+    return f"prompt {scope} {kind}, {len(messages)} messages, {characters} characters, {digest}"
+
+
+def _step(step: Any) -> str:
+    action, observation = step["action"], step["observation"]
+    named = (f"{name}={value!r}" for name, value in action.get("kwargs", {}).items())
+    values = ", ".join([*map(repr, action.get("args", ())), *named])
+    marks = [mark for mark in ("undone", "terminated") if step.get(mark) or observation.get(mark)]
+    return " ".join([f"  {action['name']}({values}) -> {_shown(observation['text'])}", *marks])
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= SHOWN else f"{text[:SHOWN]!r}... {_digest(text)}"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+def main() -> None:
+    """Write the golden files, or the prompts of all recordings to a folder."""
+    prompts = Path(sys.argv[2]) if sys.argv[1:2] == ["--prompts"] else None
+    for name in WRITTEN:
+        with TemporaryDirectory() as folder:
+            play(name, run := Path(folder) / "run")
+            if prompts is None:
+                (FOLDER / f"{name}.txt").write_text(golden(run), encoding="utf-8")
+            else:
+                write_prompts(run, prompts / name)
+
+
+if __name__ == "__main__":
+    main()
