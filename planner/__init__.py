@@ -48,8 +48,8 @@ from planbook.planner.strategies import (
 from planbook.planner.surface import Surface, functions_to_check, plan_attributes, surface
 from planbook.planner.terms import Mark, Terms
 from planbook.planner.thought import as_plan
-from planbook.planner.trajectory import read_trajectory, tell_trajectory
-from planbook.planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Plan, Round, Step, Thought, Trajectory
+from planbook.planner.trajectory import Call, Round, RunFacts, Trajectory, read_trajectory, rows_of, tell_trajectory
+from planbook.planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Plan, Step, Thought
 
 __all__ = [
     "METHODS",
@@ -59,6 +59,7 @@ __all__ = [
     "Body",
     "Budget",
     "BudgetEnded",
+    "Call",
     "Cell",
     "Conclusion",
     "Ending",
@@ -91,6 +92,7 @@ __all__ = [
     "Recall",
     "Roles",
     "Round",
+    "RunFacts",
     "Scope",
     "Spent",
     "Step",
@@ -117,6 +119,7 @@ __all__ = [
     "procedure_faults",
     "read_procedure",
     "read_trajectory",
+    "rows_of",
     "surface",
     "tell_trajectory",
 ]

@@ -14,8 +14,8 @@ from planbook.planner.scope import Scope
 from planbook.planner.surface import surface
 from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
-from planbook.planner.trajectory import tell_trajectory
-from planbook.planner.types import Outcome, Record, Trajectory
+from planbook.planner.trajectory import Trajectory, tell_trajectory
+from planbook.planner.types import Outcome, Record
 from planbook.sandbox.reading import bound_names, carry, carryable, parse_source
 
 

@@ -20,6 +20,7 @@ from planbook.planner.memory import Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Question
 from planbook.planner.scope import Scope
+from planbook.planner.spans import Claim
 from planbook.planner.streaming import GrowingPlan, StreamedPlan, of_streamed
 from planbook.planner.surface import AGENT, plan_functions, seen_task
 from planbook.planner.terms import Mark, Terms, Told
@@ -263,6 +264,11 @@ class Episode:
     def broken(self, message: str) -> Ending:
         """The ending of an episode that failed through no fault of the plan."""
         return broken_ending(message, self.feedbacks, self.actions)
+
+    def claim(self, done: bool | None, by: str) -> None:
+        """Record what the method holds of the whole task, which is audited against the verdict; None takes it back."""
+        innermost = self._frames.innermost
+        (innermost.scope if innermost else self._round).note(Claim(done=done, by=by))
 
     def write_ending(self, ending: Ending) -> None:
         """Add the ending to the journal: from then on the episode counts as played."""

@@ -21,12 +21,14 @@ EventKind = Literal[
     "versions",
     "sitting",
     "control",
+    "span",
     "subtask",
     "goal",
     "plan",
     "branch",
     "node",
 ]
+"""The last five are of planbook 0.1, which had no spans; nobody writes them any more."""
 Body = Mapping[str, JsonValue]
 
 

@@ -1,7 +1,7 @@
 """How knowledge reaches a planner: one question asked of whatever keeps rules, skills and procedures."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol, Self
 
 from pydantic import Field, model_validator
 
@@ -28,13 +28,13 @@ class Recall(Record):
     demonstrations: Mapping[str, str] = {}
     """What a method shows its models of the world, by the names that the method asks for."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _knows_its_data(cls, values: dict[str, Any]) -> dict[str, Any]:
-        text, data = values.get("text", ""), values.get("data")
-        if isinstance(text, Rendered):
-            return {**values, "data": text.data}
-        return {**values, "text": Rendered.known(text, data)} if data else values
+    @model_validator(mode="after")
+    def _knows_its_data(self) -> Self:
+        if isinstance(self.text, Rendered):
+            object.__setattr__(self, "data", self.text.data)
+        elif self.data:
+            object.__setattr__(self, "text", Rendered.known(self.text, self.data))
+        return self
 
 
 class Memory(Protocol):

@@ -14,7 +14,7 @@ from pydantic import BaseModel, JsonValue, PlainSerializer, WrapValidator
 
 WORDING = frozenset({"about", "demonstrations", "examples", "fence", "hint", "message", "surface"})
 """Variables and fields that are words about data: what an environment is, advice, worked examples, a text's fence."""
-PLACES = frozenset({"path", "scope"})
+PLACES = frozenset({"order", "path", "scope"})
 """Fields that say where in a run something happened; the same episode has another place in another run."""
 
 

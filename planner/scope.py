@@ -14,6 +14,7 @@ from planbook.planner.journal import Body, EventKind, Journal, record, write
 from planbook.planner.models.requests import Given, data_of_prompt, placed
 from planbook.planner.models.types import Message, Reply
 from planbook.planner.prompts import Question
+from planbook.planner.spans import Held, Payload, Span, moment
 from planbook.planner.templates import PROMPTS
 
 Read = TypeVar("Read")
@@ -52,6 +53,19 @@ class Scope:
     def record(self, kind: EventKind, **body: JsonValue) -> None:
         """Write a kind's next event, or hold it against the recorded one. Raises JournalMismatch, JournalFailed."""
         record(self.journal, self.path, kind, self._next(kind), body)
+
+    def span(self, payload: Held) -> Span[Held]:
+        """Begin a span: ``with scope.span(...) as span``, or end it with ``span.end()``."""
+        return Span(self._record_span, payload)
+
+    def note(self, payload: Payload) -> None:
+        """Record a span that begins and ends at once."""
+        self._record_span(moment(payload))
+
+    def _record_span(self, body: Body) -> int:
+        number = self._next("span")
+        record(self.journal, self.path, "span", number, body)
+        return number
 
     def once(self, kind: EventKind, make: Callable[[], Body]) -> Body:
         """The one event of a kind: made the first time, from then on answered by the journal. Raises JournalFailed."""

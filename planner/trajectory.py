@@ -1,15 +1,146 @@
-"""A whole episode, read back from its events."""
+"""The trajectory: a whole episode read back from its events, and the only reader of them.
+
+Prompts, learning, the report, ``show``, export, import and ``rerun`` all take it. Its JSON is what `planbook export`
+writes. ``order`` is a moment of the episode: sorted by it, everything that happened is in the order of time. ``scope``
+says where: ``round/0``, or inside it the namespace of a nested plan, such as ``round/0/plan/1/execute/0``.
+"""
 
 from collections import Counter
-from collections.abc import Iterable
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
-from planbook.envs import Task
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
+
+from planbook.envs import Observation, Task
+from planbook.planner.journal import Body, EventKind
 from planbook.planner.memory import Recall
+from planbook.planner.models.requests import Given
+from planbook.planner.models.types import Message, Reply, Sampling
+from planbook.planner.rendered import Text
+from planbook.planner.spans import BEGIN, END, MOMENT, RecordedSpan, Spans, is_update
 from planbook.planner.templates import PROMPTS
-from planbook.planner.types import Cell, Ending, Round, Step, Trajectory
+from planbook.planner.types import Cell, Ending, Outcome, Record, Step
+
+OBSERVATION = TypeAdapter(Observation)
+SCHEMA: Literal["planbook.trajectory/2"] = "planbook.trajectory/2"
+"""Of another number are files that this version cannot read."""
+
+
+class Part(Record):
+    """Base of the parts of a trajectory."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, allow_inf_nan=False, serialize_by_alias=True)
+
+
+class RunFacts(Part):
+    """The run that the episode comes from."""
+
+    planner: str
+    """The planning method."""
+    config: dict[str, JsonValue] = {}
+    """What the run was asked to do, the seed included, as its run.json has it; empty where that is not known."""
+    begun: str = ""
+    """When, as ISO 8601."""
+    versions: dict[str, str] = {}
+    """Of what was installed."""
+    world: dict[str, str] = {}
+    """What the environment said that it was made of."""
+
+
+class Recalled(Recall):
+    """What the planner was told of the environment beforehand."""
+
+    order: int = Field(ge=0)
+
+
+class Rewind(Part):
+    """Environment and namespace were taken back to an earlier moment of the round."""
+
+    order: int = Field(ge=0)
+    scope: str
+    kept: int = Field(ge=0)
+    """So many of the round's steps stand, counted from its beginning; those after them up to here are undone."""
+
+
+class Round(Part):
+    """What happened between two resets of the environment."""
+
+    worded: ClassVar = frozenset({"rewinds", "task"})
+    """The steps say what was undone, and prompts name the task themselves."""
+
+    order: int = Field(default=0, ge=0)
+    """The moment of the reset."""
+    number: int = Field(ge=0)
+    """From 0, one after the other."""
+    observation: str = ""
+    """The first one."""
+    task: Task | None = Field(default=None, exclude_if=lambda task: task is None)
+    """Only where the environment told another task than in the first round."""
+    cells: tuple[Cell, ...] = ()
+    steps: tuple[Step, ...] = ()
+    """Of all cells, in order; ``scope`` and ``cell`` name a step's own. A cell that came to no end has only these."""
+    rewinds: tuple[Rewind, ...] = ()
+
+
+class Call(Part):
+    """One question to a language model, and its reply."""
+
+    order: int = Field(ge=0)
+    scope: str
+    role: str
+    template: str
+    """The prompt's name."""
+    model: str
+    given: Given | None = Field(default=None, exclude_if=lambda given: given is None)
+    """What the prompt's data were; ``planbook.planner.models.recording`` finds replies by it."""
+    sampling: Sampling
+    messages: tuple[Message, ...]
+    """All that was sent; empty if the episode was exported without prompts."""
+    left_out: int = 0
+    """Messages that were left out of the history, to fit the context."""
+    cut_characters: int = 0
+    reply: Reply
+
+
+class Trajectory(Part):
+    """One episode: a task, all that was done for it, and how it ended."""
+
+    schema_version: Literal["planbook.trajectory/2"] = Field(default=SCHEMA, alias="schema")
+    path: str = Field(default="", exclude=True)
+    """The episode's scope in the journal that it was read from."""
+    task: Task
+    """``id`` alone identifies it in its environment; ``params`` is what the goal says, parsed."""
+    repeat: int = Field(default=0, ge=0)
+    """Of the task in its run, from 0."""
+    run: RunFacts = RunFacts(planner="")
+    recall: Recalled | None = None
+    rounds: tuple[Round, ...] = ()
+    spans: tuple[RecordedSpan, ...] = ()
+    """What the method recorded of its own."""
+    calls: tuple[Call, ...] = ()
+    ending: Ending = Ending(outcome=Outcome.NOT_RUN)
+    """``outcome``, and for an episode that was not solved its ``cause``; ``verdict`` is the environment's judgement."""
+
+    @property
+    def knowledge(self) -> Text:
+        """What the planner was told of the environment beforehand."""
+        return self.recall.text if self.recall else ""
+
+    @property
+    def helpers(self) -> str:
+        """Plan code that was defined beforehand."""
+        return self.recall.helpers if self.recall else ""
+
+
+class Shown(Record):
+    """What of an episode prompts are made from: recordings are found by these data."""
+
+    task: Task
+    knowledge: Text = ""
+    helpers: str = ""
+    rounds: tuple[Round, ...] = ()
+    ending: Ending = Ending(outcome=Outcome.NOT_RUN)
 
 
 class Event(Protocol):
@@ -49,54 +180,139 @@ def as_asked(events: Iterable[Happened]) -> list[Happened]:
     return [event for _, event in sorted(placed, key=itemgetter(0))]
 
 
-def read_trajectory(path: str, events: Iterable[Event]) -> Trajectory:
-    """The episode at ``path``, out of the events of its scope and those below it, in order. Raises LookupError."""
-    events = list(events)
-    endings = [event.body for event in events if event.scope == path and event.kind == "outcome"]
-    rounds = [event for event in events if _is_round(event.scope, path)]
-    numbered = [
-        _round(number, list(of_round))
-        for number, (_, of_round) in enumerate(groupby(rounds, key=lambda event: event.scope))
-    ]
-    tasks = [event.body["task"] for event in rounds if event.kind == "task"]
-    if not tasks:
+def read_trajectory(path: str, events: Iterable[Event], task: Task | None = None) -> Trajectory:
+    """Read the episode at ``path`` from the events of its scope and those below it, in order, as far as it came.
+
+    ``task`` is that of an episode which may not have begun; without it such a one raises LookupError.
+    """
+    reader = _Reader(path)
+    own = (event for event in events if event.scope == path or event.scope.startswith(f"{path}/round/"))
+    order = 0
+    for event in as_asked(own):
+        reader.take(order, event)
+        order += not is_update(event)  # it is no part of its own
+    if reader.task is None and task is None:
         raise LookupError(f"{path}: no episode has begun there")
-    recalled = [Recall.model_validate(each.body) for each in events if each.scope == path and each.kind == "recall"]
-    ending = Ending.model_validate(endings[0]) if endings else None
-    return Trajectory(
-        path=path,
-        task=Task.model_validate(tasks[0]),
-        knowledge=recalled[0].text if recalled else "",
-        helpers=recalled[0].helpers if recalled else "",
-        rounds=tuple(numbered),
-        **({"ending": ending} if ending else {}),
-    )
+    return reader.trajectory(task)
+
+
+class _Reader:
+    """Takes the events of an episode one by one."""
+
+    def __init__(self, path: str) -> None:
+        self.task: Task | None = None
+        self._path, self._rounds, self._spans = path, list[dict[str, Any]](), Spans()
+        self._calls, self._found = list[Call](), dict[str, Any]()
+
+    def take(self, order: int, event: Event) -> None:
+        """Take one event; kinds that are no part of an episode are passed over."""
+        body, here = event.body, {"order": order, "scope": self._inner(event.scope)}
+        self._spans.take(event, order)
+        match event.kind:
+            case "task":
+                self._begin_round(order, body)
+            case "act":
+                step = Step.model_validate({**body, "order": order, "scope": self._inner(body["scope"])})
+                self._rounds[-1]["steps"].append(step)
+            case "cell":
+                cell = Cell.model_validate({**body, "order": order, "scope": self._inner(body["scope"])})
+                self._rounds[-1]["cells"].append(cell)
+            case "rewind":
+                self._rewind(Rewind(order=order, scope=self._inner(body["path"]), kept=body["steps"]))
+            case "ask":
+                self._calls.append(Call.model_validate({**body, **here}))
+            case "recall":
+                self._found["recall"] = Recalled.model_validate({**body, "order": order})
+            case "outcome":
+                self._found["ending"] = Ending.model_validate(body)
+
+    def trajectory(self, task: Task | None) -> Trajectory:
+        """Return the whole."""
+        rounds = tuple(Round.model_validate(each) for each in self._rounds)
+        spans = (span.model_copy(update={"scope": self._inner(span.scope)}) for span in self._spans.recorded())
+        found = self._found | {"task": self.task or task, "spans": tuple(spans), "calls": tuple(self._calls)}
+        return Trajectory(path=self._path, rounds=rounds, **found)
+
+    def _begin_round(self, order: int, body: Mapping[str, Any]) -> None:
+        task = Task.model_validate(body["task"])
+        self.task = self.task or task
+        begun = {"order": order, "number": len(self._rounds), "observation": body["observation"]["text"]}
+        self._rounds.append(
+            {**begun, "task": task if task != self.task else None, "cells": [], "steps": [], "rewinds": []}
+        )
+
+    def _rewind(self, rewind: Rewind) -> None:
+        steps = self._rounds[-1]["steps"]
+        steps[rewind.kept :] = [step.model_copy(update={"undone": True}) for step in steps[rewind.kept :]]
+        self._rounds[-1]["rewinds"].append(rewind)
+
+    def _inner(self, scope: str) -> str:
+        """Return the scope as seen from the episode, whose own place in the run is nobody's business."""
+        return scope.removeprefix(f"{self._path}/")
 
 
 def tell_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
     """The episode as a prompt shows it: each cell's thought (unless left out), code and feedback."""
     steps = [step for each in trajectory.rounds for step in each.steps]
     refused = sum(not step.observation.accepted for step in steps)
-    return PROMPTS["trajectory"].render(trajectory=trajectory, thoughts=thoughts, taken=len(steps), refused=refused)
+    shown = Shown(**{name: getattr(trajectory, name) for name in Shown.model_fields})
+    return PROMPTS["trajectory"].render(trajectory=shown, thoughts=thoughts, taken=len(steps), refused=refused)
 
 
-def _is_round(scope: str, path: str) -> bool:
-    inner = scope.removeprefix(f"{path}/round/")
-    return inner != scope and "/" not in inner
+# Writing.
+
+Row = tuple[str, EventKind, int, Body]
+"""An event of a journal: scope, kind, number and body."""
+_Moment = tuple[int, str, EventKind, Body]
+"""The same with its order in the place of its number."""
 
 
-def _round(number: int, events: list[Event]) -> Round:
-    steps: list[Step] = []
-    cells: list[Cell] = []
-    observation = ""
-    for event in events:
-        if event.kind == "task":
-            observation = event.body["observation"]["text"]
-        elif event.kind == "act":
-            steps.append(Step.model_validate(event.body))
-        elif event.kind == "cell":
-            cells.append(Cell.model_validate(event.body))
-        elif event.kind == "rewind":
-            kept = event.body["steps"]
-            steps[kept:] = [step.model_copy(update={"undone": True}) for step in steps[kept:]]
-    return Round(number=number, observation=observation, cells=tuple(cells), steps=tuple(steps))
+def rows_of(trajectory: Trajectory, path: str) -> list[Row]:
+    """Return the events of the episode at a place of a run, in order: scope, kind, number and body of each."""
+    numbers: Counter[tuple[str, EventKind]] = Counter()
+    rows: list[Row] = []
+    for _, scope, kind, body in sorted(_moments(trajectory, path), key=itemgetter(0)):
+        rows.append((scope, kind, numbers[scope, kind], body))
+        numbers[scope, kind] += 1
+    return [*rows, (path, "outcome", 0, trajectory.ending.model_dump(mode="json"))]
+
+
+def _moments(trajectory: Trajectory, path: str) -> Iterable[_Moment]:
+    if trajectory.recall is not None:
+        yield trajectory.recall.order, path, "recall", trajectory.recall.model_dump(mode="json", exclude={"order"})
+    for played in trajectory.rounds:
+        yield from _of_round(played, trajectory.task, path)
+    for call in trajectory.calls:
+        yield call.order, f"{path}/{call.scope}", "ask", call.model_dump(mode="json", exclude={"order", "scope"})
+    yield from _of_spans(trajectory.spans, path)
+
+
+def _of_round(played: Round, task: Task, path: str) -> Iterable[_Moment]:
+    scope = f"{path}/round/{played.number}"
+    told = (played.task or task).model_dump(mode="json")
+    observation = OBSERVATION.dump_python(Observation(played.observation), mode="json")
+    yield played.order, scope, "task", {"task": told, "observation": observation}
+    parts: list[Step | Cell] = [*played.steps, *played.cells]
+    for part in parts:
+        body = part.model_dump(mode="json", exclude={"order", "undone"})  # what undid a step says so
+        kind: EventKind = "act" if isinstance(part, Step) else "cell"
+        yield part.order or 0, scope, kind, {**body, "scope": f"{path}/{part.scope}"}
+    for rewind in played.rewinds:
+        yield rewind.order, scope, "rewind", {"path": f"{path}/{rewind.scope}", "steps": rewind.kept}
+
+
+def _of_spans(spans: Sequence[RecordedSpan], path: str) -> Iterable[_Moment]:
+    """Give the beginnings and ends of spans; an end names its beginning by the number that this has in its scope."""
+    ends = [(span.end, span, END) for span in spans if span.end not in (None, span.order)]
+    begins = [(span.order, span, MOMENT if span.end == span.order else BEGIN) for span in spans]
+    numbers: Counter[str] = Counter()
+    begun: dict[tuple[str, int], int] = {}
+    for order, span, at in sorted([*begins, *ends], key=lambda each: each[0] or 0):
+        body: dict[str, Any] = {"at": at, "title": span.title, "status": span.status, "data": {}}
+        if at == END:
+            body["of"] = begun[span.scope, span.order]
+        else:
+            body |= {"name": span.name, "data": span.data}
+            begun[span.scope, span.order] = numbers[span.scope]
+        numbers[span.scope] += 1
+        yield order or 0, f"{path}/{span.scope}", "span", body

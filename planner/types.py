@@ -1,4 +1,4 @@
-"""What an episode leaves behind, from one step up to the whole trajectory."""
+"""What an episode leaves behind: steps, cells, feedback and its ending."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from planbook.envs import Action, Observation, Task, Verdict
+from planbook.envs import Action, Observation, Verdict
 from planbook.planner.rendered import Text
 from planbook.sandbox.types import Fault
 
@@ -47,6 +47,11 @@ class Outcome(StrEnum):
     """The run ended first."""
 
     @property
+    def played(self) -> bool:
+        """Whether the episode says anything of what played: it was neither broken nor left out."""
+        return self not in (Outcome.BROKEN, Outcome.NOT_RUN)
+
+    @property
     def solved(self) -> bool:
         """Whether the task was done."""
         return self in (Outcome.DIRECT_SUCCESS, Outcome.INDIRECT_SUCCESS)
@@ -61,6 +66,8 @@ class Record(BaseModel):
 class Step(Record):
     """One action taken. ``cell`` numbers the cells of its scope from 0; ``line`` is the plan line that called it."""
 
+    order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
+    """The moment of its episode, where it is read back."""
     scope: str
     cell: int
     line: int | None
@@ -115,22 +122,14 @@ class Plan(Record):
 class Cell(Record):
     """One run of plan code. ``source`` names where the code came from: a model's reply, a procedure, a file."""
 
+    order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
+    """The moment at which it ended, after its steps, where it is read back."""
     scope: str
     number: int
     source: str
     code: str
     thought: Thought = Thought()
     feedback: Feedback
-
-
-class Round(Record):
-    """The cells between two resets of the world, with the steps they took in order."""
-
-    number: int
-    observation: str = ""
-    """The first one."""
-    cells: tuple[Cell, ...] = ()
-    steps: tuple[Step, ...] = ()
 
 
 class Ending(Record):
@@ -147,16 +146,3 @@ class Ending(Record):
     """What was reached on the way, where the world tells; left out of records where it is nothing."""
     measures: Mapping[str, float] = Field(default={}, exclude_if=lambda measured: not measured)
     """Further figures of the world's own, likewise."""
-
-
-class Trajectory(Record):
-    """A whole episode; ``path`` is its scope in the journal."""
-
-    path: str
-    task: Task
-    knowledge: Text = ""
-    """What the planner was told of the world beforehand."""
-    helpers: str = ""
-    """Plan code that was defined beforehand."""
-    rounds: tuple[Round, ...] = ()
-    ending: Ending = Field(default=Ending(outcome=Outcome.NOT_RUN))

@@ -83,10 +83,9 @@ def _episode(episode: Any) -> Iterator[str]:
     yield f"episode {episode['task']['id']} repeat {episode['repeat']}"
     events = []
     for each in episode["rounds"]:
-        events.append((each["order"], f"  round {each['number']}: {_shown(each['observation']['text'])}"))
-        for cell in each["cells"]:
-            events += [(step["order"], _step(step)) for step in cell["steps"]]
-            events.append((cell["order"], f"  cell of {cell['source']}: {cell['feedback']['kind']}"))
+        events.append((each["order"], f"  round {each['number']}: {_shown(each['observation'])}"))
+        events += [(step["order"], _step(step)) for step in each["steps"]]
+        events += [(cell["order"], f"  cell of {cell['source']}: {cell['feedback']['kind']}") for cell in each["cells"]]
     yield from (line for _, line in sorted(events))
     yield f"  ending {json.dumps({name: value for name, value in episode['ending'].items() if value != ''})}"
 

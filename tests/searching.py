@@ -17,9 +17,11 @@ from planbook.envs.toy import Toy
 from planbook.planner import Ending, Episode, Roles, Terms, play
 from planbook.planner.asking import as_text
 from planbook.planner.frames import Frame
+from planbook.planner.graph.traverse import NodeAnswered
 from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
 from planbook.planner.scope import Scope
 from planbook.planner.strategies import Options
+from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade
 from planbook.planner.templates import PROMPTS
 from planbook.planner.terms import Mark
 from planbook.run import Run
@@ -76,7 +78,10 @@ class Trying:
     def plan(self, *parts: str, why: str = "") -> None:
         self._round += 1
         ask(self._frame.scope, "plan")
-        self._frame.scope.record("plan", round=self._round, parts=list(parts), revision=bool(why), why=why)
+        self._span = self._frame.scope.span(
+            PlanMade(round=self._round, parts=tuple(parts), revision=bool(why), why=why)
+        )
+        self._begun = len(self._episode.steps)
 
     def mark(self) -> Mark:
         return self._episode.mark()
@@ -97,8 +102,13 @@ class Trying:
 
     def write(self) -> None:
         for each in self.branches:
-            self._frame.scope.record("branch", **each)
+            self._frame.scope.note(BranchTried(**each))
         self.branches = []
+        steps = self._episode.steps[self._begun :]
+        lasting = [step for step in steps if step.observation.lasting]
+        gone = sum(step.undone for step in lasting)
+        counted = sum(step.counted for step in steps)
+        self._span.end(actions=counted, lasting=len(lasting), lasting_gone_behind=gone)
 
 
 def search(episode: Episode, options: BaseModel) -> None:
@@ -136,7 +146,7 @@ def graph(episode: Episode, options: BaseModel) -> None:
             for body in _nodes(number):
                 if not body["skipped"]:
                     ask(steps.child(body["node"]), body["node"])
-                steps.record("node", number=number, **body)
+                steps.note(NodeAnswered(number=number, **body))
             episode.run(("agent.open('box_1')", "agent.open('box_2')", FETCH_ALL)[number], source="actor")
 
 

@@ -112,7 +112,7 @@ def _told(exported: "Exported") -> str:
 
 
 def _print_schema() -> int:
-    from planbook.trajectories.schema import Trajectory
+    from planbook.planner import Trajectory
 
     click.echo(json.dumps(Trajectory.model_json_schema(mode="serialization"), indent=2))
     return errors.OK

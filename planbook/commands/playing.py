@@ -26,8 +26,8 @@ from planbook.episodes.retrying import again_lines, broken_paths
 from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
 from planbook.figures.causes import first_line
-from planbook.figures.methods.plays import deeds_in
 from planbook.figures.milestones import known_milestones
+from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
 from planbook.learning.ablations import check_ablations
 from planbook.learning.cost import building_cost, cost_line
@@ -43,6 +43,7 @@ from planbook.planner import (
     ModelError,
     Outcome,
 )
+from planbook.planner.strategies import figures_of
 from planbook.planner.types import ERROR_KINDS
 from planbook.provenance.before_rerun import check_config
 from planbook.provenance.before_resume import notice_changes
@@ -147,10 +148,10 @@ def play_run(
     finally:
         run.stand_up()
     seconds = time.monotonic() - begun
-    spent, deeds = run.meter.spent, deeds_in(run.store, run.config.env)
-    known = known_milestones(run.config)
+    spent, plays = run.meter.spent, plays_in(run.store, run.config.env)
+    known, own = known_milestones(run.config), figures_of(run.config.planner)
     endings, folder = recorded_endings(run), str(run.folder)
-    summary = summarise(run.entries(), endings, seconds, folder, spent, deeds, known, run.unjudgeable)
+    summary = summarise(run.entries(), endings, seconds, folder, spent, plays, known, run.unjudgeable, own)
     out = console(as_json)
     print_parts(
         out,

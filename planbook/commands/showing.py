@@ -11,16 +11,15 @@ from rich.console import Console
 from rich.text import Text
 
 from planbook import errors
+from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.figures.summary import NOT_PLAYED
 from planbook.options import JSON, RUN_FOLDER
-from planbook.planner import Ending, Outcome, read_trajectory
-from planbook.report.inside.places import grown
-from planbook.report.inside.scopes import told
+from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
-from planbook.terminal.episode import Lines, ending_text
+from planbook.terminal.episode import ending_text, episode_pieces
 from planbook.terminal.pieces import Piece, indented, text
 from planbook.terminal.printing import PLAIN_WIDTH
 from planbook.wording import counted
@@ -42,10 +41,13 @@ def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
         if not events:
             raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; nothing is known of it")
         if as_json:
-            click.echo(_trajectory(opened, entry, entry.index in endings))
+            click.echo(_trajectory(opened, entry, entry.index in endings).model_dump_json())
             return errors.OK
         out = Console(highlight=False, emoji=False, markup=False, width=_width())
-        for piece in _pieces(entry, endings.get(entry.index), events, prompts):
+        for piece in _head(entry, endings.get(entry.index), events):
+            _print(out, piece)
+        _print(out, Piece(""))
+        for piece in episode_pieces(_trajectory(opened, entry, entry.index in endings, entry.task), prompts=prompts):
             _print(out, piece)
     return errors.OK
 
@@ -81,19 +83,13 @@ def _failed(ending: Ending) -> bool:
     return not ending.outcome.solved and ending.outcome is not Outcome.NOT_RUN
 
 
-def _trajectory(run: Run, entry: Entry, is_over: bool) -> str:
-    """The episode as it was last started over. Raises BadArgument where no round of it has begun."""
+def _trajectory(run: Run, entry: Entry, is_over: bool, task: Task | None = None) -> Trajectory:
+    """The episode as it was last started over. Without its task, raises BadArgument where no round of it has begun."""
     path = last_path(run, entry) if is_over else entry.path
     try:
-        return read_trajectory(path, run.store.events(path)).model_dump_json()
+        return read_trajectory(path, run.store.events(path), task)
     except LookupError as error:
         raise BadArgument(f"{entry.task.id} (episode {entry.index}) never came to its first round") from error
-
-
-def _pieces(entry: Entry, ending: Ending | None, events: list[Event], prompts: bool) -> Iterator[Piece]:
-    yield from _head(entry, ending, events)
-    yield Piece("")
-    yield from Lines(prompts).place(grown(told(entry.path, events, "")))
 
 
 def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[Piece]:

@@ -7,24 +7,23 @@ claim, whatever plays.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.envs import EnvsError, load_world
-from planbook.figures.causes import UNPLAYED
-from planbook.figures.methods.plays import Deeds, Play
-from planbook.figures.methods.subtasks import top_claim
+from planbook.figures.plays import Play, Plays
 from planbook.figures.statistics import Episodes
-from planbook.planner import Ending, Outcome
+from planbook.planner import Ending
 from planbook.run import Entry
 from planbook.wording import listed
 
 Said = Literal["solved", "not solved", "nothing"]
 NOTHING: Said = "nothing"
 IN_WORDS: dict[bool | None, Said] = {True: "solved", False: "not solved", None: NOTHING}
+ANSWERED = "an answer was delivered"
 TOLD_FALSE = 3
 """False claims that the terminal names."""
 
@@ -68,9 +67,9 @@ class Claims(BaseModel):
     """All of them, in the order of the run; not a part of the JSON."""
 
 
-def claims(deeds: Deeds, episodes: Episodes) -> Claims | None:
+def claims(plays: Plays, episodes: Episodes) -> Claims | None:
     """The audit of a run; None for one in which nothing was claimed of any task."""
-    rows = tuple(_claim(entry, ending, deeds.play(entry.path), deeds.env) for entry, ending in episodes)
+    rows = tuple(_claim(entry, ending, plays.play(entry.path), plays.env) for entry, ending in episodes)
     return None if all(row.claim == NOTHING for row in rows) else audited(rows)
 
 
@@ -91,65 +90,23 @@ def audited(rows: tuple[Claim, ...]) -> Claims:
 
 
 def _claim(entry: Entry, ending: Ending, play: Play, env: str) -> Claim:
-    found = ((by, read(play, ending, env or entry.task.env)) for by, read in SOURCES.items())
-    by, said = next(((by, said) for by, said in found if said is not None), ("", None))
-    played = ending.outcome not in UNPLAYED
+    by, said = _said(play, env or entry.task.env)
     return Claim(
         task=entry.task.id,
         repeat=entry.repeat,
         claim=IN_WORDS[said],
-        by=by,
+        by=by if said is not None else "",
         solved=ending.outcome.solved,
-        played=played,
+        played=ending.outcome.played,
     )
 
 
-def _answered(play: Play, ending: Ending, env: str) -> bool | None:
-    """An answer was delivered: its giver holds the task to be done."""
+def _said(play: Play, env: str) -> tuple[str, bool | None]:
+    """Return who claims what. An answer that was delivered counts first: its giver holds the task to be done."""
     act = play.last_act
-    delivers = act is not None and act["action"]["name"] == _answering(env) and act["observation"]["accepted"]
-    return True if delivers else None
-
-
-def _finished(play: Play, ending: Ending, env: str) -> bool | None:
-    """ADaPT and the methods on its executor: ``finish(...)`` of whoever had the whole task, the last time.
-
-    Who does not come to it in time has failed, by the method's own rule.
-    """
-    return top_claim(play.subtasks)
-
-
-def _judged(play: Play, ending: Ending, env: str) -> bool | None:
-    """Devil's Advocate and its kin: the last judgement of the whole task, if nothing was done after it."""
-    return play.judged
-
-
-def _said_done(play: Play, ending: Ending, env: str) -> bool | None:
-    """Inner Monologue: the planner's last word."""
-    return True if play.over_and_out else None
-
-
-def _followed(play: Play, ending: Ending, env: str) -> bool | None:
-    """DEPS and its kin: every goal of the last plan was reached, or one was not; None if the episode ended in it.
-
-    A plan is left at the first goal that fails, so the last goal that was tried tells. Inner Monologue plans one goal
-    at a time: reaching one says nothing of the task.
-    """
-    if not play.goals or play.one_by_one or play.asked_since or play.ended:
-        return None
-    if ending.outcome is Outcome.OUT_OF_BUDGET:
-        return None
-    return play.goals[-1].done
-
-
-SOURCES: dict[str, Callable[[Play, Ending, str], bool | None]] = {
-    "an answer was delivered": _answered,
-    "whoever had the whole task": _finished,
-    "the evaluator's last judgement": _judged,
-    "the planner's last word": _said_done,
-    "the goals of the last plan": _followed,
-}
-"""Where claims come from; the first that has one counts."""
+    if act is not None and act["action"]["name"] == _answering(env) and act["observation"]["accepted"]:
+        return ANSWERED, True
+    return (play.claim.by, play.claim.done) if play.claim else ("", None)
 
 
 @cache

@@ -1,8 +1,8 @@
 """The few statistics that tables need, and the episodes that they are taken over."""
 
 from collections.abc import Iterable, Sequence
-from math import ceil, comb, exp, fsum, lgamma, log, log1p, sqrt
-from statistics import fmean, mean, stdev
+from math import ceil, comb, copysign, exp, fsum, lgamma, log, log1p, sqrt
+from statistics import fmean, stdev
 
 from planbook.planner import Ending
 from planbook.run import Entry
@@ -13,12 +13,6 @@ Z_95 = 1.959963984540054
 Z_80_POWER = 0.8416212335729143
 TERMS = 200
 """Of a continued fraction; it has settled long before."""
-
-
-def mean_of(counts: Iterable[int]) -> float | None:
-    """The mean, to two places; None of nothing."""
-    listed = list(counts)
-    return round(mean(listed), 2) if listed else None
 
 
 def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
@@ -76,6 +70,8 @@ def sign_flips(differences: Sequence[int]) -> float:
 
 def t_below(t: float, freedom: int) -> float:
     """How likely Student's t is below a value: its distribution function."""
+    if t * t < freedom:  # near 0 the tail is lost in rounding, what lies between 0 and t is not
+        return 0.5 + copysign(_beta_share(t * t / (freedom + t * t), 0.5, freedom / 2) / 2, t)
     tail = _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
     return 1 - tail if t > 0 else tail
 

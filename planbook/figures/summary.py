@@ -3,21 +3,19 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
+from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
 from planbook.figures.causes import TYPE_SOLVED
 from planbook.figures.claims import Claims, claims
 from planbook.figures.measures import Measure, measures
-from planbook.figures.methods.goals import Pursuit, pursuit
-from planbook.figures.methods.passes import Passes, passes
-from planbook.figures.methods.plays import Deeds
-from planbook.figures.methods.rounds import Search, search
-from planbook.figures.methods.subtasks import Decomposition, decomposition
 from planbook.figures.milestones import milestones, unlocked
-from planbook.figures.statistics import mean_of
+from planbook.figures.plays import Plays
 from planbook.planner import Ending, Outcome, Spent
 from planbook.planner.ending import NOT_JUDGED
+from planbook.planner.strategies import FIGURES, Figures
+from planbook.planner.strategies.figures import mean_of
 from planbook.run import Entry
 
 """The cause of an episode that was left out of building, since its type had been solved often enough."""
@@ -57,14 +55,8 @@ class Summary(BaseModel):
     completion_tokens: int = 0
     money: float | None = 0.0
     """US dollars; None where a price is unknown."""
-    subtasks: Decomposition | None = None
-    """Of a method that gives sub-tasks to executors (ADaPT)."""
-    goals: Pursuit | None = None
-    """Of a method that pursues goals (DEPS)."""
-    search: Search | None = None
-    """Of a method that tries in rounds and branches (Devil's Advocate)."""
-    graph: Passes | None = None
-    """Of a method that asks a graph of prompts (AgentKit)."""
+    methods: dict[str, SerializeAsAny[Figures]] = Field(default_factory=dict)
+    """What the method counts of its own, by name; in JSON each has its own key, null for what it does not count."""
     claims: Claims | None = None
     """What was claimed of whole tasks, against the verdict; None where nobody claims anything."""
     milestones: dict[str, dict[str, tuple[int, int]]] = Field(default_factory=dict)
@@ -82,6 +74,12 @@ class Summary(BaseModel):
     """Task id to what went wrong, for the episodes that failed through no fault of a plan."""
     unjudged_messages: dict[str, str] = Field(default_factory=dict)
     """Task id to what it came to, for those that the world does not judge; they do not count as solved."""
+
+    @model_serializer(mode="wrap")
+    def _with_methods(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found: dict[str, Any] = plain(self)
+        none = dict.fromkeys(figures.key for figures in FIGURES)
+        return {**found, **none, **found.pop("methods")}
 
     @property
     def broken(self) -> int:
@@ -106,21 +104,23 @@ def summarise(
     seconds: float,
     run: str,
     spent: Spent | None = None,
-    deeds: Deeds | None = None,
+    plays: Plays | None = None,
     known: Sequence[str] = (),
     unjudgeable: Mapping[str, int] = NONE,
+    figures: Sequence[type[Figures]] = FIGURES,
 ) -> Summary:
     """Count the endings of a run; an episode without one counts as NOT_RUN. Those left out on purpose do not count.
 
     ``known`` are all the milestones that the world can tell, where they are the same for every task; ``unjudgeable``
-    are the tasks that were never played, by reason.
+    are the tasks that were never played, by reason; ``figures`` what the method counts of its own.
     """
-    spent, deeds = spent or Spent(), deeds or Deeds()
+    spent, plays = spent or Spent(), plays or Plays()
     all_entries = [(entry, endings.get(entry.index, NOT_PLAYED)) for entry in entries]
     ended = [(entry, ending) for entry, ending in all_entries if ending.cause != TYPE_SOLVED]
     types = sorted({entry.task.type for entry in entries})
     of_type = {kind: [ending for entry, ending in ended if entry.task.type == kind] for kind in types}
     reached = milestones(ended, known)
+    played = [plays.played(entry, ending) for entry, ending in ended]
     repeats = 1 + max((entry.repeat for entry in entries), default=0)
     return Summary(
         tasks=len(ended),
@@ -145,11 +145,8 @@ def summarise(
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
         solved_by_repeat=tuple(_solved(e for entry, e in ended if entry.repeat == number) for number in range(repeats)),
-        subtasks=decomposition(deeds, ended),
-        goals=pursuit(deeds, ended),
-        search=search(deeds, ended),
-        graph=passes(deeds, ended),
-        claims=claims(deeds, ended),
+        methods={each.key: counted for each in figures if (counted := each.count(played)) is not None},
+        claims=claims(plays, ended),
         milestones=reached,
         unlock_score=unlocked(reached, known),
         measures=measures(ended),

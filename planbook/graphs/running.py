@@ -31,13 +31,12 @@ from planbook.planner.graph import Database, Graph, GraphFile, run_pass
 from planbook.planner.graph.lookups import told
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts
+from planbook.planner.spans import END, MOMENT, spans_in
 from planbook.provenance.fingerprints import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import ERRORS, spending
 from planbook.wording import counted, harmless
 
-ANSWERED: EventKind = "node"
-"""The kind of the events that are told."""
 SHOWN = 1_500
 """Characters of an answer that are printed as it comes; the store has all of it."""
 
@@ -126,6 +125,7 @@ class _Traversing:
         self.error: BaseException | None = None
         self.ran = GraphRan(graph=file.name, passes=0, run=str(run.folder))
         self.database: Database = file.database()
+        self._begun: dict[str, dict[str, Any]] = {}
 
     def carry_out(self) -> tuple[int, GraphRan]:
         """Every pass, or as far as it goes. What is no part of a run's life is raised."""
@@ -178,9 +178,10 @@ class _Traversing:
             for path, value in self.given.values.items():
                 self.database.set(path, value)
             graph = self.file.graph()
-            recorded = sum(1 for _ in self.run.store.events("pass", ANSWERED))
-            if recorded:
-                ERRORS.print(f"{counted(recorded, 'node')} had been answered already.", style="dim")
+            recorded = spans_in(self.run.store.events("pass"))
+            self._begun = {span.title: dict(span.data) for span in recorded if span.end is None}
+            if answered := sum(span.end is not None for span in recorded):
+                ERRORS.print(f"{counted(answered, 'node')} had been answered already.", style="dim")
             for number in range(self.given.passes):
                 self._pass(number, Scope(journal, f"pass/{number}", roles), graph)
         except EpisodeStopped:
@@ -208,8 +209,13 @@ class _Traversing:
             raise EpisodeStopped
 
     def _tell(self, kind: EventKind, body: Body) -> None:
-        if kind == ANSWERED:
-            ERRORS.print(_node_line(body, self.given.passes), soft_wrap=True)
+        """Print a node when its answer is there; what is known of it from its beginning is kept until then."""
+        if kind != "span":
+            return
+        span: Any = body
+        self._begun[span["title"]] = node = {**self._begun.get(span["title"], {}), **span["data"]}
+        if span["at"] in (MOMENT, END):
+            ERRORS.print(_node_line(self._begun.pop(node["node"]), self.given.passes), soft_wrap=True)
 
 
 def _figures(spent: Spent) -> dict[str, JsonValue]:

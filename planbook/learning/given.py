@@ -17,14 +17,12 @@ from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
 from planbook.figures.causes import UNPLAYED
 from planbook.manuals import types_to_build_on
-from planbook.planner import Ending, method
+from planbook.planner import Ending, RunFacts, Trajectory, method, rows_of
 from planbook.planner.errors import UnknownStrategy
 from planbook.run import Entry, Run, RunFile, is_run, recorded_endings
 from planbook.trajectories.exporting import Choice, Counts, chosen
 from planbook.trajectories.files import read_episodes
 from planbook.trajectories.jsonl import BadEpisode, line_of
-from planbook.trajectories.schema import RunFacts, Trajectory
-from planbook.trajectories.to_events import rows_of
 
 Source = tuple[Given, RunFacts]
 """A run or file that episodes are copied from, and what made the first of them."""

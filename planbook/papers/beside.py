@@ -103,7 +103,7 @@ def _our_row(run: Played) -> OurRow:
         spread=None if summary.spread is None else round(100 * summary.spread, 1),
         by_type=_by_type(run),
         error_steps=summary.mean_error_steps,
-        k_max=summary.subtasks.k_max_by_type if summary.subtasks else {},
+        k_max=getattr(summary.methods.get("subtasks"), "k_max_by_type", {}),
         without=run.without,
         start=run.start,
         learnt=run.origin.learnt if run.origin else None,

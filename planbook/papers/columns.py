@@ -23,7 +23,7 @@ def _of_reward(name: str) -> Figure:
 
 
 def _of_search(name: str) -> Figure:
-    return lambda run: getattr(run.summary.search, name, None)
+    return lambda run: getattr(run.summary.methods.get("search"), name, None)
 
 
 COLUMNS: Mapping[str, Column] = {

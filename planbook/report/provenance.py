@@ -7,8 +7,8 @@ from typing import Any
 from planbook.provenance.versions import CODE
 from planbook.report.reading import RunRead
 from planbook.report.tables import settings
+from planbook.run.origin import Imported
 from planbook.store import Schema
-from planbook.trajectories.origin import Imported
 
 NOT_INSTALLED = "not installed"
 DIGESTS: Mapping[str, str] = {

@@ -12,11 +12,12 @@ from typing import Any
 
 from planbook.envs import Task
 from planbook.figures.causes import TYPE_SOLVED
-from planbook.figures.methods.plays import Deeds
 from planbook.figures.milestones import known_milestones
+from planbook.figures.plays import Plays
 from planbook.figures.summary import NOT_PLAYED, Summary, summarise
 from planbook.planner import Ending, Outcome, Spent
 from planbook.planner.budget import cost_of
+from planbook.planner.strategies import figures_of
 from planbook.run import DIVERGED, Entry, Run, index_of, set_aside
 from planbook.spending import Price, prices_from
 from planbook.store import RESTART, Event
@@ -83,7 +84,7 @@ class RunRead:
     """By prompt: a template's name, or that of a graph's node."""
     versions: dict[str, str] = field(default_factory=dict)
     """What the world was made of, where it said so."""
-    deeds: Deeds = field(default_factory=Deeds)
+    plays: Plays = field(default_factory=Plays)
     """What its method recorded of its own."""
     set_aside: frozenset[str] = frozenset()
     """Scopes of endings that do not count, as their episodes were to be played again."""
@@ -107,10 +108,10 @@ class RunRead:
         if self._summary is None:
             endings = {index: self.episodes[index].ending for index in self.order}
             entries = [played.entry for played in self.episodes.values()]
-            known = known_milestones(self.run.config)
+            known, own = known_milestones(self.run.config), figures_of(self.run.config.planner)
             folder = str(self.run.folder)
             self._summary = summarise(
-                entries, endings, self.seconds, folder, self.cost, self.deeds, known, self.run.unjudgeable
+                entries, endings, self.seconds, folder, self.cost, self.plays, known, self.run.unjudgeable, own
             )
         return self._summary
 
@@ -126,7 +127,7 @@ def read_run(run: Run, name: str, price: Price | None = None) -> RunRead:
         run,
         name,
         {entry.index: Played(entry, entry.task) for entry in run.entries()},
-        deeds=Deeds(run.config.env),
+        plays=Plays(run.config.env),
     )
     found.set_aside = set_aside(run)
     for event in run.store.events():
@@ -142,7 +143,7 @@ def take(found: RunRead, event: Event, price: Price) -> None:
     cost = (cost_of(event.kind, event.body, price) or NOTHING) if own else NOTHING
     found.first = event.at if found.first is None else found.first
     found.last = max(event.at, found.last or 0.0)
-    found.deeds.take(event)
+    found.plays.take(event)
     if (event.scope, event.kind) == ("run", "versions"):
         found.versions.update({name: str(version) for name, version in event.body.items()})
     elif played := found.episodes.get(index_of(event.scope)):

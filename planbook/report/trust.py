@@ -82,7 +82,7 @@ def _with_outcome(played: Sequence[Played], outcome: Outcome) -> list[Played]:
 
 def audit(run: RunRead, played: Sequence[Played]) -> Audit | None:
     """The claims in these episodes, held against the world's verdict."""
-    found = claims(run.deeds, [(each.entry, each.ending) for each in played])
+    found = claims(run.plays, [(each.entry, each.ending) for each in played])
     if found is None:
         return None
     pairs = list(zip(played, found.rows, strict=True))

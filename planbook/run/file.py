@@ -13,8 +13,8 @@ from planbook.planner.models.waiting import Timeouts
 from planbook.provenance.manifest import MadeOf
 from planbook.run.folder import CONFIG_FILE
 from planbook.run.moved import found_again
+from planbook.run.origin import Imported
 from planbook.store import Schema
-from planbook.trajectories.origin import Imported
 from planbook.writing import write_whole
 
 GRAPH_PLANNER = "graph"

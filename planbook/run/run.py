@@ -23,9 +23,9 @@ from planbook.provenance.manifest import MadeOf
 from planbook.provenance.versions import versions
 from planbook.run.file import GRAPH_PLANNER, Entry, RunFile
 from planbook.run.folder import CONFIG_FILE, claim_folder, is_claimed
+from planbook.run.origin import Imported
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password
-from planbook.trajectories.origin import Imported
 from planbook.writing import BESIDE
 
 STORE_FILE = "run.db"

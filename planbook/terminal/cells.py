@@ -1,15 +1,16 @@
 """A run of plan code: each line with the steps that it took below it, then how it ended."""
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from planbook.planner import Cell, Feedback, FeedbackKind
-from planbook.planner.surface import AGENT
-from planbook.report.inside.items import Ran, Took
+from planbook.planner import Cell, Feedback, FeedbackKind, Round, Step
+from planbook.planner.surface import AGENT, call_of
 from planbook.terminal.pieces import BAD, DIM, GOOD, NOTE, Piece, folded, text, titled
 
 STEP = 4
@@ -17,6 +18,41 @@ STEP = 4
 STYLES = {FeedbackKind.DONE: GOOD, FeedbackKind.UNFINISHED: ""}
 """Of the ways in which a cell can end; the others are errors."""
 OF_A_STEP = re.compile(rf"\d+\. {AGENT}\..* -> ")
+
+
+@dataclass
+class Ran:
+    """A run of plan code with its steps; ``cell`` is None where the record ends before the cell did."""
+
+    scope: str
+    number: int
+    steps: Sequence[Step]
+    cell: Cell | None
+
+    @property
+    def order(self) -> int:
+        """The moment of its first step, or of its end where it took none."""
+        orders = [step.order for step in self.steps] + [self.cell.order if self.cell else None]
+        return min(order for order in orders if order is not None)
+
+    @property
+    def printed_last(self) -> str:
+        """What the plan printed after its last step; what it printed before stands with the steps."""
+        return self.cell.feedback.output[sum(len(step.printed) for step in self.steps) :] if self.cell else ""
+
+    @property
+    def faulty_lines(self) -> set[int | None]:
+        """The plan lines that the feedback names."""
+        return {fault.line for fault in self.cell.feedback.faults} | {self.cell.feedback.line} if self.cell else set()
+
+
+def cells_of(played: Round) -> list[Ran]:
+    """Return the cells of a round, each with its steps."""
+    steps: defaultdict[tuple[str, int], list[Step]] = defaultdict(list)
+    for step in played.steps:
+        steps[step.scope, step.cell].append(step)
+    ended = {(cell.scope, cell.number): cell for cell in played.cells}
+    return [Ran(*place, steps[place], ended.get(place)) for place in dict.fromkeys([*steps, *ended])]
 
 
 def cell_pieces(ran: Ran) -> Iterator[Piece]:
@@ -56,46 +92,46 @@ def _listing(code: str, ran: Ran) -> Table:
     listing.add_column(justify="right", style=DIM, no_wrap=True)
     listing.add_column(overflow="fold")
     lines, steps = code.splitlines(), _told_steps(ran)
-    if ran.steps and ran.steps[0].step.printed.strip():
-        listing.add_row("", _printed(ran.steps[0].step.printed))
+    if ran.steps and ran.steps[0].printed.strip():
+        listing.add_row("", _printed(ran.steps[0].printed))
     for at, line in enumerate(lines, 1):
         listing.add_row(str(at), text(line, BAD if at in ran.faulty_lines else "bold"))
-        for took, step in zip(ran.steps, steps, strict=True):
-            if took.step.line == at:
-                listing.add_row("", Padding(step, (0, 0, 0, len(line) - len(line.lstrip()) + STEP), expand=False))
-    for took, step in zip(ran.steps, steps, strict=True):
-        if took.step.line not in range(1, len(lines) + 1):
-            listing.add_row("", step)
+        for took, told in zip(ran.steps, steps, strict=True):
+            if took.line == at:
+                listing.add_row("", Padding(told, (0, 0, 0, len(line) - len(line.lstrip()) + STEP), expand=False))
+    for took, told in zip(ran.steps, steps, strict=True):
+        if took.line not in range(1, len(lines) + 1):
+            listing.add_row("", told)
     return listing
 
 
 def _told_steps(ran: Ran) -> list[Text]:
     """Each step with what was printed after it, unless that is what it was answered."""
-    printed = [*(took.step.printed for took in ran.steps), ran.printed_last][1:]
+    printed = [*(step.printed for step in ran.steps), ran.printed_last][1:]
     told = []
-    for number, (took, after) in enumerate(zip(ran.steps, printed, strict=True), 1):
-        line = _step(number, took)
-        if after.strip() and after.strip() != took.step.observation.text.strip():
+    for number, (step, after) in enumerate(zip(ran.steps, printed, strict=True), 1):
+        line = _step(number, step)
+        if after.strip() and after.strip() != step.observation.text.strip():
             line.append("\n").append_text(_printed(after))
         told.append(line)
     return told
 
 
-def _step(number: int, took: Took) -> Text:
-    step, refused = took.step, not took.step.observation.accepted
-    told = text(f"{number}. {took.call}", "cyan").append(" -> ", DIM)
+def _step(number: int, step: Step) -> Text:
+    refused = not step.observation.accepted
+    told = text(f"{number}. {call_of(step.action)}", "cyan").append(" -> ", DIM)
     told.append_text(folded(step.observation.text, NOTE if refused else ""))
     marks = {
         "no effect": refused,
         "not counted": not step.counted,
-        "undone": took.undone,
+        "undone": step.undone,
         "lasting": step.observation.lasting,
         "episode over": step.observation.terminated,
         "cut short by the world": step.observation.truncated,
     }
     if said := [mark for mark, is_so in marks.items() if is_so]:
         told.append(f" ({', '.join(said)})", NOTE if refused else DIM)
-    return Text(told.plain, style=DIM, overflow="fold") if took.undone else told
+    return Text(told.plain, style=DIM, overflow="fold") if step.undone else told
 
 
 def _printed(output: str) -> Text:

@@ -15,16 +15,13 @@ from planbook.episodes.telling import TELL, tell
 from planbook.figures.causes import first_line, in_words, outcome_of, score_of
 from planbook.figures.claims import claim_lines
 from planbook.figures.measures import measure_lines
-from planbook.figures.methods.goals import pursuit_lines
-from planbook.figures.methods.passes import pass_lines
-from planbook.figures.methods.rounds import search_lines
-from planbook.figures.methods.subtasks import audit_table, decomposition_lines
 from planbook.figures.milestones import milestone_parts
 from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
+from planbook.planner.strategies import Grid
 from planbook.run import Entry
-from planbook.terminal.tables import right_aligned
+from planbook.terminal.tables import right_aligned, table_of
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, fixed, harmless, interval
 
 SHOWN_BROKEN = 3
@@ -127,16 +124,9 @@ def spending(spent: Spent, budget: Budget) -> str:
 
 
 def method_parts(summary: Summary) -> Iterator[Table | str]:
-    """What there is to say of a method that gives sub-tasks, has goals, searches or asks a graph; and of the world."""
-    if summary.subtasks is not None:
-        yield audit_table(summary.subtasks)
-        yield from decomposition_lines(summary.subtasks)
-    if summary.goals is not None:
-        yield from pursuit_lines(summary.goals)
-    if summary.search is not None:
-        yield from search_lines(summary.search)
-    if summary.graph is not None:
-        yield from pass_lines(summary.graph, summary.tasks)
+    """What the method counts of its own, what was claimed, and what the world measures."""
+    for figures in summary.methods.values():
+        yield from (table_of(part) if isinstance(part, Grid) else part for part in figures.tell())
     if summary.claims is not None:
         yield from map(harmless, claim_lines(summary.claims))
     yield from measure_lines(summary.measures)

@@ -10,6 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 
+from planbook.planner.strategies import Grid
+
 
 class FigureTable(Table):
     """A table that gives up its lines, and breaks its headings and names, before it cuts a figure off."""
@@ -50,4 +52,12 @@ def right_aligned(
         table.add_column(name, overflow="fold" if long == "folded" else "ellipsis", no_wrap=long == "whole")
     for column in columns:
         table.add_column(column, justify="right", no_wrap=unbroken)
+    return table
+
+
+def table_of(grid: Grid) -> Table:
+    """Draw a method's own table."""
+    table = right_aligned(grid.name, grid.columns, title=grid.title, long="whole")
+    for row in grid.rows:
+        table.add_row(*row)
     return table

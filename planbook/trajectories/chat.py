@@ -9,13 +9,11 @@ rewind undid stays: the model said it, and went on from it.
 import json
 from collections.abc import Collection, Iterator, Sequence
 
-from planbook.planner import FeedbackKind
+from planbook.planner import Call, FeedbackKind, Trajectory
 from planbook.planner.models import Message
 from planbook.planner.scope import NO_ANSWER
 from planbook.planner.streaming import NOT_RUN
 from planbook.planner.templates import PROMPTS
-from planbook.trajectories.parts import Call
-from planbook.trajectories.schema import Trajectory
 
 PROBLEM = "\0"
 BEFORE, AFTER = PROMPTS["repair"].render(problem=PROBLEM).split(PROBLEM)
@@ -85,7 +83,7 @@ def _unusable(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator[int]:
         (cell.scope, cell.order)
         for played in trajectory.rounds
         for cell in played.cells
-        if cell.feedback is not None and cell.feedback.kind is FeedbackKind.PARSE
+        if cell.feedback.kind is FeedbackKind.PARSE
     }
     for place, call in enumerate(calls):
         later = [each for each in calls[place + 1 :] if each.scope == call.scope]

@@ -10,14 +10,15 @@ from typing import BinaryIO
 from pydantic import BaseModel, ConfigDict
 
 from planbook.envs.nearest import instead
-from planbook.errors import BadArgument
-from planbook.planner import Ending, Outcome
-from planbook.run import Entry, Run, recorded_endings
+from planbook.errors import BadArgument, BadRun
+from planbook.figures.summary import NOT_PLAYED
+from planbook.planner import Ending, Outcome, RunFacts, Trajectory, read_trajectory
+from planbook.run import Entry, Run, last_path, recorded_endings
+from planbook.run.moved import without_folders
 from planbook.trajectories.chat import talk_line, talks_of
+from planbook.trajectories.faults import faults_of
 from planbook.trajectories.files import to_write
-from planbook.trajectories.from_events import facts_of, task_alone, trajectory_of
 from planbook.trajectories.jsonl import BadEpisode, line_of
-from planbook.trajectories.schema import Trajectory
 
 FAULTY: Mapping[Outcome, str] = {Outcome.BROKEN: "BROKEN", Outcome.NOT_RUN: "NOT_RUN"}
 """Outcomes that say nothing of the planner, and what they are called where they are counted."""
@@ -134,6 +135,39 @@ def chosen(run: Run, choice: Choice, counts: Counts) -> Iterator[Trajectory]:
             counts.episodes += 1
             trajectory = trajectory_of(run, entry, facts)
             yield trajectory if choice.prompts else without_prompts(trajectory)
+
+
+def facts_of(run: Run, index: int) -> RunFacts:
+    """Return what is known of the run that an episode comes from; of an imported one, of the run that it left."""
+    if run.imported is not None:
+        return RunFacts.model_validate(run.imported.facts_of(index))
+    world = next((event.body for event in run.store.events("run", "versions")), {})
+    config = without_folders(run.config)
+    return RunFacts(
+        planner=config.planner,
+        config=config.model_dump(mode="json"),
+        begun=run.begun,
+        versions=run.versions,
+        world={name: str(version) for name, version in world.items()},
+    )
+
+
+def trajectory_of(run: Run, entry: Entry, facts: RunFacts) -> Trajectory:
+    """Return an episode that has ended, as it was last started over. Raises BadRun for one that does not fit together.
+
+    ``facts`` are those of its run.
+    """
+    path = last_path(run, entry)
+    found = read_trajectory(path, run.store.events(path), entry.task)
+    found = found.model_copy(update={"repeat": entry.repeat, "run": facts})
+    if faults := list(faults_of(found)):
+        raise BadRun(f"{run.folder}: {path} cannot be exported: {'; '.join(faults)}")
+    return found
+
+
+def task_alone(entry: Entry, facts: RunFacts, ending: Ending | None) -> Trajectory:
+    """Return an episode without what happened in it; with no ending, it was not run."""
+    return Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
 
 
 def without_prompts(trajectory: Trajectory) -> Trajectory:

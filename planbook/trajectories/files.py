@@ -10,8 +10,8 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from planbook.errors import BadArgument
+from planbook.planner import Trajectory
 from planbook.trajectories.jsonl import BadEpisode, read_lines
-from planbook.trajectories.schema import Trajectory
 from planbook.writing import whole
 
 STANDARD_OUTPUT = Path("-")

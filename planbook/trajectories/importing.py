@@ -12,13 +12,12 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import PlannerError
+from planbook.planner import PlannerError, Trajectory, rows_of
+from planbook.planner.trajectory import Row
 from planbook.run import RUNS, Entry, Run, new_folder
+from planbook.run.origin import Imported, Origin, ReadFile
 from planbook.trajectories.files import read_episodes, sha256_of
 from planbook.trajectories.jsonl import BadEpisode
-from planbook.trajectories.origin import Imported, Origin, ReadFile
-from planbook.trajectories.schema import Trajectory
-from planbook.trajectories.to_events import Row, rows_of
 
 SHOWN = 30
 """Faults that are told; of more their number is."""

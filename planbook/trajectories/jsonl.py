@@ -3,13 +3,16 @@
 import json
 import re
 from collections.abc import Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from planbook.trajectories.schema import SCHEMA, Trajectory
+from planbook.planner import Trajectory
+from planbook.planner.trajectory import SCHEMA
+from planbook.trajectories.faults import faults_of
 
 LONGEST = 64 * 1024 * 1024
 """Bytes of a line. An episode of 50 actions takes some 100,000, prompts included."""
@@ -31,17 +34,33 @@ class BadEpisode(ValueError):
 
 def line_of(trajectory: Trajectory) -> str:
     """The one line; the same episode always gives the same."""
-    return json.dumps(trajectory.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    told = written(trajectory.model_dump(mode="json"))
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def written(value: Any) -> Any:
+    """The value as every reader of JSON takes it: half a surrogate pair is no text, and NaN no number."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode() if not value.isascii() else value
+    if isinstance(value, dict):
+        return {written(key): written(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [written(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def parsed(text: str | bytes) -> Trajectory:
     """The episode of a line. Raises BadEpisode."""
     try:
         trajectory = Trajectory.model_validate_json(text, strict=True)
+        if "schema_version" not in trajectory.model_fields_set:
+            raise BadEpisode([_schema_fault(text)])
     except ValidationError as error:
         raise BadEpisode(_told(error, text)) from error
     if _may_be_endless(text if isinstance(text, bytes) else text.encode()):
         _check_numbers(trajectory)
+    if faults := list(faults_of(trajectory)):
+        raise BadEpisode(faults)
     return trajectory
 
 
@@ -51,7 +70,7 @@ def _may_be_endless(line: bytes) -> bool:
 
 def _check_numbers(trajectory: Trajectory) -> None:
     try:
-        line_of(trajectory)
+        json.dumps(trajectory.model_dump(mode="json"), allow_nan=False)
     except ValueError as error:
         raise BadEpisode(["a number is NaN or infinite, which is none of JSON's"]) from error
 
@@ -85,7 +104,7 @@ def _or_fault(line: bytes) -> Trajectory | BadEpisode:
 def _told(error: ValidationError, text: str | bytes) -> list[str]:
     """Each fault with the field that has it; what stands there is left out, it may be anything."""
     errors = error.errors(include_url=False, include_input=False)
-    if any(each["loc"] == ("schema",) for each in errors):
+    if errors[0]["type"] != "json_invalid" and _schema_of(text) != SCHEMA:
         return [_schema_fault(text)]
     return [_fault(each) for each in errors]
 
@@ -96,7 +115,12 @@ def _fault(error: ErrorDetails) -> str:
 
 
 def _schema_fault(text: str | bytes) -> str:
-    found: Any = json.loads(text).get("schema")
+    found = _schema_of(text)
     if isinstance(found, str) and found.startswith(SCHEMA.partition("/")[0]):
         return f"schema: {json.dumps(found)[:60]} is read by another version of planbook; this one reads {SCHEMA}"
     return f"schema: this is no episode as `planbook export` writes it; `schema` has to be {SCHEMA}"
+
+
+def _schema_of(text: str | bytes) -> Any:
+    found = json.loads(text)
+    return found.get("schema") if isinstance(found, dict) else None

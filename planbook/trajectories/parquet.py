@@ -15,8 +15,9 @@ from typing import Annotated, Any, BinaryIO, Literal, Union, get_args, get_origi
 from pydantic import BaseModel
 
 from planbook.envs.packages import missing
+from planbook.planner import Trajectory
+from planbook.planner.trajectory import SCHEMA
 from planbook.trajectories.jsonl import LONGEST, BadEpisode, parsed
-from planbook.trajectories.schema import SCHEMA, Trajectory
 
 try:
     import pyarrow as arrow
@@ -98,6 +99,7 @@ def _columns(model: type[BaseModel]) -> list[Any]:
     return [
         _column(field.alias or name, field.annotation, optional=field.exclude_if is not None)
         for name, field in model.model_fields.items()
+        if not field.exclude
     ]
 
 

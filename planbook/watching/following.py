@@ -4,7 +4,7 @@ import threading
 import time
 from pathlib import Path
 
-from planbook.figures.methods.plays import Deeds
+from planbook.figures.plays import Plays
 from planbook.figures.statistics import Episodes
 from planbook.planner import Outcome
 from planbook.report.reading import Played, RunRead, take
@@ -22,7 +22,7 @@ class Following:
 
     def __init__(self, folder: Path) -> None:
         self.run, self.lock = Run.open(folder), threading.RLock()
-        self.read = RunRead(self.run, folder.resolve().name, self._episodes(), deeds=Deeds(self.run.config.env))
+        self.read = RunRead(self.run, folder.resolve().name, self._episodes(), plays=Plays(self.run.config.env))
         self.version = 0
         self.changed: dict[int, int] = {}
         self.hosted: dict[str, object] = {}

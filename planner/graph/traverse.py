@@ -21,10 +21,41 @@ from planbook.planner.graph.hooking import Finishing, Hooks, call
 from planbook.planner.graph.lookups import DATABASE, at, told
 from planbook.planner.graph.node import IfBranch, Loop, Node
 from planbook.planner.scope import Scope
+from planbook.planner.spans import Payload, Span
 
 LONGEST_RECORDED = 2_000
 """Characters of a value that a node's event repeats."""
 LEFT_OUT = "(too long to be repeated here)"
+
+
+class NodeAnswered(Payload):
+    """A node of a prompt graph in one pass."""
+
+    span = "node"
+    bulky = frozenset({"answer", "stored"})
+
+    node: str
+    layer: int = 0
+    number: int = 0
+    """Of the pass, from 0."""
+    skipped: bool = False
+    """Whether its last answer stood in for a new one."""
+    temporary: bool = False
+    answer: JsonValue = None
+    stored: dict[str, JsonValue] = {}
+    """What was written to the database, by its path there."""
+    of: tuple[str, ...] = ()
+    """The nodes whose answers it was given."""
+
+    @property
+    def title(self) -> str:
+        """Name it."""
+        return self.node
+
+    @property
+    def status(self) -> str:
+        """Say whether it was asked."""
+        return "skipped" if self.skipped else ""
 
 
 @dataclass
@@ -82,6 +113,8 @@ class _Passing:
     result: Pass
     side_by_side: int
     anew: bool
+    spans: dict[str, Span[NodeAnswered]] = field(default_factory=dict)
+    """Of the nodes that are being answered."""
 
     def evaluate(self, layer: list[str]) -> None:
         """Everything of one layer."""
@@ -90,24 +123,19 @@ class _Passing:
         told = {name: self.graph.told(name) for name in layer}
         asked = [node for node in nodes if node.name not in reused]
         answers = {**reused, **self._answers(asked, told)}
+        skipped = {node.name: self._payload(node) for node in nodes if node.name in reused}
         self.result.layers.append(layer)
         self.result.skipped += reused
         for node in nodes:
             self.graph.mark_evaluated(node.name, answers[node.name])
             self.result.answers[node.name] = answers[node.name]
         for node in nodes:
-            stored = {} if node.name in reused else self._after_query(node, answers[node.name])
-            self.scope.record(
-                "node",
-                node=node.name,
-                layer=len(self.result.layers) - 1,
-                number=self.result.number,
-                skipped=node.name in reused,
-                temporary=self.graph.is_temporary(node.name),
-                answer=answers[node.name],
-                stored=stored,
-                of=[*told[node.name]],
-            )
+            if node.name in reused:
+                kept = {"skipped": True, "answer": reused[node.name]}
+                self.scope.note(skipped[node.name].model_copy(update=kept))
+            else:
+                stored = self._after_query(node, answers[node.name])
+                self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
 
     def _reused(self, node: Node) -> list[JsonValue]:
         """The answer that stands for a node that is skipped; nothing where it has to be asked."""
@@ -117,6 +145,16 @@ class _Passing:
         if node.name in self.graph.last and not self.graph.is_temporary(node.name):
             return [self.graph.last[node.name]]
         return [] if node.otherwise is None else [node.otherwise]
+
+    def _payload(self, node: Node) -> NodeAnswered:
+        """What is known of a node before it is asked."""
+        return NodeAnswered(
+            node=node.name,
+            layer=len(self.result.layers),
+            number=self.result.number,
+            temporary=self.graph.is_temporary(node.name),
+            of=tuple(self.graph.told(node.name)),
+        )
 
     def _answers(self, nodes: list[Node], told: Mapping[str, list[str]]) -> dict[str, JsonValue]:
         """What the models say; all questions are composed before the first is asked."""
@@ -139,6 +177,8 @@ class _Passing:
         tries = 0
         while True:
             scope = self.scope.child(node.name)
+            if node.name not in self.spans:
+                self.spans[node.name] = scope.span(self._payload(node))
             recorded = scope.recorded_replies if self.anew else 0
             try:
                 return ask(node, question, scope, self.database, self.hooks, Draw(sample=tries))

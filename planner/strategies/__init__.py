@@ -11,11 +11,16 @@ from planbook.planner.strategies import adapt, advocate, agentkit, automanual, c
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.planner.strategies.base import Method, Options, Strategy
 from planbook.planner.strategies.code import GivenCode, code_of
+from planbook.planner.strategies.figures import Figures, Grid, Played
 from planbook.planner.strategies.outside import in_file, of_entry_point, registered
 
 _FAMILIES = (adapt, advocate, agentkit, automanual, code, deps)
 
 METHODS: Mapping[str, Method] = dict(sorted(entry for family in _FAMILIES for entry in family.METHODS.items()))
+
+
+FIGURES = tuple(dict.fromkeys(figures for each in METHODS.values() for figures in each.figures))
+"""What the shipped methods count of their own."""
 
 
 def method(name: str) -> Method:
@@ -30,20 +35,40 @@ def method(name: str) -> Method:
     return of_entry_point(others[name])
 
 
+def figures_of(name: str) -> tuple[type[Figures], ...]:
+    """Return what a run of a method counts of its own, and what the shipped methods do: an imported run is mixed."""
+    try:
+        own = method(name).figures
+    except UnknownStrategy:
+        own = ()
+    return tuple(dict.fromkeys((*own, *FIGURES)))
+
+
+def left_out_of_figures() -> Mapping[str, frozenset[str]]:
+    """Return the fields of spans that figures need not have, by name of span."""
+    return {held.span: held.bulky for each in METHODS.values() for held in each.spans}
+
+
 def is_file(name: str) -> bool:
     """Return whether a method is named by the file that it stands in."""
     return name.partition(":")[0].endswith(".py")
 
 
 __all__ = [
+    "FIGURES",
     "METHODS",
     "AutoManualOptions",
+    "Figures",
     "GivenCode",
+    "Grid",
     "Method",
     "Options",
+    "Played",
     "Strategy",
     "code_of",
+    "figures_of",
     "is_file",
+    "left_out_of_figures",
     "method",
     "registered",
 ]

@@ -15,6 +15,8 @@ from planbook.planner.errors import NoPlan, RoundOver, UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
 from planbook.planner.scope import Scope
+from planbook.planner.spans import Payload
+from planbook.planner.strategies.figures import Figures
 
 
 class Strategy(Protocol):
@@ -73,6 +75,10 @@ class Method:
     stand_ins: tuple[str, ...] = ()
     named: Callable[[BaseModel, str], Collection[str]] = _nobody
     """The roles that the options name beside, for the world of that name."""
+    spans: tuple[type[Payload], ...] = ()
+    """What it records of its own structure."""
+    figures: tuple[type[Figures], ...] = ()
+    """What it counts of that over a run."""
     streams: bool = False
     """Whether it asks for plans by ``Episode.stream``, so that they can run while they are written."""
     templates: Mapping[str, Path] = field(default_factory=dict)

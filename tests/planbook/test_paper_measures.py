@@ -8,7 +8,7 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
-from planbook.figures.methods.plays import deeds_in
+from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
 from planbook.papers import publications
 from planbook.papers.columns import COLUMNS
@@ -83,15 +83,14 @@ def played(folder: Path, config: Config, endings: list[Ending], revisions: int =
                 run.store.put(entry.path, "ask", 0, {"role": "r", "model": "m", "reply": reply})
             book = Book(run, entry.path)
             for number in range(revisions + 1 if revisions else 0):
-                book.plan(number, revision=number > 0)
-                book.act()
+                book.plan(number, 1)
             book.put(entry.path, "outcome", ending.model_dump(mode="json"))
         summary = summarise(
             run.entries(),
             recorded_endings(run),
             1.0,
             str(folder),
-            deeds=deeds_in(run.store),
+            plays=plays_in(run.store),
             known=config.world.all_milestones,
         )
     return config, summary

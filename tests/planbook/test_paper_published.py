@@ -11,7 +11,7 @@ from rich.console import Console
 
 from planbook.config import Config, chosen_options
 from planbook.envs import Selection, Task, known_worlds, load_world
-from planbook.figures.methods.plays import deeds_in
+from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
 from planbook.papers import Beside, beside, publications, sheets
 from planbook.papers.beside import BesidePaper
@@ -92,7 +92,7 @@ def played(
             claim: dict[str, Any] = {"by": "executor", "text": "x", "depth": 2, "done": True}
             run.store.put(f"{entry.path}/round/0/plan/0", "subtask", 0, claim)
             run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
-        return config, summarise(run.entries(), recorded_endings(run), 1.0, str(folder), deeds=deeds_in(run.store))
+        return config, summarise(run.entries(), recorded_endings(run), 1.0, str(folder), plays=plays_in(run.store))
 
 
 def held(config: Config, summary: Summary) -> Beside:

@@ -9,6 +9,7 @@ from planbook.planner.memory import Memory
 from planbook.planner.models import Message, Reply, Sampling
 from planbook.planner.models.types import OnText
 from planbook.sandbox import Limits, Sandbox
+from tests.spanning import held
 
 FAR = {"oak_log": 30, "birch_log": 10, "sand": 20, "cobblestone": 5}
 """Steps to each source, and so the time that mining there takes."""
@@ -211,5 +212,5 @@ def played(
     return play(playing, chosen.play, chosen.options.model_validate(options)), playing
 
 
-def goal_events(journal: MemoryJournal) -> list[Mapping[str, Any]]:
-    return [body for (_, kind, _), body in journal.events.items() if kind == "goal"]
+def goal_events(journal: MemoryJournal) -> list[dict[str, Any]]:
+    return held(journal, "goal")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from planbook.envs import Environment, Observation, Task, action
 from planbook.planner import METHODS, Ending, Episode, Journal, Memory, MemoryJournal, NoMemory, Terms, play
@@ -10,6 +10,7 @@ from planbook.planner.asking import Roles
 from planbook.planner.models import Message, Model, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
 from tests.planner.players import TASK, Traced
+from tests.spanning import spans_of
 
 SENTENCES = {
     "plan": ("Which sub-tasks, one after the other", "First look back"),
@@ -160,9 +161,11 @@ def played(
     return play(playing, chosen.play, chosen.options.model_validate(options or {})), playing
 
 
-def recorded(journal: MemoryJournal, kind: str) -> list[dict[str, Any]]:
-    """The bodies of a kind's events, in order."""
-    return [cast(dict[str, Any], dict(body)) for (_, found, _), body in journal.events.items() if found == kind]
+def recorded(journal: MemoryJournal, name: str) -> list[dict[str, Any]]:
+    """What the spans of a name held in the end, by round and number."""
+    return sorted(
+        (dict(span.data) for span in spans_of(journal, name)), key=lambda each: (each["round"], each.get("number", 0))
+    )
 
 
 def branches(journal: MemoryJournal, number: int = 0) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from planbook.envs import Observation, Selection, action
 from planbook.envs.toy import Toy
@@ -10,6 +10,7 @@ from planbook.planner import METHODS, Ending, Episode, Journal, Memory, MemoryJo
 from planbook.planner.asking import Roles
 from planbook.planner.models import Message, Model, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
+from tests.spanning import held
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 GOAL = TASK.goal
@@ -159,7 +160,7 @@ def played(
 
 def claims(journal: MemoryJournal) -> list[dict[str, Any]]:
     """What was recorded of sub-tasks, in the order in which they ended."""
-    return [cast(dict[str, Any], dict(body)) for (_, kind, _), body in journal.events.items() if kind == "subtask"]
+    return held(journal, "subtask")
 
 
 def told(journal: MemoryJournal) -> list[tuple[str, str, int, bool | None]]:

@@ -313,7 +313,8 @@ def test_a_success_deep_inside_ends_everything_at_once(sandbox: Sandbox) -> None
     assert (ending.outcome, ending.cause) == (Outcome.DIRECT_SUCCESS, "")
     assert players.calls[-1] == ("executor", "three")
     assert str(playing.steps[-1].action).startswith("put(")
-    assert [kind for _, kind, _ in journal.events][-9:] == ["cell", "subtask"] * 4 + ["outcome"]
+    ends = [body.get("at", kind) for (_, kind, _), body in journal.events.items()][-10:]
+    assert ends == ["cell", "end"] * 4 + ["moment", "outcome"], "the moment is the claim of the whole task"
     assert [cell.feedback.kind for cell in playing.cells[-4:]] == [FeedbackKind.DONE] * 4
 
 

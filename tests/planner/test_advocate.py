@@ -17,6 +17,7 @@ from tests.planner.counsellors import (
     recorded,
 )
 from tests.planner.players import SOLVE, Traced
+from tests.spanning import spans_of
 
 
 class Ending(Traced):
@@ -52,9 +53,9 @@ def test_a_subtask_with_a_loop_is_one_piece_of_code(sandbox: Sandbox) -> None:
     assert (branch["fate"], branch["actions"], branch["cell"]) == ("over", len(playing.steps), 0)
     assert (branch["parent"], branch["idea"], branch["value"], branch["visits"]) == (None, 0, None, None)
     assert branch["why"] == "The world's episode is over."
-    assert recorded(journal, "plan") == [
-        {"round": 0, "parts": ["find the thing", "bring it"], "revision": False, "why": ""}
-    ]
+    (plan,) = recorded(journal, "plan")
+    assert (plan["round"], plan["parts"], plan["revision"]) == (0, ["find the thing", "bring it"], False)
+    assert plan["actions"] == len(playing.steps)
 
 
 def test_what_is_not_right_is_taken_back_and_the_remedy_tried(sandbox: Sandbox) -> None:
@@ -168,9 +169,12 @@ def test_subtasks_that_run_out_lead_to_the_stack_and_then_to_a_new_plan_in_a_new
         "parts": ["look better", "bring it"],
         "revision": True,
         "why": "It was too early.",
+        "actions": len([step for step in playing.steps if step.counted]),
+        "lasting": 0,
+        "lasting_gone_behind": 0,
     }
-    scopes = [scope for (scope, kind, _) in journal.events if kind in ("plan", "branch")]
-    assert scopes == ["task/0/round/0/act/0"] * 3 + ["task/0/round/1/act/0"] * 2
+    scopes = [span.scope for name in ("branch", "plan") for span in spans_of(journal, name)]
+    assert scopes == [f"task/0/round/{number}/act/0" for number in (0, 0, 1, 0, 1)]
     assert playing.steps[-1].action.name == "put"
 
 

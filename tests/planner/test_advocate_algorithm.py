@@ -100,7 +100,8 @@ class Watched:
     @property
     def trace(self) -> list[Path]:
         """What the namespace held as each cell began."""
-        outputs = [cell["feedback"]["output"] for cell in recorded(self.journal, "cell")]
+        cells: list[Any] = [body for (_, kind, _), body in self.journal.events.items() if kind == "cell"]
+        outputs = [cell["feedback"]["output"] for cell in cells]
         return [tuple(part.strip(" '") for part in each.strip("[]\n").split(",") if part) for each in outputs]
 
 

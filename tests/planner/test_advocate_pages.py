@@ -116,6 +116,8 @@ def test_what_lasts_is_marked_and_told(sandbox: Sandbox) -> None:
         (True, "turned back"),
         (False, "kept"),
     ]
+    (plan,) = recorded(journal, "plan")
+    assert (plan["actions"], plan["lasting"], plan["lasting_gone_behind"]) == (2, 1, 1)
     assert "- Posted it. (taken back since, but for what it stored for good)\n" in says.prompts("task_done")[1]
     assert "1 posted" in says.prompts("map")[0].split("What there is now")[1]
 

@@ -6,11 +6,12 @@ import pytest
 
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.planner import Ending, MemoryJournal, Outcome, Scope, Trajectory, conclude
+from planbook.planner import Ending, MemoryJournal, Outcome, Round, Scope, Trajectory, conclude
 from planbook.planner.asking import Roles
 from planbook.planner.conclusion import standalone
 from planbook.planner.models import Message, OnText, Reply, Sampling
-from planbook.planner.types import Cell, Feedback, FeedbackKind, Round, Thought
+from planbook.planner.trajectory import Recalled
+from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.sandbox.reading import definitions
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
@@ -59,7 +60,8 @@ def over(outcome: Outcome, helpers: str = "", knowledge: str = "") -> Trajectory
     )
     rounds = (Round(number=0, observation="A room.", cells=(cell,)),)
     ending = Ending(outcome=outcome)
-    return Trajectory(path="task/0", task=TASK, rounds=rounds, ending=ending, helpers=helpers, knowledge=knowledge)
+    recall = Recalled(order=1, text=knowledge, helpers=helpers)
+    return Trajectory(path="task/0", task=TASK, rounds=rounds, ending=ending, recall=recall)
 
 
 def concluded(text: str, trajectory: Trajectory, *, always: bool = True) -> tuple[str, str, list[Sequence[Message]]]:

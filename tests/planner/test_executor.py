@@ -8,7 +8,7 @@ from planbook.envs import Task
 from planbook.envs.alfworld import Alfworld
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, FeedbackKind, MemoryJournal, Outcome, Recall
-from planbook.planner.strategies.adapt.executor import Claim, ExecutorOptions, Subtask, execute
+from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, execute
 from planbook.sandbox import Sandbox
 from tests.planner.players import FAIL, GOAL, SOLVE, Players, claims, done_by, episode, played
 
@@ -17,7 +17,7 @@ WORK = Subtask(text="look around")
 
 def worked(
     sandbox: Sandbox, *cells: str, replies: int = 20, journal: MemoryJournal | None = None, **options: Any
-) -> tuple[Claim, Episode, Players]:
+) -> tuple[Subtask, Episode, Players]:
     """What an executor claims that replies so, and the episode, which goes on."""
     players = Players({WORK.text: cells})
     playing = episode(sandbox, players, journal=journal)
@@ -39,7 +39,7 @@ def actions(playing: Episode) -> list[str]:
 
 def test_it_works_until_it_says_that_it_is_done(sandbox: Sandbox) -> None:
     claim, playing, players = worked(sandbox, "seen = agent.open('box_1')", "print(seen)", "finish(True, 'seen')")
-    assert claim == Claim(done=True, note="seen")
+    assert (claim.done, claim.note) == (True, "seen")
     assert kinds(playing) == ["unfinished"] * 3
     assert len(players.asked) == 3
     assert "finish(True) was called; that ends the work." in playing.feedbacks[-1].text
@@ -54,7 +54,7 @@ def test_it_works_until_it_says_that_it_is_done(sandbox: Sandbox) -> None:
 def test_one_iteration_is_one_reply(sandbox: Sandbox, replies: int) -> None:
     journal = MemoryJournal()
     claim, playing, players = worked(sandbox, "agent.open('box_1')", replies=replies, journal=journal)
-    assert claim == Claim(done=False, note=f"no finish() within {replies} replies")
+    assert (claim.done, claim.note) == (False, f"no finish() within {replies} replies")
     assert len(players.asked) == len(playing.cells) == replies
     assert [each["replies"] for each in claims(journal)] == [replies]
     told = [prompt for prompt in players.prompts("executor")[1:] if "This is your last reply" in prompt]
@@ -63,7 +63,7 @@ def test_one_iteration_is_one_reply(sandbox: Sandbox, replies: int) -> None:
 
 def test_a_sub_task_cannot_use_up_the_actions_of_the_episode(sandbox: Sandbox) -> None:
     claim, playing, players = worked(sandbox, "while True:\n    agent.open('box_1')", subtask_actions=5)
-    assert claim == Claim(done=False, note="no finish() within 5 actions")
+    assert (claim.done, claim.note) == (False, "no finish() within 5 actions")
     assert len(playing.steps) == 5
     assert len(players.asked) == 1
     assert ExecutorOptions().most_actions(20) == 200
@@ -190,7 +190,7 @@ WRONG = {
 @pytest.mark.parametrize("code", WRONG)
 def test_a_wrong_call_of_finish_claims_nothing_and_is_told(sandbox: Sandbox, code: str) -> None:
     claim, playing, players = worked(sandbox, code, "finish(False, 'so')")
-    assert claim == Claim(done=False, note="so")
+    assert (claim.done, claim.note) == (False, "so")
     assert kinds(playing) == [WRONG[code], "unfinished"]
     assert "finish" in players.prompts("executor")[1]
 

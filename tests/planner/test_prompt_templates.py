@@ -11,12 +11,12 @@ from jinja2 import UndefinedError
 from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.manuals.templates import FOLDER as MANUALS
-from planbook.planner import Conclusion, Prompt, Prompts, Trajectory, surface
+from planbook.planner import Conclusion, Prompt, Prompts, Round, Trajectory, surface
 from planbook.planner.strategies.advocate.counsel import Past
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import Pursued, Tried
 from planbook.planner.templates import FOLDER as PLANNER
-from planbook.planner.types import Cell, Feedback, FeedbackKind, Round, Thought
+from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.rules import Form, Reflection, Rule, RuleType, Skill
 from planbook.rules.templates import FOLDER as RULES
 

@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.figures.comparison.gathering import Gathered, Played
 from planbook.figures.comparison.settings import setting
-from planbook.figures.statistics import mean_of, wilson
+from planbook.figures.statistics import wilson
 from planbook.planner import Outcome, Spent
+from planbook.planner.strategies.figures import mean_of
 
 
 class PerSolved(BaseModel):

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from planbook.envs import Task
-from planbook.figures.methods.records import Goal
 from planbook.planner import Cell, Ending, FeedbackKind, Step
+from planbook.planner.strategies.deps.pursuit import GoalTried as Goal
 from planbook.planner.surface import call_of
 from planbook.planner.thought import as_plan
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from planbook.figures.methods.records import Subtask
-from planbook.figures.methods.subtasks import PLANNER
+from planbook.planner.asking import PLANNER
+from planbook.planner.strategies.adapt.executor import Subtask
 from planbook.report.inside.evaluated import Passed
 from planbook.report.inside.items import Asked, Began, Ended, Noted, Ran, Rewound, Took, Tried
 from planbook.report.inside.searched import Searched

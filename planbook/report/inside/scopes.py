@@ -7,8 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from planbook.envs import Task
-from planbook.figures.methods.records import Branch, Goal, Node, Planned, Subtask
 from planbook.planner import Cell, Ending, Step
+from planbook.planner.graph.traverse import NodeAnswered as Node
+from planbook.planner.spans import RecordedSpan, Spans
+from planbook.planner.strategies.adapt.executor import Subtask
+from planbook.planner.strategies.advocate.tree import BranchTried as Branch
+from planbook.planner.strategies.advocate.tree import PlanMade as Planned
+from planbook.planner.strategies.deps.pursuit import GoalTried as Goal
 from planbook.planner.trajectory import as_asked
 from planbook.report.inside.evaluated import Graphs, Passed, as_text, shorten
 from planbook.report.inside.items import Asked, Began, Ended, Noted, Ran, Rewound, Said, Took, Tried
@@ -23,8 +28,15 @@ REPLY = "assistant"
 def told(root: str, events: Iterable[Event], anchor: str) -> Place:
     """Everything that happened in a scope and below it. ``anchor`` begins the page's names for its prompts."""
     teller = _Teller(root, anchor)
-    for event in as_asked(events):
-        TELL.get(event.kind, _Teller.note)(teller, event)
+    listed, spans = as_asked(events), Spans()
+    for order, event in enumerate(listed):
+        spans.take(event, order)
+    ended = {span.end: span for span in spans.recorded()}
+    for order, event in enumerate(listed):
+        if (span := ended.get(order)) and span.name in TELL_SPANS:
+            TELL_SPANS[span.name](teller, span)
+        elif event.kind != "span":
+            TELL.get(event.kind, _Teller.note)(teller, event)
     link(list(teller.searched.values()), teller.flow)
     shorten(list(teller.passes.values()))
     return teller.root
@@ -93,28 +105,29 @@ class _Teller:
         parts = {name: as_text(value) for name, value in event.body.items() if value}
         self._at(event.scope).insert(0, Noted(event.kind, event.n, parts))
 
-    def subtask(self, event: Event) -> None:
-        self._at(event.scope)
-        self._places[event.scope].subtask = Subtask.model_validate(event.body)
+    def subtask(self, span: RecordedSpan) -> None:
+        self._at(span.scope)
+        self._places[span.scope].subtask = Subtask.model_validate(span.data)
 
-    def goal(self, event: Event) -> None:
-        self._at(event.scope).append(Tried(Goal.model_validate(event.body)))
+    def goal(self, span: RecordedSpan) -> None:
+        self._at(span.scope).append(Tried(Goal.model_validate(span.data)))
 
-    def plan(self, event: Event) -> None:
-        planned = Planned.model_validate(event.body)
-        self._search(event.scope, planned.round).plans.append(planned)
+    def plan(self, span: RecordedSpan) -> None:
+        planned = Planned.model_validate(span.data)
+        self._search(span.scope, planned.round).plans.append(planned)
 
-    def branch(self, event: Event) -> None:
-        """It is written when its fate is known, long after its cell ran."""
-        branch = Branch.model_validate(event.body)
-        limb = Limb(branch, None if branch.cell is None else self._ran_in(event.scope, branch.cell))
-        self._search(event.scope, branch.round).limbs.append(limb)
+    def branch(self, span: RecordedSpan) -> None:
+        branch = Branch.model_validate(span.data)
+        limb = Limb(branch, None if branch.cell is None else self._ran_in(span.scope, branch.cell))
+        self._search(span.scope, branch.round).limbs.append(limb)
 
-    def node(self, event: Event) -> None:
-        node = Node.model_validate(event.body)
-        items, key = self._at(event.scope), (event.scope, node.number)
-        asked = _taken(items, f"{event.scope}/{node.node}/")
-        evaluated = self._graphs.evaluated(_play(event.scope), node, asked)
+    def node(self, span: RecordedSpan) -> None:
+        node = Node.model_validate(span.data)
+        inner = span.scope.endswith("/0") and f"/{node.node}/" in span.scope
+        scope = span.scope.rpartition(f"/{node.node}/")[0] if inner else span.scope
+        items, key = self._at(scope), (scope, node.number)
+        asked = _taken(items, f"{scope}/{node.node}/")
+        evaluated = self._graphs.evaluated(_play(scope), node, asked)
         if key not in self.passes:
             self.passes[key] = Passed(node.number)
             items.append(self.passes[key])
@@ -181,6 +194,8 @@ TELL: Mapping[str, Callable[[_Teller, Event], None]] = {
     "outcome": _Teller.outcome,
     "recall": _Teller.recall,
     "learnt": _Teller.learnt,
+}
+TELL_SPANS: Mapping[str, Callable[[_Teller, RecordedSpan], None]] = {
     "subtask": _Teller.subtask,
     "goal": _Teller.goal,
     "plan": _Teller.plan,

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from planbook.figures.methods.records import NOT_TRIED, Branch, Fate, Planned
+from planbook.planner.strategies.advocate.tree import NOT_TRIED, Fate
+from planbook.planner.strategies.advocate.tree import BranchTried as Branch
+from planbook.planner.strategies.advocate.tree import PlanMade as Planned
 from planbook.report.inside.items import Asked, Ran
 
 STAYED: tuple[Fate, ...] = ("kept", "over")

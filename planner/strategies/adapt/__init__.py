@@ -12,7 +12,8 @@ from planbook.envs import Environment
 from planbook.planner.asking import PLANNER
 from planbook.planner.strategies.adapt.baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
 from planbook.planner.strategies.adapt.depth import DepthOptions
-from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR
+from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR, Subtask
+from planbook.planner.strategies.adapt.figures import Decomposition
 from planbook.planner.strategies.adapt.recursion import (
     PLANNING,
     PLANNING_DETAILED,
@@ -40,6 +41,8 @@ METHODS: Mapping[str, Method] = {
         (*DEMONSTRATIONS, PLANNING),
         sometimes={PLANNER: _deep},
         streams=True,
+        spans=(Subtask,),
+        figures=(Decomposition,),
         templates=_TEMPLATES,
     ),
     "plan-and-execute": Method(
@@ -50,6 +53,8 @@ METHODS: Mapping[str, Method] = {
         (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
         stand_ins=(PLANNING,),
         streams=True,
+        spans=(Subtask,),
+        figures=(Decomposition,),
         templates=_TEMPLATES,
     ),
     "react": Method(
@@ -59,6 +64,8 @@ METHODS: Mapping[str, Method] = {
         (EXECUTOR,),
         DEMONSTRATIONS,
         streams=True,
+        spans=(Subtask,),
+        figures=(Decomposition,),
         templates=_TEMPLATES,
     ),
     "reflexion": Method(
@@ -69,6 +76,8 @@ METHODS: Mapping[str, Method] = {
         DEMONSTRATIONS,
         sometimes={REFLECTOR: _deep},
         streams=True,
+        spans=(Subtask,),
+        figures=(Decomposition,),
         templates=_TEMPLATES,
     ),
     "try-again": Method(
@@ -78,6 +87,8 @@ METHODS: Mapping[str, Method] = {
         (EXECUTOR,),
         DEMONSTRATIONS,
         streams=True,
+        spans=(Subtask,),
+        figures=(Decomposition,),
         templates=_TEMPLATES,
     ),
 }

@@ -56,7 +56,7 @@ def reflexion(episode: Episode, options: BaseModel) -> None:
         if number:
             lessons.extend(filter(None, [_lesson(episode, chosen, begun, lessons)]))
             begun = len(episode.cells)
-        execute(episode, whole_task(episode, lessons), chosen, chosen.replies(world))
+        execute(episode, whole_task(episode), chosen, chosen.replies(world), lessons=lessons)
 
     in_rounds(episode, chosen.deepest(world), play)
 

@@ -12,12 +12,15 @@ from planbook.planner.asking import FIRST, Draw
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, NoPlan
 from planbook.planner.models.types import Message
+from planbook.planner.spans import Payload, status_of
 from planbook.planner.strategies.base import Options, ask_and_run
 from planbook.planner.surface import surface_of
 from planbook.planner.templates import PROMPTS
-from planbook.planner.types import Record
 
 EXECUTOR = "executor"
+TOP = 1
+"""The depth of the whole task."""
+CLAIMS = "whoever had the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
 """How many replies a sub-task may take (appendix A): in general, and in some worlds."""
 ACTIONS_FOR_EACH = 10
@@ -83,20 +86,38 @@ class ExecutorOptions(Options):
         return self.subtask_actions or ACTIONS_FOR_EACH * replies
 
 
-class Subtask(Record):
-    """What an executor is given. ``handed`` is what it is told of what others did before, ``lessons`` of failures."""
+class Subtask(Payload):
+    """What an executor or a planner was given to do, and what it said of it in the end."""
 
+    span = "subtask"
+
+    by: str = EXECUTOR
+    """The role that took it."""
     text: str
-    depth: int = 1
+    depth: int = TOP
+    done: bool | None = None
+    """As was said; None while it is worked on, and where the episode ended first."""
+    note: str = ""
     handed: str = ""
-    lessons: tuple[str, ...] = ()
+    """What it was told of what others did before."""
+    replies: int = 0
+
+    @property
+    def title(self) -> str:
+        """Name it, and who took it."""
+        return f"{self.text} ({self.by})"
+
+    @property
+    def status(self) -> str:
+        """Say what was said of it."""
+        return status_of(self.done)
 
 
-class Claim(Record):
-    """How an executor says it ended; None where the episode ended first. The world may see it otherwise."""
-
-    done: bool | None
-    note: str
+def claimed(episode: Episode, subtask: Subtask) -> Subtask:
+    """Return the sub-task; what was said of the whole task is a claim of the method."""
+    if subtask.depth == TOP:
+        episode.claim(subtask.done, CLAIMS)
+    return subtask
 
 
 def handed_on(episode: Episode, carried: str = "") -> str:
@@ -110,28 +131,37 @@ def handed_on(episode: Episode, carried: str = "") -> str:
     return f"{episode.world.state()} {noted}".rstrip()
 
 
-def whole_task(episode: Episode, lessons: Sequence[str] = ()) -> Subtask:
+def whole_task(episode: Episode) -> Subtask:
     """The task itself as a piece of work."""
-    return Subtask(text=episode.task.goal, handed=handed_on(episode), lessons=tuple(lessons))
+    return Subtask(text=episode.task.goal, handed=handed_on(episode))
 
 
-def execute(episode: Episode, subtask: Subtask, options: ExecutorOptions, replies: int, draw: Draw = FIRST) -> Claim:
-    """Let the executor work on a sub-task, in a namespace of its own. Without a claim in time it has failed."""
-    said: list[Claim] = []
+def execute(
+    episode: Episode,
+    subtask: Subtask,
+    options: ExecutorOptions,
+    replies: int,
+    draw: Draw = FIRST,
+    lessons: Sequence[str] = (),
+) -> Subtask:
+    """Let the executor work on a sub-task, in a namespace of its own, and return it with what was said of it.
+
+    Without a word in time it has failed. ``lessons`` are what it is told of earlier failures.
+    """
+    said: list[Subtask] = []
     begun, most_actions = len(episode.steps), options.most_actions(replies)
 
     def finish(done: bool, note: str = "") -> None:
         """End your work on this sub-task and say whether it is done."""
-        said.append(Claim(done=done, note=note))
+        said.append(Subtask.model_validate({**dict(subtask), "done": done, "note": note}))
         raise CellOver(f"finish({done}) was called; that ends the work.")
 
     told: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": episode.world.scene()}
     with episode.frame("execute", {"finish": finish}, episode.recall().helpers, task=told) as frame:
+        span = frame.scope.span(subtask)
 
-        def keep(claim: Claim) -> Claim:
-            body = {**subtask.model_dump(mode="json", exclude={"lessons"}), **claim.model_dump(mode="json")}
-            frame.scope.record("subtask", by=EXECUTOR, replies=frame.scope.asked, **body)
-            return claim
+        def end(done: bool | None, note: str) -> Subtask:
+            return claimed(episode, span.end(done=done, note=note, replies=frame.scope.asked))
 
         try:
 
@@ -144,19 +174,20 @@ def execute(episode: Episode, subtask: Subtask, options: ExecutorOptions, replie
             def actions() -> int:
                 return min(options.actions_per_reply or most_actions, actions_left())
 
-            _work(episode, subtask, options, draw, left, actions)
+            _work(episode, subtask, lessons, options, draw, left, actions)
         except NoPlan as none:
-            return keep(Claim(done=False, note=str(none)))
+            return end(False, str(none))
         except EpisodeOver as over:
-            keep(Claim(done=None, note=str(over)))
+            end(None, str(over))
             raise
         within = f"{replies} replies" if actions_left() else f"{most_actions} actions"
-        return keep(said[-1] if said else Claim(done=False, note=f"no finish() within {within}"))
+        return end(said[-1].done, said[-1].note) if said else end(False, f"no finish() within {within}")
 
 
 def _work(
     episode: Episode,
     subtask: Subtask,
+    lessons: Sequence[str],
     options: ExecutorOptions,
     draw: Draw,
     left: Callable[[], int],
@@ -175,7 +206,7 @@ def _work(
         scene=episode.world.scene(),
         subtask=subtask.text,
         handed=subtask.handed,
-        lessons=subtask.lessons,
+        lessons=lessons,
         replies=left(),
     )
 

@@ -10,7 +10,7 @@ from planbook.planner.errors import CellOver, EpisodeOver, UnusableReply
 from planbook.planner.frames import Functions
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.adapt.depth import DepthOptions
-from planbook.planner.strategies.adapt.executor import Claim, ExecutorOptions, Subtask, execute, handed_on
+from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, claimed, execute, handed_on
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
 from planbook.planner.surface import surface_of
 from planbook.planner.templates import PROMPTS
@@ -66,21 +66,22 @@ class Recursion:
         """
         results: list[bool] = []
         with self._episode.frame("plan", self._functions(depth, results)) as frame:
+            span = frame.scope.span(Subtask(by=PLANNER, text=subtask, depth=depth))
 
-            def keep(done: bool | None, note: str = "") -> None:
-                frame.scope.record("subtask", by=PLANNER, text=subtask, depth=depth, done=done, note=note)
+            def end(done: bool | None, note: str = "") -> None:
+                claimed(self._episode, span.end(done=done, note=note))
 
             try:
                 plan = self._plan(frame.scope, subtask, depth, note)
                 self._episode.run(plan.code, source=PLANNER, thought=Thought(text=plan.thought))
             except UnusableReply as unusable:
-                keep(False, str(unusable))
+                end(False, str(unusable))
                 return False
             except EpisodeOver as over:
-                keep(None, str(over))
+                end(None, str(over))
                 raise
             done = results == [True]
-            keep(done)
+            end(done)
             return done
 
     def _functions(self, depth: int, results: list[bool]) -> Functions:
@@ -109,7 +110,7 @@ class Recursion:
 
         return {"achieve": achieve, "begin": begin, "together": together, "finish": finish}
 
-    def _execute(self, subtask: str, depth: int) -> Claim:
+    def _execute(self, subtask: str, depth: int) -> Subtask:
         episode, begun = self._episode, len(self._episode.steps)
         given = Subtask(text=subtask, depth=depth, handed=handed_on(episode, self._carried))
         claim = execute(episode, given, self._options, self._replies)

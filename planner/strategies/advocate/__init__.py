@@ -10,10 +10,12 @@ from pydantic import BaseModel
 
 from planbook.envs import Environment
 from planbook.planner.asking import PLANNER
+from planbook.planner.strategies.advocate.figures import Search
 from planbook.planner.strategies.advocate.lats import LatsOptions, lats
 from planbook.planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
 from planbook.planner.strategies.advocate.plan_act import PlanActOptions, plan_act
 from planbook.planner.strategies.advocate.stack import DevilsAdvocateOptions, devils_advocate
+from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade
 from planbook.planner.strategies.base import Method
 from planbook.planner.templates import PROMPTS
 
@@ -34,6 +36,8 @@ METHODS: Mapping[str, Method] = {
         "remedies before each action, turning back after a wrong one (Devil's Advocate)",
         _ROLES,
         sometimes={SUMMARIZER: _summarised},
+        spans=(PlanMade, BranchTried),
+        figures=(Search,),
         templates=_TEMPLATES,
     ),
     "lats": Method(
@@ -42,6 +46,8 @@ METHODS: Mapping[str, Method] = {
         "tree search over sampled actions, valued by the evaluator (as LATS)",
         _ROLES,
         sometimes={SUMMARIZER: _summarised},
+        spans=(PlanMade, BranchTried),
+        figures=(Search,),
         templates=_TEMPLATES,
     ),
     "plan-act": Method(
@@ -50,6 +56,8 @@ METHODS: Mapping[str, Method] = {
         "plan and act step by step; what does not fit ends the round (Plan+Act)",
         _ROLES,
         sometimes={SUMMARIZER: _summarised},
+        spans=(PlanMade, BranchTried),
+        figures=(Search,),
         templates=_TEMPLATES,
     ),
 }

@@ -25,6 +25,7 @@ from planbook.planner.templates import PROMPTS
 from planbook.planner.types import Plan
 
 UNJUDGED = Judgement("", "The evaluator gave no usable verdict.", 0.0)
+CLAIMS = "the evaluator's last judgement"
 WORDS = 200
 """The longest summary: about so many fit the tokens of a reply."""
 Read = TypeVar("Read")
@@ -98,11 +99,14 @@ class Counsel:
 
     def task_done(self, moment: Moment) -> bool:
         """Whether the task is held to be complete."""
-        return self._holds("task_done", moment, answering=self._episode.world.answering)
+        done = self._holds("task_done", moment, answering=self._episode.world.answering)
+        if done is not None:
+            self._episode.claim(done, CLAIMS)
+        return bool(done)
 
     def subtask_done(self, moment: Moment) -> bool:
         """Whether the sub-task is held to be done, or not to be needed."""
-        return self._holds("subtask_done", moment, subtask=self.parts[moment.subtask])
+        return bool(self._holds("subtask_done", moment, subtask=self.parts[moment.subtask]))
 
     def answer(self, moment: Moment) -> str | None:
         """What the task asks for, from the notes and what there is to be seen; None where nothing usable came."""
@@ -115,9 +119,10 @@ class Counsel:
         told = {**self._situation(before), **shown, "subtask": self.parts[before.subtask]}
         return self._ask_or(UNJUDGED, EVALUATOR, question, read, **told)
 
-    def _holds(self, question: str, moment: Moment, **told: object) -> bool:
+    def _holds(self, question: str, moment: Moment, **told: object) -> bool | None:
+        """The evaluator's verdict; None where none came that can be used."""
         told |= {**self._situation(moment), "seen": self._short(moment)}
-        return self._ask_or(False, EVALUATOR, question, read_verdict, **told)
+        return self._ask_or(None, EVALUATOR, question, read_verdict, **told)
 
     def _short(self, moment: Moment) -> str:
         """What there is to be seen, or its summary. Where none came, its beginning."""

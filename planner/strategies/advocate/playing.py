@@ -10,11 +10,12 @@ from planbook.planner.feedback import Ran
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message
 from planbook.planner.rendered import Rendered
+from planbook.planner.spans import Span
 from planbook.planner.strategies.advocate.counsel import Counsel, Past
 from planbook.planner.strategies.advocate.notes import Notes
 from planbook.planner.strategies.advocate.options import AdvocateOptions
 from planbook.planner.strategies.advocate.replies import meaning
-from planbook.planner.strategies.advocate.tree import Branch, Moment, Tree
+from planbook.planner.strategies.advocate.tree import Branch, Moment, PlanMade, Tree
 from planbook.planner.types import Feedback, FeedbackKind, Plan, Step
 
 MOST_IDLE = 30
@@ -28,8 +29,9 @@ class Playing:
 
     def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notes, number: int) -> None:
         self._episode, self._frame, self._options, self._notes = episode, frame, options, notes
-        self.number, self._idle = number, 0
-        self.tree = Tree()
+        self.number, self._idle, self._begun = number, 0, len(episode.steps)
+        self._span: Span[PlanMade] | None = None
+        self.tree = Tree(frame.scope, number)
         self.counsel = Counsel(episode, frame, options, self.tree, notes.taken, number)
         self.start = Moment(episode.observation.text, self._seen("", episode.observation.text))
         self.here: Moment | None = self.start
@@ -42,7 +44,8 @@ class Playing:
             return False
         self.counsel.parts = outline.parts
         why = outline.review if revision else ""
-        self._frame.scope.record("plan", round=self.number, parts=list(outline.parts), revision=revision, why=why)
+        made = PlanMade(round=self.number, parts=tuple(outline.parts), revision=revision, why=why)
+        self._span = self._frame.scope.span(made)
         return True
 
     def idea(self, moment: Moment, idea: int, plan: Plan) -> Branch:
@@ -85,8 +88,7 @@ class Playing:
         code = branch.code if moment.page == moment.written_for else self.counsel.mapped(branch.code, moment)
         is_first = branch not in self.tree.tried
         if is_first:
-            self.tree.tried.append(branch)
-            branch.cell = None if code is None else self._frame.cells
+            self.tree.begin(branch, None if code is None else self._frame.cells)
         if code is None:
             branch.fate, branch.why = "failed", GONE
             return None
@@ -121,7 +123,15 @@ class Playing:
 
     def end(self, ended: str) -> Past:
         """Write down what was tried; what the next plan is told of it."""
-        self.tree.record(self._frame.scope, self.number)
+        self.tree.end()
+        steps = self._episode.steps[self._begun :]
+        lasting = [step for step in steps if step.observation.lasting]
+        if self._span is not None:
+            self._span.end(
+                actions=sum(step.counted for step in steps),
+                lasting=len(lasting),
+                lasting_gone_behind=sum(step.undone for step in lasting),
+            )
         return Past(self.counsel.parts, self.tree.deeds(), ended)
 
     def _run(self, branch: Branch, code: str) -> Feedback:

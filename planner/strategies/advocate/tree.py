@@ -1,18 +1,86 @@
 """What is tried in a round: branches of code, the moments that they lead to, and what became of each."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from planbook.planner.scope import Scope
+from planbook.planner.spans import Payload, Span
 from planbook.planner.terms import Mark
 from planbook.planner.types import Thought
 
-Fate = Literal["kept", "turned back", "failed", "over", "not tried", "abandoned"]
+Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]
 """Kept: it fitted its sub-task; abandoned: later left by going back to before it. Turned back: it did not fit. Failed:
-its code ended in an error. Over: the episode or the round ended in it. Not tried: never needed."""
+its code ended in an error. Over: the episode or the round ended in it. Not tried: never needed. Empty: being tried."""
+NOT_TRIED: Fate = "not tried"
 TAKEN_BACK = " (taken back since)"
 LASTING = " (taken back since, but for what it stored for good)"
+
+
+class PlanMade(Payload):
+    """A round, by its plan: a list of sub-tasks."""
+
+    span = "plan"
+
+    round: int
+    """From 0."""
+    parts: tuple[str, ...]
+    revision: bool = False
+    why: str = ""
+    """What a review of the history said."""
+    actions: int = 0
+    """Actions that count, taken under it, whether or not a rewind undid them; as all that follows, known at its end."""
+    lasting: int = 0
+    """Those that changed what no rewind brings back."""
+    lasting_gone_behind: int = 0
+    """Those of them that a rewind went back behind all the same."""
+
+    @property
+    def title(self) -> str:
+        """Name the round, and say how many parts its plan has."""
+        return f"round {self.round + 1}: {'; '.join(self.parts)}"
+
+
+class BranchTried(Payload):
+    """A node of what was tried: some code, in the state that its ``parent`` led to."""
+
+    span = "branch"
+
+    round: int
+    number: int
+    parent: int | None = None
+    """None: the start of the round."""
+    subtask: str
+    idea: int = 0
+    """0 is the first idea, from 1 on the remedies that were thought of beforehand."""
+    code: str
+    cell: int | None = None
+    """The number of the cell that ran it, in its frame."""
+    mapped: str = ""
+    """The code as it was run first, where the page had changed."""
+    again: tuple[str, ...] = ()
+    """The code of each later time, where the way was walked again."""
+    fate: Fate
+    why: str = ""
+    history: str = ""
+    """What it did, in a sentence."""
+    actions: int = 0
+    lasting: bool = False
+    """Whether it changed what a rewind does not bring back."""
+    value: float | None = None
+    visits: int | None = None
+
+    @property
+    def title(self) -> str:
+        """Show its code in a line, with its number and what it starts from."""
+        first, _, more = (self.mapped or self.code).strip().partition("\n")
+        start = "" if self.parent is None else f", after {self.parent}"
+        return f"{self.number}{start}: {first}{' ...' if more else ''}"
+
+    @property
+    def status(self) -> str:
+        """Say what became of it."""
+        return self.fate
 
 
 @dataclass(eq=False)
@@ -36,6 +104,14 @@ class Branch:
     value: float | None = None
     visits: int | None = None
     thought: Thought = field(default_factory=Thought)
+    span: Span[BranchTried] | None = None
+    """From its first trial on."""
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The fields of its span, but for the round."""
+        names = BranchTried.model_fields.keys() - {"round"}
+        return {name: getattr(self, name) for name in names} | {"again": tuple(self.again)}
 
     def ran_as(self, code: str, *, is_first: bool) -> None:
         """Note the code that was run; what the first time was run stays told."""
@@ -79,9 +155,14 @@ class Moment:
 
 
 class Tree:
-    """All branches of a round; ``path`` are those that led to the present moment."""
+    """All branches of a round; ``path`` are those that led to the present moment.
 
-    def __init__(self) -> None:
+    The span of a branch begins when it is first tried and ends with the next one's; what becomes of it later updates
+    it. The spans of those that were never needed are moments at the end of the round.
+    """
+
+    def __init__(self, scope: Scope, number: int) -> None:
+        self._scope, self._number = scope, number
         self.branches: list[Branch] = []
         self.tried: list[Branch] = []
         self.path: list[Branch] = []
@@ -97,12 +178,23 @@ class Tree:
         """The branch led on to the present moment."""
         branch.fate = "kept"
         self.path.append(branch)
+        self.tell()
 
     def back_to(self, moment: Moment) -> None:
         """What was kept since is abandoned."""
         for branch in self.path[moment.depth :]:
             branch.fate = "abandoned"
         del self.path[moment.depth :]
+        self.tell()
+
+    def begin(self, branch: Branch, cell: int | None) -> None:
+        """Try a branch for the first time; ``cell`` is the number of the cell that runs it."""
+        self.tell()
+        if self.tried and (last := self.tried[-1].span):
+            last.end()
+        branch.cell = cell
+        self.tried.append(branch)
+        branch.span = self._scope.span(BranchTried(round=self._number, **branch.known | {"fate": ""}))
 
     def deeds(self, *, line_only: bool = False) -> Sequence[str]:
         """What was done, in order; by default with what was taken back since."""
@@ -112,14 +204,19 @@ class Tree:
             if branch.fate != "not tried" and (branch in self.path or not line_only)
         ]
 
-    def record(self, scope: Scope, number: int) -> None:
-        """Write every branch to the journal, now that its fate is known."""
+    def tell(self) -> None:
+        """Record what is new of the branches that were tried."""
+        for branch in self.tried:
+            if branch.span is not None and branch.fate != NOT_TRIED:
+                branch.span.update(**branch.known)
+
+    def end(self) -> None:
+        """Record what became of every branch, now that the round is over."""
         for branch in self.branches:
-            body: dict[str, Any] = asdict(branch)
-            del body["thought"]  # the cell has it
-            if not branch.again:
-                del body["again"]
-            scope.record("branch", round=number, **body)
+            if branch.span is None:
+                self._scope.note(BranchTried(round=self._number, **branch.known))
+            else:
+                branch.span.end(**branch.known)
 
 
 def _deed(branch: Branch, standing: bool) -> str:

@@ -6,6 +6,8 @@ from pydantic import BaseModel
 
 from planbook.envs import Environment
 from planbook.planner.graph import ROLE
+from planbook.planner.graph.traverse import NodeAnswered
+from planbook.planner.strategies.agentkit.figures import Passes
 from planbook.planner.strategies.agentkit.passes import AgentKitOptions, agentkit, roles_of
 from planbook.planner.strategies.agentkit.random_choice import RandomOptions, random_choice
 from planbook.planner.strategies.base import Method
@@ -24,6 +26,8 @@ METHODS: Mapping[str, Method] = {
         (ROLE,),
         sometimes={ROLE: _unnamed},
         named=roles_of,
+        spans=(NodeAnswered,),
+        figures=(Passes,),
     ),
     "random": Method(random_choice, RandomOptions, "one action after another, by chance; no model"),
 }

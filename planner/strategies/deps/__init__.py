@@ -20,7 +20,8 @@ from planbook.planner.strategies.deps.baselines import (
     zero_shot_replan,
 )
 from planbook.planner.strategies.deps.controller import CONTROLLER
-from planbook.planner.strategies.deps.pursuit import PursuitOptions
+from planbook.planner.strategies.deps.figures import Goals
+from planbook.planner.strategies.deps.pursuit import GoalTried, PursuitOptions
 from planbook.planner.strategies.deps.replanning import (
     ASSERTIONS,
     DEMONSTRATION,
@@ -62,6 +63,8 @@ METHODS: Mapping[str, Method] = {
         _PURSUING,
         (THOUGHTS,),
         _WHERE_CONTROLLED,
+        spans=(GoalTried,),
+        figures=(Goals,),
         templates=_TEMPLATES,
     ),
     "code-as-policies": Method(
@@ -80,6 +83,8 @@ METHODS: Mapping[str, Method] = {
         _EXPLAINED,
         (DEMONSTRATION, EXPLAINED),
         _WHERE_EXPLAINED,
+        spans=(GoalTried,),
+        figures=(Goals,),
         templates=_TEMPLATES,
     ),
     "deps": Method(
@@ -89,6 +94,8 @@ METHODS: Mapping[str, Method] = {
         _EXPLAINED,
         (DEMONSTRATION, EXPLAINED),
         _WHERE_EXPLAINED,
+        spans=(GoalTried,),
+        figures=(Goals,),
         templates=_TEMPLATES,
     ),
     "inner-monologue": Method(
@@ -98,6 +105,8 @@ METHODS: Mapping[str, Method] = {
         _PURSUING,
         (LISTS,),
         _WHERE_CONTROLLED,
+        spans=(GoalTried,),
+        figures=(Goals,),
         templates=_TEMPLATES,
     ),
     "progprompt": Method(
@@ -116,6 +125,8 @@ METHODS: Mapping[str, Method] = {
         _PURSUING,
         (LISTS,),
         _WHERE_CONTROLLED,
+        spans=(GoalTried,),
+        figures=(Goals,),
         templates=_TEMPLATES,
     ),
     "zero-shot-replan": Method(
@@ -125,6 +136,8 @@ METHODS: Mapping[str, Method] = {
         _PURSUING,
         (LISTS,),
         _WHERE_CONTROLLED,
+        spans=(GoalTried,),
+        figures=(Goals,),
         templates=_TEMPLATES,
     ),
 }

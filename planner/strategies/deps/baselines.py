@@ -31,6 +31,7 @@ from planbook.planner.surface import surface_of
 from planbook.planner.templates import PROMPTS
 
 ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought", THOUGHTS)
+SAYS_DONE = "the planner's last word"
 _DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")
 
 
@@ -62,6 +63,7 @@ def inner_monologue(episode: Episode, options: BaseModel) -> None:
             except UnusableReply as unusable:
                 raise NoPlan(str(unusable)) from unusable
             if not plan.goals:
+                episode.claim(True, SAYS_DONE)
                 return
             prompt = PROMPTS["deps/next"]
             about = {"pursued": pursuit.follow(plan), "state": episode.world.state()}

@@ -14,7 +14,7 @@ from planbook.planner.prompts import Prompt
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import said_or_nothing
 from planbook.planner.strategies.deps.goals import Plan, collect, goal_surface
-from planbook.planner.strategies.deps.pursuit import Pursued, Pursuit, PursuitOptions
+from planbook.planner.strategies.deps.pursuit import CLAIMS, Pursued, Pursuit, PursuitOptions
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
 from planbook.planner.surface import Surface
 from planbook.planner.templates import PROMPTS
@@ -103,6 +103,8 @@ def follow_plans(
                 history, description = unusable.conversation, PROMPTS["deps/no_plan"].render(problem=str(unusable))
             else:
                 pursued = pursuit.follow(plan)
+                if not left:
+                    episode.claim(pursued.claim, CLAIMS)
                 description = describe(episode, PROMPTS[manner.failure], pursued, plan.no_goals)
                 if left and manner.explains:
                     why = explain(episode, frame.scope, history[-1].content, description)

@@ -11,9 +11,11 @@ from planbook.config import Config
 from planbook.envs import Action, Observation, Selection, Task
 from planbook.episodes.lanes import Hosting
 from planbook.figures.claims import Claim, Claims, claim_lines
-from planbook.figures.methods.plays import deeds_in
+from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
 from planbook.planner import Ending, Outcome, Step
+from planbook.planner.spans import Claim as Claimed
+from planbook.planner.spans import moment
 from planbook.run import Run, recorded_endings
 from tests.command import ROOT
 from tests.toy_script import answer
@@ -110,11 +112,11 @@ def recorded(folder: Path, *episodes: tuple[Outcome | None, bool | None]) -> Cla
     ]
     with closing(Run.create(folder, Config(planner="react", env="toy", actions=9), tasks)) as run:
         for entry, (outcome, done) in zip(run.entries(), episodes, strict=True):
-            body: dict[str, Any] = {"by": "executor", "text": "g", "depth": 1, "done": done}
-            run.store.put(f"{entry.path}/round/0/execute/0", "subtask", 0, body)
+            body: Any = moment(Claimed(done=done, by=WHOLE))
+            run.store.put(f"{entry.path}/round/0/execute/0", "span", 0, body)
             if outcome is not None:
                 run.store.put(entry.path, "outcome", 0, Ending(outcome=outcome).model_dump(mode="json"))
-        found = summarise(run.entries(), recorded_endings(run), 1.0, "run", deeds=deeds_in(run.store)).claims
+        found = summarise(run.entries(), recorded_endings(run), 1.0, "run", plays=plays_in(run.store)).claims
     assert found is not None
     return found
 
@@ -151,6 +153,6 @@ def test_an_answer_that_the_world_takes_is_a_claim_whatever_plays(tmp_path: Path
         run.store.put(f"{entry.path}/round/0", "act", 0, step.model_dump(mode="json"))
         ending = Ending(outcome=Outcome.FAILURE, cause="done")
         run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
-        found = summarise(run.entries(), recorded_endings(run), 1.0, "run", deeds=deeds_in(run.store)).claims
+        found = summarise(run.entries(), recorded_endings(run), 1.0, "run", plays=plays_in(run.store)).claims
     assert found is not None
     assert found.false == (Claim(task="web/0", repeat=0, claim="solved", by="an answer was delivered", solved=False),)

@@ -8,8 +8,9 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.figures.methods.records import Goal
 from planbook.planner import Ending, Outcome
+from planbook.planner.spans import spans_in
+from planbook.planner.strategies.deps.pursuit import GoalTried as Goal
 from planbook.report import report_runs
 from planbook.report.inside.items import Tried
 from planbook.report.inside.places import Branch, Item, Place, grown
@@ -88,8 +89,8 @@ def test_what_has_no_end_on_record_stays_a_scope() -> None:
 
 def test_the_page_has_the_tree_with_compiled_python_and_every_cell(page: Page, deep: Path) -> None:
     with closing(Run.open(deep)) as run:
-        executed = [event.body for event in run.store.events(kind="subtask") if event.body["by"] == "executor"]
-        planned = [event.body for event in run.store.events(kind="subtask") if event.body["by"] == "planner"]
+        given = [span.data for span in spans_in(run.store.events()) if span.name == "subtask"]
+        executed, planned = ([each for each in given if each["by"] == by] for by in ("executor", "planner"))
         cells: list[Any] = [event.body for event in run.store.events(kind="cell")]
         asks = sum(1 for _ in run.store.events(kind="ask"))
     assert len(page.all("details", class_="branch")) == len(executed)

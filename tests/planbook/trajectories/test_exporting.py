@@ -10,17 +10,14 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from pyarrow import parquet
 
+from planbook.planner import Trajectory, read_trajectory, rows_of
+from planbook.planner.spans import spans_in
 from planbook.run import Run, last_path, recorded_endings
-from planbook.trajectories.from_events import facts_of, trajectory_of
+from planbook.trajectories.exporting import facts_of, trajectory_of
 from planbook.trajectories.jsonl import line_of, parsed
-from planbook.trajectories.schema import Trajectory
-from planbook.trajectories.to_events import rows_of
 from tests.command import planbook
 from tests.flows import BUILD, here
 from tests.planbook.trajectories.conftest import METHODS
-
-ADDED = {"handed": "", "replies": 0}
-"""What the planners of ADaPT do not record of their sub-tasks, and its executors do."""
 
 
 def lines(path: Path) -> list[Any]:
@@ -39,10 +36,17 @@ def trajectories(folder: Path) -> Iterator[tuple[Run, str, Trajectory]]:
 def test_an_exported_episode_makes_the_very_events_that_it_was_made_of(name: str, runs: dict[str, Path]) -> None:
     told = 0
     for run, path, trajectory in trajectories(runs[name]):
-        events = [
-            (e.scope, e.kind, e.n, (ADDED if e.kind == "subtask" else {}) | e.body) for e in run.store.events(path)
+        recorded = list(run.store.events(path))
+        rows = rows_of(parsed(line_of(trajectory)), path)
+        kinds = [(scope, kind, n) for scope, kind, n, _ in rows if kind != "span"]
+        assert kinds == [(e.scope, e.kind, e.n) for e in recorded if e.kind != "span"]
+        assert [body for _, kind, _, body in rows if kind not in ("span", "task")] == [
+            e.body for e in recorded if e.kind not in ("span", "task")
         ]
-        assert rows_of(parsed(line_of(trajectory)), path) == events
+        assert [(span.name, span.data) for span in spans_in(recorded)] == [
+            (span.name, span.data) for span in trajectory.spans
+        ]
+        assert read_trajectory(path, recorded, trajectory.task).rounds == trajectory.rounds
         told += 1
     assert told > 0
 
@@ -77,32 +81,27 @@ def test_every_line_is_valid_by_the_schema_that_is_printed(runs: dict[str, Path]
     here("export", *runs.values(), "--all", "--out", tmp_path / "all.jsonl")
     for line in lines(tmp_path / "all.jsonl"):
         assert list(validator.iter_errors(line)) == []
-        assert line["schema"] == "planbook.trajectory/1"
+        assert line["schema"] == "planbook.trajectory/2"
     described = [name for name, told in schema["properties"].items() if told.get("description") or "$ref" in told]
     assert {"task", "repeat", "ending", "run"} <= set(described)
-    assert schema["$defs"]["CellRun"]["properties"]["source"]["description"]
+    assert schema["$defs"]["Call"]["properties"]["template"]["description"]
 
 
 def test_what_a_method_did_is_told(runs: dict[str, Path], tmp_path: Path) -> None:
     here("export", *(runs[name] for name in METHODS), "--out", tmp_path / "all.jsonl")
     told = {line["run"]["planner"]: line for line in lines(tmp_path / "all.jsonl")}
-    assert told["adapt"]["subtasks"][0]["scope"].startswith("round/0/")
-    assert told["deps"]["goals"][0]["features"]
-    assert told["agentkit"]["nodes"][0]["node"]
+    spans = {planner: line["spans"] for planner, line in told.items()}
+    assert spans["adapt"][0]["name"] == "subtask"
+    assert spans["adapt"][0]["scope"].startswith("round/0/")
+    assert spans["deps"][0]["data"]["features"]
+    assert spans["agentkit"][0]["data"]["node"]
     assert len(told["reflexion"]["rounds"]) == 4
     advocate = [line for line in lines(tmp_path / "all.jsonl") if line["run"]["planner"] == "devils-advocate"]
     rewinds = [rewind for line in advocate for played in line["rounds"] for rewind in played["rewinds"]]
-    undone = [
-        step
-        for line in advocate
-        for played in line["rounds"]
-        for cell in played["cells"]
-        for step in cell["steps"]
-        if step["undone"]
-    ]
+    undone = [step for line in advocate for played in line["rounds"] for step in played["steps"] if step["undone"]]
     assert rewinds
     assert undone
-    assert {branch["fate"] for line in advocate for branch in line["branches"]} >= {"kept", "turned back"}
+    assert {span["status"] for line in advocate for span in line["spans"]} >= {"kept", "turned back"}
     assert advocate[0]["run"]["config"]["seed"] == 0
     assert advocate[0]["run"]["versions"]["python"]
 
@@ -110,7 +109,7 @@ def test_what_a_method_did_is_told(runs: dict[str, Path], tmp_path: Path) -> Non
 def test_parquet_is_typed_and_read_without_our_code(runs: dict[str, Path], tmp_path: Path) -> None:
     here("export", runs["deps-minecraft-chances"], "--format", "parquet", "--out", tmp_path / "x.parquet")
     table = parquet.read_table(tmp_path / "x.parquet")
-    assert table.schema.metadata[b"schema"] == b"planbook.trajectory/1"
+    assert table.schema.metadata[b"schema"] == b"planbook.trajectory/2"
     assert table.num_rows == 4
     solved = table.column("ending").combine_chunks().field("verdict").field("solved")
     assert sum(solved.to_pylist()) == 2

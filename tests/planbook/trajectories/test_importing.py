@@ -15,14 +15,14 @@ from tests.flows import events, here, table
 from tests.reported import Page
 
 FOREIGN: dict[str, Any] = {
-    "schema": "planbook.trajectory/1",
+    "schema": "planbook.trajectory/2",
     "task": {"id": "kitchen/7", "env": "elsewhere", "split": "train", "type": "tidy", "goal": "Tidy the kitchen."},
     "run": {"planner": "somebody's own"},
     "rounds": [
         {
             "order": 0,
             "number": 0,
-            "observation": {"text": "A kitchen."},
+            "observation": "A kitchen.",
             "cells": [
                 {
                     "order": 2,
@@ -31,14 +31,16 @@ FOREIGN: dict[str, Any] = {
                     "source": "planner",
                     "code": "agent.tidy()",
                     "feedback": {"kind": "done", "text": "Done."},
-                    "steps": [
-                        {
-                            "order": 1,
-                            "line": 1,
-                            "action": {"name": "tidy"},
-                            "observation": {"text": "It is tidy.", "terminated": True},
-                        }
-                    ],
+                }
+            ],
+            "steps": [
+                {
+                    "order": 1,
+                    "scope": "round/0",
+                    "cell": 0,
+                    "line": 1,
+                    "action": {"name": "tidy"},
+                    "observation": {"text": "It is tidy.", "terminated": True},
                 }
             ],
         }
@@ -125,14 +127,14 @@ def test_an_imported_run_is_not_played(command: tuple[str, ...], tmp_path: Path)
 
 
 def _step(told: Any) -> Any:
-    return told["rounds"][0]["cells"][0]["steps"][0]
+    return told["rounds"][0]["steps"][0]
 
 
 WRONG: dict[str, tuple[Any, str]] = {
     "another version": (changed(lambda t: t.update(schema="planbook.trajectory/9")), "another version of planbook"),
     "something else": ({"messages": []}, "this is no episode"),
     "no JSON": ("{", "Invalid JSON"),
-    "a list": ("[1]", "object"),
+    "a list": ("[1]", "this is no episode"),
     "a number for a text": (changed(lambda t: t["task"].update(goal=7)), "task.goal: Input should be a valid string"),
     "a text for a number": (changed(lambda t: _step(t).update(order="1")), "order: Input should be a valid integer"),
     "not a number": (
@@ -143,12 +145,12 @@ WRONG: dict[str, tuple[Any, str]] = {
     "another field below": (changed(lambda t: _step(t)["observation"].update(reward=1)), "reward"),
     "nowhere": (
         changed(lambda t: t["rounds"][0]["cells"][0].update(scope="../../learn/0")),
-        "scope: String should match",
+        "'../../learn/0' is no scope",
     ),
     "another round": (changed(lambda t: t["rounds"][0]["cells"][0].update(scope="round/1")), "is no scope of round/0"),
     "a long scope": (
         changed(lambda t: t["rounds"][0]["cells"][0].update(scope="round/0" + "/a/0" * 200)),
-        "at most 240",
+        "is no scope; one is written like",
     ),
     "one moment for two": (changed(lambda t: _step(t).update(order=0)), "the order 0 is that of several things"),
     "steps after the end": (changed(lambda t: _step(t).update(order=9)), "come after its end"),

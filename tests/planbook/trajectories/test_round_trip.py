@@ -7,13 +7,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.run import Entry
+from planbook.planner import Trajectory, read_trajectory, rows_of
+from planbook.planner.trajectory import SCHEMA
 from planbook.store import Event
-from planbook.trajectories.from_events import Told, written
-from planbook.trajectories.jsonl import line_of, parsed
+from planbook.trajectories.faults import faults_of
+from planbook.trajectories.jsonl import line_of, parsed, written
 from planbook.trajectories.parquet import read_rows, write_rows
-from planbook.trajectories.schema import SCHEMA, Trajectory
-from planbook.trajectories.to_events import rows_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBER = st.integers(-(2**63), 2**63 - 1)
@@ -34,30 +33,31 @@ TASK = st.fixed_dictionaries(
 
 @st.composite
 def trajectories(draw: Any) -> Trajectory:
-    """An episode of up to three rounds, with rewinds, cells that came to no end, nested cells, and calls of models."""
-    orders, rounds = iter(range(1_000)), []
+    """An episode of up to three rounds: rewinds, cells that came to no end, nested cells, spans, calls of models."""
+    orders, rounds, spans = iter(range(1_000)), [], []
     for number in range(draw(st.integers(1, 3))):
-        played: dict[str, Any] = {"order": next(orders), "number": number, "observation": draw(OBSERVATION)}
+        played: dict[str, Any] = {"order": next(orders), "number": number, "observation": draw(TEXT)}
         steps, cells, rewinds = list[Any](), list[Any](), list[Any]()
         for place in range(draw(st.integers(0, 3))):
             scope = draw(st.sampled_from([f"round/{number}", f"round/{number}/plan/0", f"round/{number}/a b/12/c/3"]))
-            own = [_step(draw, next(orders)) for _ in range(draw(st.integers(0, 3)))]
-            steps += own
-            ends = draw(st.booleans())
-            cell: dict[str, Any] = {"scope": scope, "number": place, "steps": own}
-            if ends:
+            if draw(st.booleans()):
+                spans.append(_span(draw, next(orders), scope))
+            here = {"scope": scope, "cell": place}
+            steps += [_step(draw, next(orders)) | here for _ in range(draw(st.integers(0, 3)))]
+            if draw(st.booleans()):
                 feedback = {"kind": draw(st.sampled_from(["done", "parse", "raised"])), "text": draw(TEXT)}
-                cell |= {"order": next(orders), "source": draw(TEXT), "code": draw(TEXT), "feedback": feedback}
-            if ends or own:
-                cells.append(cell)
+                cell = {"order": next(orders), "scope": scope, "number": place, "feedback": feedback}
+                cells.append(cell | {"source": draw(TEXT), "code": draw(TEXT)})
             if draw(st.booleans()):
                 kept = draw(st.integers(0, len(steps)))
                 rewinds.append({"order": next(orders), "scope": scope, "kept": kept})
-                for step in steps[kept:]:
-                    step["undone"] = True
-        told = [cell for cell in cells if "order" in cell] + [cell for cell in cells if "order" not in cell]
+                steps[kept:] = [step | {"undone": True} for step in steps[kept:]]
+        for span in spans:
+            if span["end"] is None and draw(st.booleans()):
+                span["end"] = next(orders)
         other = draw(st.none() | TASK) if number else None
-        rounds.append(played | {"cells": told, "rewinds": rewinds} | ({"task": other} if other else {}))
+        told = {"steps": steps, "cells": cells, "rewinds": rewinds} | ({"task": other} if other else {})
+        rounds.append(played | told)
     call = {
         "order": next(orders),
         "scope": "round/0",
@@ -73,23 +73,26 @@ def trajectories(draw: Any) -> Trajectory:
     whole = {
         "schema": SCHEMA,
         "task": draw(TASK),
-        "run": {"planner": draw(TEXT), "config": draw(st.dictionaries(TEXT, JSON, max_size=3))},
-        "told": draw(st.none() | st.fixed_dictionaries({"order": st.just(next(orders)), "text": TEXT})),
+        "run": {"planner": draw(TEXT.filter(bool)), "config": draw(st.dictionaries(TEXT, JSON, max_size=3))},
+        "recall": draw(st.none() | st.fixed_dictionaries({"order": st.just(next(orders)), "text": TEXT})),
         "rounds": rounds,
+        "spans": sorted(spans, key=lambda span: span["order"]),
         "calls": [call],
         "ending": ending | {"milestones": tuple(draw(st.lists(TEXT, max_size=2)))},
     }
     return Trajectory.model_validate(whole)
 
 
+def _span(draw: Any, order: int, scope: str) -> dict[str, Any]:
+    said = {"name": draw(TEXT), "title": draw(TEXT), "status": draw(TEXT)}
+    data = draw(st.dictionaries(TEXT, JSON, max_size=2))
+    return {"order": order, "end": draw(st.none() | st.just(order)), "scope": scope, "data": data, **said}
+
+
 def _step(draw: Any, order: int) -> dict[str, Any]:
     action = {"name": draw(TEXT), "args": tuple(draw(st.lists(JSON, max_size=2)))}
-    return {
-        "order": order,
-        "line": draw(st.none() | st.integers(1, 9)),
-        "action": action,
-        "observation": draw(OBSERVATION),
-    }
+    line = draw(st.none() | st.integers(1, 9))
+    return {"order": order, "line": line, "action": action, "observation": draw(OBSERVATION)}
 
 
 @settings(max_examples=20)
@@ -110,13 +113,9 @@ def test_a_line_and_a_row_give_the_episode_back(trajectory: Trajectory) -> None:
 @given(trajectories())
 def test_its_events_give_the_episode_back(trajectory: Trajectory) -> None:
     events = [Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(trajectory, "task/7")]
-    entry = Entry(index=7, task=trajectory.task, repeat=trajectory.repeat)
-    again = Told("task/7", entry, trajectory.run).of(events)
+    again = read_trajectory("task/7", events).model_copy(update={"run": trajectory.run})
     assert rows_of(again, "task/7") == rows_of(trajectory, "task/7")
-    once_more = Told("task/7", entry, trajectory.run).of(
-        Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(again, "task/7")
-    )
-    assert line_of(once_more) == line_of(again)
+    assert list(faults_of(again)) == list(faults_of(trajectory)) == []
 
 
 @given(

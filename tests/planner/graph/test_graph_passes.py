@@ -21,6 +21,7 @@ from planbook.planner.graph import (
     shape_of,
 )
 from tests.planner.graph.given import Answers, chain, passed
+from tests.spanning import held
 
 HERE = Path(__file__).parent
 DRIVE = HERE / "drive.yaml"
@@ -80,7 +81,7 @@ def test_an_answer_that_does_not_fit_goes_back_with_its_message_and_then_the_pas
         passed(graph, never, database, journal=journal)
     assert never.names == ["a"] * 3, "bounded"
     assert database.values() == {}
-    assert [key for key in journal.events if key[1] == "node"] == []
+    assert held(journal, "node") == []
 
 
 def test_a_check_hook_may_refuse_an_answer_or_put_another_in_its_place() -> None:
@@ -260,7 +261,7 @@ def test_every_node_leaves_an_event_with_what_became_of_it() -> None:
     database.set("road", "A bridge.")
     replies = {"users": '{"users": ["a bus"], "crowded": "no"}', "users:1": "no", "risk": "no", "act": "brake: a bus"}
     passed(graph, Answers(replies), database, journal=journal)
-    events = [body for (scope, kind, _), body in journal.events.items() if (scope, kind) == ("pass/0", "node")]
+    events = held(journal, "node")
     assert [(body["node"], body["layer"], body["skipped"], body["temporary"]) for body in events] == [
         ("users", 0, False, False),
         ("signs", 0, False, False),
@@ -283,7 +284,7 @@ def test_an_event_tells_what_a_hook_has_stored_but_repeats_nothing_long() -> Non
 
     journal, database = MemoryJournal(), Database({"gone": 1})
     passed(Graph(Node("a", "?", finish="keep")), database=database, journal=journal, hooks={"keep": keep})
-    (event,) = [body for (_, kind, _), body in journal.events.items() if kind == "node"]
+    (event,) = held(journal, "node")
     assert event["stored"] == {"short": "x", "long": "(too long to be repeated here)", "gone": None}
 
 

@@ -1,18 +1,16 @@
-"""What the figures of searching methods are: read from plans, branches, actions and rewinds alone."""
+"""What the figures of searching methods and of graphs are: read from their spans alone."""
 
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from planbook.config import Config
-from planbook.envs import Action, Observation, Task
-from planbook.figures.methods.passes import Passes, pass_lines
-from planbook.figures.methods.plays import deeds_in
-from planbook.figures.methods.rounds import Search, search_lines
+from planbook.envs import Task
+from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
-from planbook.planner import Ending, Outcome, Step
+from planbook.planner import Ending, Outcome
+from planbook.planner.strategies.advocate.figures import Search
+from planbook.planner.strategies.agentkit.figures import Passes
 from planbook.run import Run, recorded_endings
 
 SOLVED, FAILED = Outcome.DIRECT_SUCCESS, Outcome.FAILURE
@@ -30,20 +28,17 @@ class Book:
         self._numbers[scope, kind] = number + 1
         self.run.store.put(scope, kind, number, body)
 
-    def plan(self, number: int, revision: bool = False) -> None:
-        self.put(f"{self.scope}/advocate/0", "plan", {"round": number, "parts": ["a"], "revision": revision, "why": ""})
+    def plan(self, number: int, actions: int = 0, **more: int) -> None:
+        body = {"round": number, "parts": ["a"], "revision": number > 0, "actions": actions, **more}
+        self.put(
+            f"{self.scope}/advocate/0",
+            "span",
+            {"at": "moment", "name": "plan", "title": "", "status": "", "data": body},
+        )
 
     def branch(self, number: int, idea: int, fate: str, **more: Any) -> None:
         body = {"round": number, "number": 0, "subtask": "a", "idea": idea, "code": "x", "fate": fate, **more}
         self.put(f"{self.scope}/advocate/0", "branch", body)
-
-    def act(self, counted: bool = True, lasting: bool = False) -> None:
-        seen = Observation("", lasting=lasting)
-        step = Step(scope=self.scope, cell=0, line=1, action=Action("click"), observation=seen, counted=counted)
-        self.put(self.scope, "act", step.model_dump(mode="json"))
-
-    def rewind(self, steps: int) -> None:
-        self.put(self.scope, "rewind", {"path": self.scope, "steps": steps})
 
     def end(self, outcome: Outcome) -> None:
         ending = Ending(outcome=outcome, cause="" if outcome.solved else outcome.value)
@@ -56,36 +51,27 @@ def a_run(folder: Path, episodes: int) -> Run:
 
 
 def summarised(run: Run) -> Summary:
-    return summarise(run.entries(), recorded_endings(run), 1.0, "run", deeds=deeds_in(run.store))
+    return summarise(run.entries(), recorded_endings(run), 1.0, "run", plays=plays_in(run.store))
 
 
 def searched(run: Run) -> Search:
-    found = summarised(run).search
-    assert found is not None
+    found = summarised(run).methods["search"]
+    assert isinstance(found, Search)
     return found
 
 
 def in_three_rounds(book: Book) -> None:
-    book.plan(0)
-    for _ in range(3):
-        book.act()
-    book.act(counted=False)
-    book.rewind(1)
-    book.plan(1, revision=True)
-    book.act()
-    book.plan(2, revision=True)
-    for _ in range(5):
-        book.act()
+    for number, actions in enumerate((3, 1, 5)):
+        book.plan(number, actions)
 
 
 def test_actions_and_revisions_are_those_of_table_1(tmp_path: Path) -> None:
-    """Undone actions count, free ones do not; the last round is that of the last plan; a broken episode is none."""
+    """The last round is that of the last plan; a broken episode is none."""
     with closing(a_run(tmp_path / "run", 4)) as run:
         first, second, broken, _ = (Book(run, entry.path) for entry in run.entries())
         in_three_rounds(first)
         first.end(FAILED)
-        second.plan(0)
-        second.act()
+        second.plan(0, 1)
         second.end(SOLVED)
         in_three_rounds(broken)
         broken.end(Outcome.BROKEN)
@@ -100,7 +86,7 @@ def test_success_by_round_is_cumulative_and_over_all_tasks(tmp_path: Path) -> No
         ):
             book = Book(run, entry.path)
             for number in range(rounds):
-                book.plan(number, revision=number > 0)
+                book.plan(number)
             book.end(outcome)
         found = searched(run)
     assert found.solved_by_round == (1, 1, 3, 3)
@@ -117,46 +103,35 @@ def test_branches_are_counted_by_fate_and_remedies_by_what_they_saved(tmp_path: 
         found = searched(run)
     assert found.branches == {"kept": 2, "not tried": 2, "turned back": 1, "abandoned": 1}
     assert (found.remedies_tried, found.remedies_kept) == (2, 1)
-    (rounds, branches) = search_lines(found)
+    (rounds, branches) = map(str, found.tell())
     assert rounds.endswith("Solved within so many rounds: 1 100.0%.")
     assert branches.endswith("of the ideas after a first one 2 were tried and 1 kept.")
 
 
-def test_what_a_rewind_does_not_bring_back_is_counted_once(tmp_path: Path) -> None:
+def test_what_a_rewind_does_not_bring_back_is_told(tmp_path: Path) -> None:
     with closing(a_run(tmp_path / "run", 1)) as run:
         book = Book(run, "task/0")
-        book.plan(0)
-        book.act(lasting=True)
-        book.act()
-        book.act(lasting=True)
-        book.rewind(1)
-        book.act()
-        book.rewind(1)
+        book.plan(0, 4, lasting=2, lasting_gone_behind=1)
         book.end(FAILED)
         found = searched(run)
     assert (found.lasting, found.lasting_gone_behind) == (2, 1)
-    assert list(search_lines(found))[-1].startswith("Actions that changed what no rewind brings back: 2;")
+    assert str(list(found.tell())[-1]).startswith("Actions that changed what no rewind brings back: 2;")
 
 
 def test_of_an_episode_that_was_started_over_the_last_play_counts(tmp_path: Path) -> None:
     with closing(a_run(tmp_path / "run", 1)) as run:
         in_three_rounds(Book(run, "task/0"))
         again = Book(run, "task/0/restart/1")
-        again.plan(0)
-        again.act()
+        again.plan(0, 1)
         again.end(SOLVED)
         found = searched(run)
     assert (found.mean_actions_first, found.mean_revisions, found.solved_by_round) == (1.0, 0.0, (1,))
 
 
-@pytest.mark.parametrize("kind", ["nothing", "acts"])
-def test_a_run_without_plans_or_branches_has_no_such_figures(tmp_path: Path, kind: str) -> None:
+def test_a_run_without_plans_or_branches_has_no_such_figures(tmp_path: Path) -> None:
     with closing(a_run(tmp_path / "run", 1)) as run:
-        book = Book(run, "task/0")
-        if kind == "acts":
-            book.act()
-        book.end(SOLVED)
-        assert summarised(run).search is None
+        Book(run, "task/0").end(SOLVED)
+        assert summarised(run).methods == {}
 
 
 def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
@@ -170,8 +145,8 @@ def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
             body = {"node": "rest", "number": number, "skipped": True, "answer": "instead"}
             book.put(f"{book.scope}/pass/{number}", "node", body)
         summary = summarised(run)
-    assert summary.graph == Passes(passes=2, answered=2, reused=2, temporary=2, skipped=2)
-    assert summary.search is None
-    (line,) = pass_lines(summary.graph, summary.tasks)
+    assert summary.methods == {"graph": Passes(passes=2, answered=2, reused=2, temporary=2, skipped=2, tasks=1)}
+    (line,) = summary.methods["graph"].tell()
+    assert isinstance(line, str)
     assert line.startswith("Passes of the graph: 2, 2.0 a task; of its nodes 2 were answered and 2 kept")
     assert "that they had, 2 were skipped before they had one; 2 nodes were temporary" in line

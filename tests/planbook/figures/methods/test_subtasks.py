@@ -9,10 +9,10 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.figures.methods.plays import deeds_in
-from planbook.figures.methods.subtasks import Audit, Claims, Decomposition
+from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
 from planbook.planner import Ending, Outcome
+from planbook.planner.strategies.adapt.figures import Audit, Claims, Decomposition
 from planbook.run import DIVERGED, Run, recorded_endings
 from tests.command import ROOT, planbook, result
 
@@ -38,7 +38,7 @@ def read(folder: Path, episodes: Sequence[tuple[str, Outcome | None, Sequence[Sa
 
 
 def summarised(run: Run) -> Summary:
-    return summarise(run.entries(), recorded_endings(run), 1.0, str(run.folder), deeds=deeds_in(run.store))
+    return summarise(run.entries(), recorded_endings(run), 1.0, str(run.folder), plays=plays_in(run.store))
 
 
 def put(run: Run, path: str, said: Sequence[Said]) -> None:
@@ -48,8 +48,9 @@ def put(run: Run, path: str, said: Sequence[Said]) -> None:
 
 
 def figures(summary: Summary) -> Decomposition:
-    assert summary.subtasks is not None
-    return summary.subtasks
+    found = summary.methods["subtasks"]
+    assert isinstance(found, Decomposition)
+    return found
 
 
 def test_claims_of_whole_tasks_are_held_against_the_verdict(tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ def test_of_an_episode_that_was_started_over_the_last_play_counts(tmp_path: Path
 
 
 def test_a_run_without_sub_tasks_has_no_such_figures(tmp_path: Path) -> None:
-    assert read(tmp_path / "run", [("a", SOLVED, [])]).subtasks is None
+    assert read(tmp_path / "run", [("a", SOLVED, [])]).methods == {}
 
 
 def test_the_command_prints_what_the_store_says(tmp_path: Path) -> None:

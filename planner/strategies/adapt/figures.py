@@ -1,0 +1,147 @@
+"""What ADaPT and the methods on its executor did: calls, depths, and claims held against verdicts."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+from pydantic import BaseModel
+
+from planbook.planner.asking import PLANNER
+from planbook.planner.strategies.adapt.executor import EXECUTOR, TOP, Subtask
+from planbook.planner.strategies.figures import Figures, Grid, Played, mean_of, told
+from planbook.planner.types import Ending
+
+Given = Sequence[tuple[Ending, Sequence[Subtask]]]
+
+
+class Claims(BaseModel):
+    """How often something was said to be done, to have failed, or nothing was said, as the episode ended first."""
+
+    done: int = 0
+    failed: int = 0
+    none: int = 0
+
+
+class Audit(BaseModel):
+    """Episodes by what was claimed of the whole task in the end (columns), and by the world's verdict (rows)."""
+
+    solved: Claims
+    not_solved: Claims
+    unplayed: int
+    """Episodes that were broken or not played; they are not solved, whatever was claimed."""
+
+
+class Decomposition(Figures):
+    """What ``--json`` has as ``subtasks``. Means are over the episodes that were played; rates over all tasks.
+
+    ``claimed_rate`` counts what was claimed to be done, and what the world ended as solved before anybody could claim
+    anything; ``judged_rate`` is the world's (figure 10 of ADaPT holds these two against each other). ``k_max`` is the
+    deepest depth at which an executor tried something, over the episodes that were solved; None if none was.
+    """
+
+    key = "subtasks"
+
+    executor_calls: int
+    planner_calls: int
+    mean_executor_calls: float
+    mean_planner_calls: float
+    mean_calls_by_type: dict[str, tuple[float, float]]
+    """Of the executor and of the planner."""
+    k_max: float | None
+    k_max_by_type: dict[str, float | None]
+    audit: Audit
+    claimed_rate: float
+    judged_rate: float
+    executor_claims: Claims
+    """Of everything that executors were given, whole tasks included."""
+    planner_claims: Claims
+    """Of everything that was taken apart: whether its parts were enough."""
+
+    @classmethod
+    def count(cls, episodes: Sequence[Played]) -> Self | None:
+        """Count over a run; None for one in which nobody was given a sub-task."""
+        all_played = [(played.ending, played.held(Subtask)) for played in episodes]
+        every = [subtask for _, subtasks in all_played for subtask in subtasks]
+        if not every:
+            return None
+        of_type = {
+            kind: [each for played, each in zip(episodes, all_played, strict=True) if played.kind == kind]
+            for kind in sorted({played.kind for played in episodes})
+        }
+        calls = Counter(each.by for each in every)
+        executor, planner = _calls(all_played)
+        audit = _audit(all_played)
+        return cls(
+            executor_calls=calls[EXECUTOR],
+            planner_calls=calls[PLANNER],
+            mean_executor_calls=executor,
+            mean_planner_calls=planner,
+            mean_calls_by_type={kind: _calls(played) for kind, played in of_type.items()},
+            k_max=_deepest(all_played),
+            k_max_by_type={kind: _deepest(played) for kind, played in of_type.items()},
+            audit=audit,
+            claimed_rate=(audit.solved.done + audit.not_solved.done + audit.solved.none) / len(episodes),
+            judged_rate=sum(audit.solved.model_dump().values()) / len(episodes),
+            executor_claims=_claims(each.done for each in every if each.by == EXECUTOR),
+            planner_claims=_claims(each.done for each in every if each.by == PLANNER),
+        )
+
+    def tell(self) -> Iterable[str | Grid]:
+        """Tell what was claimed of whole tasks beside the verdicts, then calls and depths, then claims of sub-tasks."""
+        audit = self.audit
+        claims = [("solved", audit.solved), ("not solved", audit.not_solved)]
+        rows = [(name, str(said.done), str(said.failed), str(said.none)) for name, said in claims]
+        if audit.unplayed:
+            rows.append(("broken or not played", "", "", str(audit.unplayed)))
+        columns = ("claimed done", "claimed failed", "no claim: the episode ended first")
+        yield Grid("Whole tasks: what was claimed in the end, and the world's verdict", "verdict", columns, rows)
+        by_type = ", ".join(f"{kind} {told(depth)}" for kind, depth in self.k_max_by_type.items())
+        yield (
+            f"A task gave the executor {self.mean_executor_calls:.1f} pieces of work and the planner "
+            f"{self.mean_planner_calls:.1f}; deepest level of a solved one (k_max): {told(self.k_max)}, "
+            f"by type {by_type}."
+        )
+        yield (
+            f"Solved as claimed {self.claimed_rate:.1%}, as the world judges {self.judged_rate:.1%}; what the world "
+            "ended as solved before anybody claimed it counts in both."
+        )
+        executor, planner = self.executor_claims, self.planner_claims
+        yield (
+            f"Executors said done {executor.done}, failed {executor.failed}, nothing {executor.none}; of what was "
+            f"taken apart, the parts were enough {planner.done}, not enough {planner.failed}, cut short {planner.none}."
+        )
+
+
+def _top_claim(subtasks: Sequence[Subtask]) -> bool | None:
+    """Return what was said of the whole task last: of several rounds the last one counts."""
+    return next((each.done for each in reversed(subtasks) if each.depth == TOP), None)
+
+
+def _calls(played: Given) -> tuple[float, float]:
+    """How often the executor and the planner were called, a mean over the episodes that were played."""
+    calls = Counter(each.by for _, subtasks in played for each in subtasks)
+    episodes = max(1, sum(ending.outcome.played for ending, _ in played))
+    return round(calls[EXECUTOR] / episodes, 2), round(calls[PLANNER] / episodes, 2)
+
+
+def _deepest(played: Given) -> float | None:
+    depths = [
+        max((each.depth for each in subtasks if each.by == EXECUTOR), default=TOP)
+        for ending, subtasks in played
+        if ending.outcome.solved
+    ]
+    return mean_of(depths)
+
+
+def _audit(played: Given) -> Audit:
+    said: dict[bool, list[bool | None]] = {True: [], False: []}
+    for ending, subtasks in played:
+        if ending.outcome.played:
+            said[ending.outcome.solved].append(_top_claim(subtasks))
+    unplayed = len(played) - sum(map(len, said.values()))
+    return Audit(solved=_claims(said[True]), not_solved=_claims(said[False]), unplayed=unplayed)
+
+
+def _claims(said: Iterable[bool | None]) -> Claims:
+    counts = Counter(said)
+    return Claims(done=counts[True], failed=counts[False], none=counts[None])

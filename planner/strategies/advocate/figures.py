@@ -1,0 +1,100 @@
+"""What methods that search did: rounds, plans that were revised, branches (Devil's Advocate)."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import NamedTuple, Self
+
+from planbook.planner.strategies.advocate.tree import NOT_TRIED, BranchTried, Fate, PlanMade
+from planbook.planner.strategies.figures import Figures, Played, mean_of, told
+from planbook.planner.types import Ending
+
+
+class Search(Figures):
+    """What ``--json`` has as ``search``. Means are over the episodes that were played, rates over all tasks.
+
+    Actions count whether or not a rewind undid them (table 1 of Devil's Advocate). An episode that was solved was so
+    in its last round.
+    """
+
+    key = "search"
+
+    mean_actions_first: float | None
+    mean_actions_last: float | None
+    """In the first and in the last round of each."""
+    mean_revisions: float | None
+    solved_by_round: tuple[int, ...]
+    """How many were solved within one round, two, and so on."""
+    success_by_round: tuple[float, ...]
+    """Their share of all tasks."""
+    branches: dict[Fate, int]
+    """By what became of them; a remedy that was never needed is one, too."""
+    remedies_tried: int
+    """Branches that were not the first idea and were tried."""
+    remedies_kept: int
+    """Those of them that were kept to the end: what they saved was about to fail."""
+    lasting: int
+    """Actions that changed what no rewind brings back."""
+    lasting_gone_behind: int
+    """Those of them that a rewind went back behind all the same."""
+
+    @classmethod
+    def count(cls, episodes: Sequence[Played]) -> Self | None:
+        """Count over a run; None for one in which nothing was planned in rounds or tried in branches."""
+        every = [Searched(each.ending, each.held(PlanMade), each.held(BranchTried)) for each in episodes]
+        if not any(each.plans or each.branches for each in every):
+            return None
+        played = [each for each in every if each.ending.outcome.played]
+        ends = Counter(each.rounds for each in every if each.ending.outcome.solved)
+        most = max((each.rounds for each in played), default=1)
+        solved = tuple(accumulate(ends[number] for number in range(1, most + 1)))
+        tried = [branch for each in every for branch in each.branches]
+        plans = [plan for each in every for plan in each.plans]
+        remedies = [branch for branch in tried if branch.idea and branch.fate != NOT_TRIED]
+        return cls(
+            mean_actions_first=mean_of(each.actions(0) for each in played),
+            mean_actions_last=mean_of(each.actions(each.rounds - 1) for each in played),
+            mean_revisions=mean_of(sum(plan.revision for plan in each.plans) for each in played),
+            solved_by_round=solved,
+            success_by_round=tuple(count / len(episodes) for count in solved),
+            branches=dict(Counter(branch.fate for branch in tried).most_common()),
+            remedies_tried=len(remedies),
+            remedies_kept=sum(branch.fate == "kept" for branch in remedies),
+            lasting=sum(plan.lasting for plan in plans),
+            lasting_gone_behind=sum(plan.lasting_gone_behind for plan in plans),
+        )
+
+    def tell(self) -> Iterable[str]:
+        """Rounds, then branches, then what could not be taken back."""
+        within = ", ".join(f"{number} {share:.1%}" for number, share in enumerate(self.success_by_round, 1))
+        yield (
+            f"Actions a task: {told(self.mean_actions_first, 2)} in its first round and "
+            f"{told(self.mean_actions_last, 2)} in its last; plans revised {told(self.mean_revisions, 2)} times. "
+            f"Solved within so many rounds: {within}."
+        )
+        if self.branches:
+            fates = ", ".join(f"{fate} {count}" for fate, count in self.branches.items())
+            saved = f"of the ideas after a first one {self.remedies_tried} were tried and {self.remedies_kept} kept"
+            yield f"Branches: {fates}; {saved}."
+        if self.lasting:
+            yield (
+                f"Actions that changed what no rewind brings back: {self.lasting}; gone back behind all the same: "
+                f"{self.lasting_gone_behind}."
+            )
+
+
+class Searched(NamedTuple):
+    """An episode by its rounds."""
+
+    ending: Ending
+    plans: Sequence[PlanMade]
+    branches: Sequence[BranchTried]
+
+    @property
+    def rounds(self) -> int:
+        """How many there were, by what was recorded of them; at least one."""
+        return 1 + max((*(plan.round for plan in self.plans), *(branch.round for branch in self.branches)), default=0)
+
+    def actions(self, number: int) -> int:
+        """The actions of a round that count."""
+        return sum(plan.actions for plan in self.plans if plan.round == number)
