@@ -35,12 +35,16 @@ from planbook.planner.procedure import (
 )
 from planbook.planner.prompts import Prompt, Prompts
 from planbook.planner.scope import Scope
+from planbook.planner.spans import Payload, Span
 from planbook.planner.strategies import (
     METHODS,
     AutoManualOptions,
+    Figures,
     GivenCode,
+    Grid,
     Method,
     Options,
+    Played,
     Strategy,
     code_of,
     method,
@@ -70,8 +74,10 @@ __all__ = [
     "EventKind",
     "Feedback",
     "FeedbackKind",
+    "Figures",
     "Frame",
     "GivenCode",
+    "Grid",
     "Journal",
     "JournalFailed",
     "JournalMismatch",
@@ -84,8 +90,10 @@ __all__ = [
     "NoMemory",
     "Options",
     "Outcome",
+    "Payload",
     "Plan",
     "PlannerError",
+    "Played",
     "Procedure",
     "Prompt",
     "Prompts",
@@ -94,6 +102,7 @@ __all__ = [
     "Round",
     "RunFacts",
     "Scope",
+    "Span",
     "Spent",
     "Step",
     "Strategy",

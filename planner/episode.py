@@ -20,7 +20,7 @@ from planbook.planner.memory import Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Question
 from planbook.planner.scope import Scope
-from planbook.planner.spans import Claim
+from planbook.planner.spans import Claim, Held, Span
 from planbook.planner.streaming import GrowingPlan, StreamedPlan, of_streamed
 from planbook.planner.surface import AGENT, plan_functions, seen_task
 from planbook.planner.terms import Mark, Terms, Told
@@ -267,8 +267,16 @@ class Episode:
 
     def claim(self, done: bool | None, by: str) -> None:
         """Record what the method holds of the whole task, which is audited against the verdict; None takes it back."""
+        self._here.note(Claim(done=done, by=by))
+
+    def span(self, payload: Held) -> Span[Held]:
+        """Begin a span of the method's own: ``with episode.span(...) as span``, or end it with ``span.end()``."""
+        return self._here.span(payload)
+
+    @property
+    def _here(self) -> Scope:
         innermost = self._frames.innermost
-        (innermost.scope if innermost else self._round).note(Claim(done=done, by=by))
+        return innermost.scope if innermost else self._round
 
     def write_ending(self, ending: Ending) -> None:
         """Add the ending to the journal: from then on the episode counts as played."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -52,7 +53,25 @@ def test_a_method_of_a_file_is_played_like_any_other(tmp_path: Path) -> None:
     ):
         finished = here(*command)
         assert finished.returncode == 0, (command, finished.told)
-    assert "critic was asked refine.j2" in here("show", one, 1).told
+    shown = here("show", one, 1).told
+    assert "draft 0" in shown
+    assert re.search(r"lines: \d", shown)
+    assert "critic was asked refine.j2" in shown
+
+
+def test_a_record_and_figures_of_its_own_take_the_file_alone(tmp_path: Path) -> None:
+    """What a method records and counts is printed, shown and exported by code that knows nothing of it."""
+    run, file = tmp_path / "run", tmp_path / "run.jsonl"
+    played = here("run", "--planner", REFINE, *TASKS, *MODEL, "--out", run, "--json")
+    assert played.result["drafts"]["drafts"] == 4
+    assert "Looked at again: 4 drafts of " in played.told
+    assert here("export", run, "--out", file).returncode == 0
+    for line in file.read_text().splitlines():
+        (span,) = json.loads(line)["spans"]
+        assert (span["name"], span["title"], span["data"]["number"]) == ("draft", "draft 0", 0)
+        assert span["order"] < span["end"]
+    assert here("import", file, "--out", tmp_path / "again").returncode == 0
+    assert "draft 0" in here("show", tmp_path / "again", 1).told
 
 
 def test_the_method_and_the_environment_of_the_readme_are_played(tmp_path: Path) -> None:
@@ -203,10 +222,11 @@ def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
     strategies = tmp_path / "planbook" / "planner" / "strategies"
     code = (OWN / "refine.py").read_text()
     code = code.replace("method = Method(", 'METHODS = {"refine": Method(').rstrip() + "}\n"
-    imported = "from planbook.planner import Episode, Method, Options, Prompts"
+    imported = "from planbook.planner import Episode, Figures, Method, Options, Payload, Played, Prompts"
     (strategies / "refining.py").write_text(code.replace(imported, (
         "from planbook.planner.episode import Episode\nfrom planbook.planner.prompts import Prompts\n"
-        "from planbook.planner.strategies.base import Method, Options"
+        "from planbook.planner.spans import Payload\nfrom planbook.planner.strategies.base import Method, Options\n"
+        "from planbook.planner.strategies.figures import Figures, Played"
     )))  # fmt: skip
     shutil.copytree(OWN / "prompts", strategies / "prompts")
     init = (strategies / "__init__.py").read_text()
