@@ -5,11 +5,15 @@ This package puts the parts together.
 - What is asked: ``cli`` parses the ``options`` (``option_values``, ``option_help``) into ``arguments`` and hands over
   to ``commands``; a ``config`` is all that a run was asked to do.
 - What comes of it: a ``run`` in a folder, with its ``store`` of events, its ``spending`` and its ``provenance``.
-- Who does it: ``episodes`` plays, ``learning`` learns from that, ``graphs`` runs prompt graphs alone.
+- Who does it: ``episodes`` plays, with the ``knowledge`` that there is, ``learning`` learns from that, ``graphs`` runs
+  prompt graphs alone.
 - What it comes to: ``figures``, and ``papers`` holds them against publications.
 - Who sees it: the ``terminal``, the page of ``report``, the browser while it goes on (``watching``), and other programs
-  (``trajectories``). ``wording`` is how figures are written, ``writing`` how files are.
+  (``trajectories``). ``wording`` is how figures are written, ``outcomes`` how endings are, ``writing`` how files are;
+  ``console`` is where commands print.
 - ``errors`` are what the command line reports; ``bench`` measures us.
+
+Imports go one way: ``pyproject.toml`` has the order, and a test holds it.
 
 The engine lies in five packages of this one, whose folders stand beside this folder in the repository: ``sandbox``,
 ``envs``, ``planner``, ``rules`` and ``manuals``.

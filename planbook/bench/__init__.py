@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from planbook.terminal.printing import ERRORS, answer, console
+from planbook.console import ERRORS, console
+from planbook.terminal.printing import answer
 
 BENCHES: Mapping[str, tuple[str, ...]] = {
     "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.worlds", "planbook.bench.replay"),

@@ -24,7 +24,7 @@ from planbook.episodes.lanes import Executor, Hosting
 from planbook.episodes.regular import every
 from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
-from planbook.learning.knowing import memory_of
+from planbook.knowledge.knowing import memory_of
 from planbook.run import Run
 
 GAMES = 4_000

@@ -23,7 +23,7 @@ from planbook.envs import MissingRequirement
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
-from planbook.learning.knowing import memory_of
+from planbook.knowledge.knowing import memory_of
 from planbook.planner import Body, EventKind
 from planbook.run import Run
 from planbook.sandbox.reading import read_reply, statements_of

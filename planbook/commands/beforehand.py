@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from planbook.config import Config
+from planbook.console import ERRORS
 from planbook.envs import Task
 from planbook.envs.errors import UnknownWorld
 from planbook.envs.registry import known_worlds, load_world
@@ -10,7 +11,6 @@ from planbook.errors import BadArgument
 from planbook.manuals import demonstrated
 from planbook.papers.settings import paper_settings
 from planbook.planner import METHODS, Memory, method
-from planbook.terminal.printing import ERRORS
 
 
 def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:

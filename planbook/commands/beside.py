@@ -4,10 +4,11 @@ from contextlib import closing
 from pathlib import Path
 
 from planbook.config import Config
+from planbook.console import console
 from planbook.figures.summary import Summary
 from planbook.papers import Beside, beside, publications, sheets
 from planbook.run import Run
-from planbook.terminal.printing import console, print_parts
+from planbook.terminal.printing import print_parts
 
 
 class Tested(Summary):

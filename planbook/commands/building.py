@@ -9,22 +9,23 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planbook import errors
 from planbook.arguments import Asked, by_role
 from planbook.commands.beside import Tested, show_beside
+from planbook.commands.curve import Curve, play_curve
 from planbook.commands.playing import play
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
+from planbook.console import console
 from planbook.envs import EnvsError
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.role_models import check_roles
 from planbook.figures.summary import Summary
+from planbook.knowledge.state import learnt_in
 from planbook.learning.covering import coverage_lines
-from planbook.learning.curve import Curve, play_curve
 from planbook.learning.stages import building_tasks, export_manuals
 from planbook.learning.stages import formulate as formulate_rules
-from planbook.learning.state import learnt_in
 from planbook.manuals import usual_starts
 from planbook.options import refuse, was_given
 from planbook.planner import BudgetEnded, method
 from planbook.run import Run, new_folder
-from planbook.terminal.printing import console, spending
+from planbook.terminal.printing import spending
 
 BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
 """Where seeds are drawn from, in worlds that make their tasks from seeds: building and testing share none."""

@@ -4,10 +4,11 @@ import click
 
 from planbook import errors
 from planbook.arguments import Asked
+from planbook.console import console
 from planbook.envs import UnknownWorld
 from planbook.envs.checking import Checked, check_environment
 from planbook.options import JSON
-from planbook.terminal.printing import answer, console
+from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from planbook import errors
+from planbook.console import ERRORS, console
 from planbook.figures.comparison.gathering import Gathered, gather
 from planbook.figures.comparison.group_tables import group_parts
 from planbook.figures.comparison.groups import rows
@@ -13,7 +14,7 @@ from planbook.figures.comparison.settings import full_name, setting, wanted
 from planbook.options import JSON, PRICES, RUN_FOLDER
 from planbook.run import CONFIG_FILE, is_run
 from planbook.spending import Price, prices_from
-from planbook.terminal.printing import ERRORS, answer, console, print_parts
+from planbook.terminal.printing import answer, print_parts
 from planbook.wording import harmless
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

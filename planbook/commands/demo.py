@@ -9,11 +9,11 @@ from planbook.arguments import Asked
 from planbook.commands import building
 from planbook.commands.playing import play
 from planbook.config import Learning
+from planbook.console import console
 from planbook.episodes.lanes import Hosting
 from planbook.figures.summary import Summary
 from planbook.report import report_runs
 from planbook.run import new_folder
-from planbook.terminal.printing import console
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 ALFWORLD_TASKS = Asked(env="alfworld", split="generated:60", seeds="0-9")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planbook import errors
+from planbook.console import ERRORS, console
 from planbook.errors import BadArgument
 from planbook.options import JSON, RUN_FOLDER
-from planbook.terminal.printing import ERRORS, answer, console
+from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from rich.table import Table
 from planbook import errors
 from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
+from planbook.console import console
 from planbook.envs import ActionSpec, Environment, Selection, Task, known_worlds, load_world
 from planbook.manuals import ProcedureLibrary
 from planbook.option_help import option_facts, options_table
@@ -22,7 +23,7 @@ from planbook.sandbox.check import check, check_procedure
 from planbook.sandbox.dry import DryRun
 from planbook.sandbox.reading import bound_names
 from planbook.sandbox.types import Fault
-from planbook.terminal.printing import answer, console
+from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from rich.table import Table
 
 from planbook import errors
+from planbook.console import console
 from planbook.envs import known_worlds
 from planbook.manuals import demonstrated
 from planbook.option_help import option_facts, options_table
@@ -13,7 +14,7 @@ from planbook.papers.settings import settings_of_papers
 from planbook.planner import METHODS, Method, method
 from planbook.planner.errors import UnknownStrategy
 from planbook.planner.strategies import registered
-from planbook.terminal.printing import answer, console
+from planbook.terminal.printing import answer
 
 SOMETIMES = "sometimes"
 

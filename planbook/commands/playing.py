@@ -18,6 +18,7 @@ from planbook.commands.beforehand import (
     tell_paper,
 )
 from planbook.config import Config
+from planbook.console import ERRORS, console
 from planbook.envs import Task
 from planbook.episodes.control import Control, hosted
 from planbook.episodes.distributed import check_executor, play_distributed
@@ -25,16 +26,16 @@ from planbook.episodes.lanes import Hosting
 from planbook.episodes.retrying import again_lines, broken_paths
 from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
-from planbook.figures.causes import first_line
 from planbook.figures.milestones import known_milestones
 from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
-from planbook.learning.ablations import check_ablations
+from planbook.knowledge.ablations import check_ablations
+from planbook.knowledge.knowing import memory_of, remembering
+from planbook.knowledge.state import EVERYTHING, fresh_beginning, group_of, learnt_in
 from planbook.learning.cost import building_cost, cost_line
 from planbook.learning.covering import coverage_lines
-from planbook.learning.knowing import memory_of, remembering
 from planbook.learning.stages import build, export, formulate_with_kept, playing_memory, tasks_of
-from planbook.learning.state import EVERYTHING, fresh_beginning, group_of, learnt_in
+from planbook.outcomes import first_line
 from planbook.planner import (
     BudgetEnded,
     Cell,
@@ -53,9 +54,7 @@ from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import (
-    ERRORS,
     UNSAFE,
-    console,
     episode_line,
     failure_lines,
     method_parts,

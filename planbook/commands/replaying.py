@@ -8,12 +8,12 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
+from planbook.console import console
 from planbook.episodes.distributed import replay_distributed
 from planbook.episodes.divergence import Comparison, Sameness, replay_run
 from planbook.episodes.lanes import Hosting
 from planbook.provenance.before_rerun import check_config
 from planbook.run import Entry, Run
-from planbook.terminal.printing import console
 from planbook.wording import counted
 
 

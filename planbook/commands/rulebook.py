@@ -5,15 +5,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from planbook.console import console
 from planbook.errors import BadArgument
+from planbook.knowledge.state import EVERYTHING, State, learnt_in
 from planbook.learning.covering import coverage_of
 from planbook.learning.stages import export
-from planbook.learning.state import EVERYTHING, State, learnt_in
 from planbook.manuals.coverage import coverage_table
 from planbook.rules import count, rule_text
 from planbook.rules.evidence import table
 from planbook.run import Run
-from planbook.terminal.printing import console
 
 DIFF = "diff A..B: numbers of states, or diff N for one change"
 

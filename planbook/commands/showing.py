@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from planbook import errors
+from planbook.console import PLAIN_WIDTH
 from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.figures.summary import NOT_PLAYED
@@ -21,7 +22,6 @@ from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
 from planbook.terminal.episode import ending_text, episode_pieces
 from planbook.terminal.pieces import Piece, indented, text
-from planbook.terminal.printing import PLAIN_WIDTH
 from planbook.wording import counted
 
 FAILED = "failed"

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from planbook import errors
+from planbook.console import ERRORS
 from planbook.options import RUN_FOLDER
-from planbook.terminal.printing import ERRORS
 
 
 @click.command()

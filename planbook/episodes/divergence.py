@@ -13,7 +13,7 @@ from planbook.episodes.onward import Onward, RecordedReplies
 from planbook.episodes.renaming import is_renaming
 from planbook.episodes.runner import play_entry
 from planbook.episodes.telling import tell
-from planbook.figures.causes import UNPLAYED, outcome_of, why
+from planbook.outcomes import UNPLAYED, outcome_of, why
 from planbook.planner import Body, Ending, EventKind, JournalMismatch, Roles
 from planbook.planner.asking import no_model
 from planbook.planner.errors import ModelError

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from planbook.errors import BadArgument
-from planbook.figures.causes import outcome_of, why
+from planbook.outcomes import outcome_of, why
 from planbook.planner import Ending, Outcome
 from planbook.run import Run, last_path, recorded_endings, set_aside
 from planbook.store import without_restart

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from planbook.figures.causes import outcome_of, score_of, why
+from planbook.outcomes import outcome_of, score_of, why
 from planbook.planner import Cell, Ending, Step
 from planbook.planner.ending import NOT_JUDGED
 from planbook.planner.surface import call_of

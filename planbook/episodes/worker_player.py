@@ -13,7 +13,7 @@ from planbook.episodes.lanes import Lane
 from planbook.episodes.role_models import roles_of
 from planbook.episodes.runner import play_out
 from planbook.episodes.steering import Steering
-from planbook.learning.knowing import memory_of
+from planbook.knowledge.knowing import memory_of
 from planbook.planner import Ending, JournalFailed, Meter, Spent
 from planbook.run import Entry, Run, RunFile
 from planbook.sandbox import Sandbox

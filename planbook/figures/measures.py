@@ -6,8 +6,8 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.figures.causes import UNPLAYED
 from planbook.figures.statistics import Episodes
+from planbook.outcomes import UNPLAYED
 from planbook.planner import Ending
 
 ALL = "all"

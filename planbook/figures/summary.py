@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
-from planbook.figures.causes import TYPE_SOLVED
 from planbook.figures.claims import Claims, claims
 from planbook.figures.measures import Measure, measures
 from planbook.figures.milestones import milestones, unlocked
 from planbook.figures.plays import Plays
+from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import Ending, Outcome, Spent
 from planbook.planner.ending import NOT_JUDGED
 from planbook.planner.strategies import FIGURES, Figures

@@ -8,6 +8,7 @@ import click
 
 from planbook import errors
 from planbook.arguments import Asked, by_role, lasting_model, spending_of
+from planbook.console import console
 from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
 from planbook.graphs.giving import needs_no_world, values_of, with_inputs
@@ -20,7 +21,7 @@ from planbook.planner.graph import GraphFile, file_faults, graph_of, graph_path,
 from planbook.planner.graph.drawing import FORMATS
 from planbook.planner.graph.lookups import nearest, told
 from planbook.planner.graph.picture import picture
-from planbook.terminal.printing import answer, console
+from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 NAMED = "a YAML file, or the name of a graph that ships"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
 from planbook.config import Config
+from planbook.console import ERRORS
 from planbook.episodes.lanes import LOG, STOPPING, wait_for
 from planbook.episodes.role_models import roles_of
 from planbook.errors import BadRun
@@ -34,7 +35,7 @@ from planbook.planner.models.waiting import Timeouts
 from planbook.planner.spans import END, MOMENT, spans_in
 from planbook.provenance.fingerprints import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder
-from planbook.terminal.printing import ERRORS, spending
+from planbook.terminal.printing import spending
 from planbook.wording import counted, harmless
 
 SHOWN = 1_500

@@ -8,15 +8,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 
+from planbook.console import console, right_aligned
 from planbook.errors import BadArgument
-from planbook.learning.once import SPOILT
-from planbook.learning.state import LEARNT, group_of
+from planbook.knowledge.once import SPOILT
+from planbook.knowledge.state import LEARNT, group_of
 from planbook.planner import Spent
 from planbook.planner.budget import add
 from planbook.run import Run
 from planbook.spending import Price, prices_from
-from planbook.terminal.printing import console
-from planbook.terminal.tables import right_aligned
 from planbook.wording import counted
 
 FORMULATING = "formulate/"

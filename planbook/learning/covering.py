@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from planbook.learning.state import EVERYTHING, State, group_of
+from planbook.knowledge.state import EVERYTHING, State, group_of
 from planbook.manuals.coverage import Coverage, coverage, goals_of
 from planbook.rules import count
 from planbook.run import Run

@@ -15,8 +15,8 @@ from pydantic import JsonValue, ValidationError
 from planbook.config import Config, Given
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
-from planbook.figures.causes import UNPLAYED
 from planbook.manuals import types_to_build_on
+from planbook.outcomes import UNPLAYED
 from planbook.planner import Ending, RunFacts, Trajectory, method, rows_of
 from planbook.planner.errors import UnknownStrategy
 from planbook.run import Entry, Run, RunFile, is_run, recorded_endings

@@ -10,12 +10,12 @@ from typing import Any
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.episodes.lanes import Lane
-from planbook.figures.causes import UNPLAYED
-from planbook.learning.ablations import form_without
-from planbook.learning.knowing import remembering
-from planbook.learning.once import once
+from planbook.knowledge.ablations import form_without
+from planbook.knowledge.knowing import remembering
+from planbook.knowledge.once import once
+from planbook.knowledge.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
 from planbook.learning.procedures import ProcedureWriter
-from planbook.learning.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
+from planbook.outcomes import UNPLAYED
 from planbook.planner import (
     Body,
     Conclusion,

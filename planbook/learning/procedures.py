@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from planbook.envs import Task
 from planbook.episodes.lanes import Lane
-from planbook.learning.state import State
+from planbook.knowledge.state import State
 from planbook.learning.verification import Verify, set_aside, verifier
 from planbook.planner import Procedure, Scope, Trajectory
 from planbook.rules import Verification, admit, generalise, rules_for, say_more

@@ -13,15 +13,15 @@ from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.role_models import roles_of
 from planbook.episodes.runner import play_out, run_tasks
 from planbook.errors import BadArgument
-from planbook.figures.causes import TYPE_SOLVED
-from planbook.learning.knowing import PROCEDURES, demonstrating, memory_of
+from planbook.knowledge.knowing import PROCEDURES, demonstrating, memory_of
+from planbook.knowledge.once import once
+from planbook.knowledge.state import EVERYTHING, formulating_path, learnt_in, with_manual
 from planbook.learning.learner import Learner
-from planbook.learning.once import once
-from planbook.learning.state import EVERYTHING, formulating_path, learnt_in, with_manual
 from planbook.manuals import formulate as ask_formulator
 from planbook.manuals import types_to_build_on, write_knowledge
 from planbook.manuals.knowledge import MANUAL
 from planbook.manuals.writing import replace_files
+from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import BudgetEnded, Ending, Memory, ModelError, Outcome, Scope, UnusableReply
 from planbook.planner.models.waiting import never
 from planbook.rules import Rule, tell_world

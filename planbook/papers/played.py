@@ -10,8 +10,8 @@ from pydantic import JsonValue
 from planbook.config import Config, chosen_options
 from planbook.figures.statistics import percent
 from planbook.figures.summary import Summary
-from planbook.learning.ablations import RETRIEVAL
-from planbook.learning.state import learnt_in, with_manual
+from planbook.knowledge.ablations import RETRIEVAL
+from planbook.knowledge.state import learnt_in, with_manual
 from planbook.manuals import read_knowledge, usual_starts
 from planbook.planner import method
 from planbook.rules import Knowledge

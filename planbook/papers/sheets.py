@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 from rich.table import Table
 
+from planbook.console import right_aligned
 from planbook.papers.beside import Beside, BesidePaper, BesideTable, OurRow
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, Line
-from planbook.terminal.tables import right_aligned
 from planbook.wording import fixed
 
 OURS = "ours"

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from planbook.episodes.divergence import compared
-from planbook.figures.causes import in_words, outcome_of
 from planbook.figures.statistics import mcnemar
-from planbook.learning.state import learnt_in
+from planbook.knowledge.state import learnt_in
+from planbook.outcomes import in_words, outcome_of
 from planbook.planner import Ending, JournalMismatch, Outcome
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.store import RESTART

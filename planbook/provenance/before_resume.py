@@ -2,17 +2,17 @@
 
 from typing import Any
 
+from planbook.console import ERRORS
 from planbook.episodes.lanes import Hosting
 from planbook.errors import BadRun
+from planbook.knowledge.once import already
 from planbook.learning.learner import learning_path
-from planbook.learning.once import already
 from planbook.planner import Body, EventKind
-from planbook.provenance.changes import Change, changed_versions, changes, decisive
 from planbook.provenance.fingerprints import made_of
-from planbook.provenance.manifest import MadeOf
-from planbook.provenance.versions import versions
 from planbook.run import Run, recorded_endings
-from planbook.terminal.printing import ERRORS
+from planbook.run.changes import Change, changed_versions, changes, decisive
+from planbook.run.manifest import MadeOf
+from planbook.run.versions import versions
 
 MADE_OF = "made_of"
 """Stands in a sitting that was gone on with on other data, with what it was made of."""

@@ -14,12 +14,12 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
+from planbook.console import ERRORS, console
 from planbook.figures.summary import Summary
 from planbook.report.page import write_page
 from planbook.report.reading import RunRead, read_run
 from planbook.run import Run
 from planbook.spending import prices_from
-from planbook.terminal.printing import ERRORS, console
 
 __all__ = ["Reported", "report_runs"]
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planbook.provenance.versions import CODE
 from planbook.report.reading import RunRead
 from planbook.report.tables import settings
 from planbook.run.origin import Imported
+from planbook.run.versions import CODE
 from planbook.store import Schema
 
 NOT_INSTALLED = "not installed"

@@ -11,10 +11,10 @@ from itertools import islice
 from typing import Any
 
 from planbook.envs import Task
-from planbook.figures.causes import TYPE_SOLVED
 from planbook.figures.milestones import known_milestones
 from planbook.figures.plays import Plays
 from planbook.figures.summary import NOT_PLAYED, Summary, summarise
+from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import Ending, Outcome, Spent
 from planbook.planner.budget import cost_of
 from planbook.planner.strategies import figures_of

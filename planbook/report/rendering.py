@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from planbook.figures.causes import in_words, outcome_of, score_of
+from planbook.outcomes import in_words, outcome_of, score_of
 from planbook.wording import counted, harmless
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planbook.figures.causes import TYPE_SOLVED
 from planbook.figures.claims import Claims, Said, audited, claims
+from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import Outcome
 from planbook.planner.ending import NOT_JUDGED
 from planbook.report.provenance import Provenance, provenance

@@ -1,8 +1,9 @@
 """What is a run, on the disk?
 
 ``run`` is an open one; ``file`` is what its run.json holds, with the entries that its store lists; ``endings`` are what
-these came to. ``folder`` makes the folder, and makes it one process's own. ``moved`` finds the user's files again after
-a move.
+these came to. ``manifest`` and ``versions`` say what it is made of, ``changes`` what of that is another now, ``origin``
+where imported episodes come from. ``folder`` makes the folder, and makes it one process's own. ``moved`` finds the
+user's files again after a move.
 """
 
 from planbook.run.endings import AGAIN, DIVERGED, last_path, recorded_endings, set_aside

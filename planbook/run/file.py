@@ -10,8 +10,8 @@ from planbook.envs import Task
 from planbook.errors import BadRun
 from planbook.planner import Budget
 from planbook.planner.models.waiting import Timeouts
-from planbook.provenance.manifest import MadeOf
 from planbook.run.folder import CONFIG_FILE
+from planbook.run.manifest import MadeOf
 from planbook.run.moved import found_again
 from planbook.run.origin import Imported
 from planbook.store import Schema

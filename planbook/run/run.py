@@ -18,12 +18,12 @@ from planbook.errors import BadRun
 from planbook.planner import Body, Budget, EventKind, Meter
 from planbook.planner.budget import amount_of
 from planbook.planner.models.waiting import Timeouts
-from planbook.provenance.changes import changed_versions
-from planbook.provenance.manifest import MadeOf
-from planbook.provenance.versions import versions
+from planbook.run.changes import changed_versions
 from planbook.run.file import GRAPH_PLANNER, Entry, RunFile
 from planbook.run.folder import CONFIG_FILE, claim_folder, is_claimed
+from planbook.run.manifest import MadeOf
 from planbook.run.origin import Imported
+from planbook.run.versions import versions
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password
 from planbook.writing import BESIDE

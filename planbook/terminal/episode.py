@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
-from planbook.figures.causes import in_words, outcome_of, score_of
+from planbook.outcomes import in_words, outcome_of, score_of
 from planbook.planner import Call, Ending, Outcome, Round, Trajectory
 from planbook.planner.spans import RecordedSpan
 from planbook.planner.trajectory import Recalled, Rewind

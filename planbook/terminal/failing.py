@@ -5,7 +5,8 @@ import sys
 import click
 
 from planbook import errors
-from planbook.terminal.printing import ERRORS, answer
+from planbook.console import ERRORS
+from planbook.terminal.printing import answer
 
 
 def code_of(error: BaseException) -> int | None:

@@ -2,39 +2,29 @@
 
 import json
 import logging
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO
+from typing import Any
 
 import click
 from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
+from planbook.console import ERRORS, right_aligned, table_of
 from planbook.episodes.telling import TELL, tell
-from planbook.figures.causes import first_line, in_words, outcome_of, score_of
 from planbook.figures.claims import claim_lines
 from planbook.figures.measures import measure_lines
 from planbook.figures.milestones import milestone_parts
 from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
+from planbook.outcomes import first_line, in_words, outcome_of, score_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 from planbook.planner.strategies import Grid
 from planbook.run import Entry
-from planbook.terminal.tables import right_aligned, table_of
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, fixed, harmless, interval
 
 SHOWN_BROKEN = 3
 SHOWN_CHARS = 2_000
-PLAIN_WIDTH = 110
-"""Columns where the output is no terminal."""
-
-
-def _width(stream: TextIO) -> int | None:
-    return None if stream.isatty() else PLAIN_WIDTH
-
-
-ERRORS = Console(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
 
 
 class _ToErrors(logging.Handler):
@@ -55,11 +45,6 @@ def show_log(*packages: str) -> None:
         log = logging.getLogger(package)
         log.addHandler(_TO_ERRORS)  # a second time adds nothing
         log.setLevel(logging.INFO)
-
-
-def console(as_json: bool) -> Console:
-    """Where tables go: standard output, or standard error when JSON ends standard output."""
-    return ERRORS if as_json else Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
 
 
 def answer(code: int, result: BaseModel | Mapping[str, Any], *, as_json: bool) -> int:

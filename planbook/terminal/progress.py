@@ -10,9 +10,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from planbook.console import ERRORS
 from planbook.planner import Ending
 from planbook.run import Entry, Run
-from planbook.terminal.printing import ERRORS, spending
+from planbook.terminal.printing import spending
 from planbook.terminal.time_left import InTurn, Standing
 from planbook.wording import clock
 

@@ -12,7 +12,7 @@ from planbook.config import RECORDINGS, Config
 from planbook.episodes.lanes import Lane
 from planbook.episodes.role_models import opened
 from planbook.episodes.runner import play_entry
-from planbook.learning.knowing import memory_of
+from planbook.knowledge.knowing import memory_of
 from planbook.learning.stages import tasks_of
 from planbook.planner import Ending, Memory, Roles
 from planbook.planner.journal import Body, EventKind, MemoryJournal

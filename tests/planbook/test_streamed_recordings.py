@@ -15,7 +15,7 @@ from planbook.config import RECORDINGS, Config
 from planbook.envs.alfworld import games
 from planbook.episodes.lanes import Lane
 from planbook.episodes.runner import play_entry
-from planbook.learning.knowing import memory_of
+from planbook.knowledge.knowing import memory_of
 from planbook.planner import METHODS, Memory, MemoryJournal
 from planbook.planner.asking import Roles
 from planbook.planner.models import Message, RecordedModel, Reply, Sampling

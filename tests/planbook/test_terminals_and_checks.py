@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from planbook.terminal.tables import right_aligned
+from planbook.console import right_aligned
 from tests.command import ROOT, planbook
 from tests.flows import BUILD, here
 from tests.shelf import write_shelf

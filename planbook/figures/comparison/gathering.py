@@ -10,8 +10,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.config import Config
-from planbook.figures.causes import TYPE_SOLVED
 from planbook.figures.summary import NOT_PLAYED
+from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import Ending, EventKind, Outcome, Spent
 from planbook.planner.budget import add
 from planbook.run import Entry, Run, index_of, recorded_endings

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from rich.table import Table
 
+from planbook.console import right_aligned
 from planbook.figures.comparison.groups import Row
 from planbook.figures.measures import plain
-from planbook.terminal.tables import right_aligned
 from planbook.wording import NO_FIGURE, interval
 
 BUILDING = " (building)"

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rich.table import Table
 
-from planbook.figures.causes import in_words
+from planbook.console import right_aligned
 from planbook.figures.comparison.difference import MCNEMAR, NOISE, Difference
 from planbook.figures.comparison.measured import MeasureDifference
 from planbook.figures.comparison.pairs import Changed, Compared
 from planbook.figures.comparison.ratios import Estimate
 from planbook.figures.measures import plain
-from planbook.terminal.tables import right_aligned
+from planbook.outcomes import in_words
 from planbook.wording import NO_FIGURE, counted, listed
 
 TOLD_CHANGES, TOLD_UNPAIRED = 8, 5

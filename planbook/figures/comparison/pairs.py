@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from planbook.errors import BadArgument
-from planbook.figures.causes import UNPLAYED
 from planbook.figures.comparison.caveats import warnings
 from planbook.figures.comparison.costs import Cost, costs, extra_actions
 from planbook.figures.comparison.difference import Difference, Told, corrected, difference, is_solved, needed
@@ -14,6 +13,7 @@ from planbook.figures.comparison.measured import corrected as corrected_measures
 from planbook.figures.comparison.ratios import Estimate
 from planbook.figures.comparison.settings import Setting, unlike
 from planbook.figures.statistics import wilson
+from planbook.outcomes import UNPLAYED
 from planbook.planner import Outcome
 
 

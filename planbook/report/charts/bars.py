@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from planbook.figures.causes import UNPLAYED, in_words
+from planbook.outcomes import UNPLAYED, in_words
 from planbook.planner import Outcome
 from planbook.report.charts.chart import (
     BAR_WIDTH,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planbook.figures.causes import outcome_of
-from planbook.learning.once import SPOILT
-from planbook.learning.state import LEARNT, group_of
+from planbook.knowledge.once import SPOILT
+from planbook.knowledge.state import LEARNT, group_of
+from planbook.outcomes import outcome_of
 from planbook.report.charts.chart import Axis, Chart, colour, layout, plain, whole
 from planbook.report.reading import Played, RunRead
 from planbook.wording import counted

@@ -18,12 +18,12 @@ from planbook.manuals import SHIPPED
 from planbook.planner import METHODS
 from planbook.planner.models import Sampling
 from planbook.planner.models.recording import read
-from planbook.provenance import versions as versions_module
-from planbook.provenance.changes import Change, changed_versions, changes
 from planbook.provenance.fingerprints import made_of
-from planbook.provenance.manifest import MadeOf
 from planbook.provenance.prompts import prompt_digests
 from planbook.run import Run
+from planbook.run import versions as versions_module
+from planbook.run.changes import Change, changed_versions, changes
+from planbook.run.manifest import MadeOf
 from tests.command import planbook
 from tests.planbook.provenance.commands import play_shifting, run
 from tests.shelf import write_shelf

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from planbook.errors import BadArgument, BadRun
-from planbook.figures.causes import in_words
 from planbook.figures.summary import Summary, summarise
+from planbook.outcomes import in_words
 from planbook.planner import Ending, Outcome
 from planbook.report import episodes, report_runs
 from planbook.report.charts.library import library

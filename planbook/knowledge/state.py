@@ -7,8 +7,8 @@ from typing import Any
 
 from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
-from planbook.learning.ablations import form_without
-from planbook.learning.once import SPOILT, already
+from planbook.knowledge.ablations import form_without
+from planbook.knowledge.once import SPOILT, already
 from planbook.manuals import Manual, Start, read_knowledge, read_start, within
 from planbook.rules import Citation, History, Knowledge, Learnt, RuleBook, count
 from planbook.run import Run, is_run

@@ -1,9 +1,10 @@
-"""Tables of figures: a column of names, and figures that stand below each other."""
+"""Where a command prints for people, and tables of figures: a column of names, figures that stand below each other."""
 
 import re
+import sys
 from collections.abc import Iterable
 from copy import deepcopy
-from typing import Literal
+from typing import Literal, TextIO
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -11,6 +12,9 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from planbook.planner.strategies import Grid
+
+PLAIN_WIDTH = 110
+"""Columns where the output is no terminal."""
 
 
 class FigureTable(Table):
@@ -61,3 +65,15 @@ def table_of(grid: Grid) -> Table:
     for row in grid.rows:
         table.add_row(*row)
     return table
+
+
+def _width(stream: TextIO) -> int | None:
+    return None if stream.isatty() else PLAIN_WIDTH
+
+
+ERRORS = Console(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
+
+
+def console(as_json: bool) -> Console:
+    """Where tables go: standard output, or standard error when JSON ends standard output."""
+    return ERRORS if as_json else Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))

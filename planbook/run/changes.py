@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from planbook.provenance.manifest import MadeOf
+from planbook.run.manifest import MadeOf
 
 VERSIONS = "versions"
 TOLD_AS = {
