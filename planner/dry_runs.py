@@ -10,7 +10,7 @@ from planbook.envs import Environment
 from planbook.envs.preconditions import UNKNOWN as NOT_KNOWN
 from planbook.envs.preconditions import Beliefs, Preconditions
 from planbook.envs.types import Action, ActionSpec
-from planbook.planner.surface import AGENT, TASK, plan_attributes
+from planbook.planner.action_docs import AGENT, TASK, plan_attributes
 from planbook.planner.types import Step
 from planbook.sandbox import Fault
 from planbook.sandbox.dry import UNKNOWN, Impossible, dry_run

@@ -24,19 +24,19 @@ POLL = 0.05
 """Seconds between two looks at whether the budget allows a call that waits for others to end."""
 
 
-class Draw(NamedTuple):
+class Sample(NamedTuple):
     """Which of the possible replies to a prompt is wanted: the how-manieth, and at another temperature if given."""
 
     sample: int = 0
     temperature: float | None = None
 
-    def of(self, sampling: Sampling) -> Sampling:
+    def apply(self, sampling: Sampling) -> Sampling:
         """The role's sampling, for this draw."""
         drawn = sampling.model_copy(update={"sample": self.sample})
         return drawn if self.temperature is None else drawn.model_copy(update={"temperature": self.temperature})
 
 
-FIRST = Draw()
+FIRST_SAMPLE = Sample()
 
 
 class Answer(NamedTuple, Generic[Read]):
@@ -112,12 +112,12 @@ class Roles:
         role: str,
         template: str,
         messages: Sequence[Message],
-        draw: Draw = FIRST,
+        sample: Sample = FIRST_SAMPLE,
         on_text: OnText | None = None,
     ) -> tuple[Reply, str, Sampling]:
         """The role's reply, the model that was asked, and how. Raises ModelError, BudgetEnded, EpisodeStopped."""
         self._guard()
-        model, sampling = self._load(role), draw.of(self.sampling(role))
+        model, sampling = self._load(role), sample.apply(self.sampling(role))
         with labelled(f"{role}: {template}"):
             reply = model.complete(messages, sampling, on_text and AfterReasoning(on_text))
             return without_reasoning(reply), model.name, sampling

@@ -11,7 +11,7 @@ Note = Callable[[str], None]
 """Writes down the next piece of a reply, before anything is done that follows from it."""
 
 
-class Listener(Protocol[Read_co]):
+class ReplyReader(Protocol[Read_co]):
     """Hears one reply."""
 
     @property
@@ -40,7 +40,7 @@ class Listener(Protocol[Read_co]):
         """What the conversation keeps of the reply, once it was read."""
 
 
-class Silent(Generic[Read_co]):
+class WholeReply(Generic[Read_co]):
     """Reads a reply when it is there, whole."""
 
     waits, ran, stopped_at, failed = True, False, None, None
@@ -61,7 +61,7 @@ class Silent(Generic[Read_co]):
         return reply.text
 
 
-class Heard(Generic[Read_co]):
+class ReplyStream(Generic[Read_co]):
     """Stands between a model and who listens to its reply; what was acted upon once is the reply, whatever follows.
 
     ``before`` is what an earlier sitting had acted upon when it was killed: the model has to say the same again, else
@@ -69,7 +69,7 @@ class Heard(Generic[Read_co]):
     rest is done without.
     """
 
-    def __init__(self, listen: Callable[[], Listener[Read_co]], before: str) -> None:
+    def __init__(self, listen: Callable[[], ReplyReader[Read_co]], before: str) -> None:
         self._listen, self._before = listen, before
         self.listener = listen()
         self._text, self._half, self._told = "", "", 0

@@ -62,7 +62,7 @@ def _not_callable(spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping
     raise RuntimeError(f"{spec.name} was called, but only a check was asked for")
 
 
-class ShownCall(BaseModel):
+class ActionDoc(BaseModel):
     """An action or query, as prompts show it."""
 
     name: str
@@ -71,19 +71,19 @@ class ShownCall(BaseModel):
     example: str
 
 
-class Surface(BaseModel):
+class ActionDocs(BaseModel):
     """What a world's plans may use, as prompts show it. ``attributes`` are pairs of name and meaning."""
 
-    actions: tuple[ShownCall, ...]
-    queries: tuple[ShownCall, ...]
+    actions: tuple[ActionDoc, ...]
+    queries: tuple[ActionDoc, ...]
     attributes: tuple[tuple[str, str], ...]
     helpers: str
 
 
-def surface(world: type[Environment], options: BaseModel | None = None) -> Surface:
-    """The surface of a world under these options."""
+def action_docs(world: type[Environment], options: BaseModel | None = None) -> ActionDocs:
+    """The action_docs of a world under these options."""
     offer = world.offered(options)
-    return Surface(
+    return ActionDocs(
         actions=tuple(map(shown, offer.actions.values())),
         queries=tuple(map(shown, offer.queries.values())),
         attributes=tuple(world.attributes.items()),
@@ -105,9 +105,9 @@ def _head(function: ast.FunctionDef) -> str:
     return ast.unparse(ast.fix_missing_locations(head))
 
 
-def surface_of(world: Environment) -> Surface:
-    """The surface of a world as it is played."""
-    return surface(type(world), world.options)
+def action_docs_of(world: Environment) -> ActionDocs:
+    """The action_docs of a world as it is played."""
+    return action_docs(type(world), world.options)
 
 
 def call_of(action: Action) -> str:
@@ -115,7 +115,7 @@ def call_of(action: Action) -> str:
     return f"{AGENT}.{action}"
 
 
-def shown(spec: ActionSpec) -> ShownCall:
+def shown(spec: ActionSpec) -> ActionDoc:
     """An action, query or goal, as prompts show it."""
     signature = str(spec.signature).replace(f" -> {Observation.__module__}.Observation", " -> str")
-    return ShownCall(name=spec.name, signature=signature, doc=spec.doc, example=spec.example)
+    return ActionDoc(name=spec.name, signature=signature, doc=spec.doc, example=spec.example)
