@@ -12,10 +12,9 @@ from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from planbook.envs.errors import BadSelection, Diverged, EnvsError, EpisodeEnded, UnknownAction, WorldBroken
+from planbook.envs.errors import BadSelection, Diverged, EnvsError, EpisodeEnded, UnknownAction, WorldBroken, raised_at
 from planbook.envs.goals import Goals
 from planbook.envs.preconditions import Preconditions
-from planbook.envs.raised import raised_at
 from planbook.envs.selection import chosen_split, chosen_types, find_task, why_none
 from planbook.envs.types import (
     Action,
@@ -261,7 +260,7 @@ class Environment(ABC):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """The SHA-256 of the data that these tasks are played on, by what the data are; see
-        ``planbook.envs.checksums``.
+        ``planbook.envs.resources``.
 
         What follows from the code of the world alone has none. Raises MissingRequirement, BadSelection.
         """

@@ -1,11 +1,11 @@
-"""What every world's ``tasks`` does with a selection: check the names, take the types in turn."""
+"""Check a selection's names against an environment, and take its task types in turn."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import TypeVar
 
 from planbook.envs.errors import BadSelection
-from planbook.envs.nearest import instead
+from planbook.envs.text_matching import instead
 from planbook.envs.types import Selection, Task
 
 T = TypeVar("T")

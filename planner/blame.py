@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from planbook.envs import EnvsError
-from planbook.envs.raised import raised_at
+from planbook.envs.errors import raised_at
 from planbook.planner.errors import EpisodeBroken
 
 _OURS = Path(__file__).parent

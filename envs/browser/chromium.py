@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from planbook.envs.browser.devtools import Connection
 from planbook.envs.errors import MissingRequirement, WorldBroken
-from planbook.envs.packages import folder_of, install, missing
+from planbook.envs.resources import folder_of, install, missing
 from planbook.envs.types import Requirement
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 """MiniWoB++: small web pages in a real Chromium."""
 
-from planbook.envs.miniwob.world import Miniwob
+from planbook.envs.miniwob.environment import Miniwob
 
 __all__ = ["Miniwob"]

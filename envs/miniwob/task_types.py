@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planbook.envs.errors import MissingRequirement
-from planbook.envs.packages import folder_of, install, missing
+from planbook.envs.resources import folder_of, install, missing
 
 FEEDBACK = (
     "search-engine",

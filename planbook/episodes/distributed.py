@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from planbook.config import Config
-from planbook.envs.packages import missing
+from planbook.envs.resources import missing
 from planbook.episodes.divergence import Comparison, Sameness
 from planbook.episodes.lanes import Executor, Hosting, hand_out
 from planbook.episodes.processes import on_this_machine

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from planbook.config import RECORDINGS, Config
-from planbook.envs.nearest import nearest
+from planbook.envs.text_matching import nearest
 from planbook.episodes.recorded_answers import RunAnswers
 from planbook.errors import BadArgument
 from planbook.planner import METHODS, Roles, method

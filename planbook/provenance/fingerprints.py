@@ -5,7 +5,7 @@ from pathlib import Path
 
 from planbook.config import RECORDINGS, Config
 from planbook.envs import Task, known_worlds
-from planbook.envs.checksums import of_file
+from planbook.envs.resources import of_file
 from planbook.planner.asking import DEFAULT
 from planbook.planner.models import Sampling
 from planbook.planner.models.prices import SHIPPED as PRICES

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from planbook.config import Config
-from planbook.envs.checksums import of_file, of_folder, of_texts
+from planbook.envs.resources import of_file, of_folder, of_texts
 from planbook.knowledge.knowing import PROCEDURES
 from planbook.knowledge.state import learnt_in, start_of, with_manual
 from planbook.manuals import SHIPPED, usual_starts

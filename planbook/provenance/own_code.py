@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from planbook.envs.checksums import of_file, of_folder
+from planbook.envs.resources import of_file, of_folder
 
 
 def of_modules_beside(file: Path, what: str) -> dict[str, str]:

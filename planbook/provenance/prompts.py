@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from planbook.config import Config
-from planbook.envs.checksums import of_file, of_texts
+from planbook.envs.resources import of_file, of_texts
 from planbook.manuals.formulator import PROMPTS as MANUALS
 from planbook.planner import METHODS, method
 from planbook.planner.graph.asking import PROMPTS as GRAPHS

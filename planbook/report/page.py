@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from planbook.envs.packages import install
+from planbook.envs.resources import install
 from planbook.report import tables
 from planbook.report.charts.chosen import charts
 from planbook.report.charts.library import library

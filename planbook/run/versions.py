@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from planbook import PACKAGES, __version__
-from planbook.envs.checksums import of_folder, of_texts
-from planbook.envs.packages import version_of
+from planbook.envs.resources import of_folder, of_texts, version_of
 
 RECORDED_PACKAGES = (
     "RestrictedPython",

@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, bindparam, or_, select
 from sqlalchemy.exc import DatabaseError
 
-from planbook.envs.packages import missing
+from planbook.envs.resources import missing
 from planbook.errors import BadRun
 from planbook.planner import Body, EventKind
 from planbook.store.database import Database

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.envs.nearest import instead
+from planbook.envs.text_matching import instead
 from planbook.errors import BadArgument, BadRun
 from planbook.figures.summary import NOT_PLAYED
 from planbook.planner import Ending, Outcome, RunFacts, Trajectory, read_trajectory

@@ -14,7 +14,7 @@ from typing import Annotated, Any, BinaryIO, Literal, Union, get_args, get_origi
 
 from pydantic import BaseModel
 
-from planbook.envs.packages import missing
+from planbook.envs.resources import missing
 from planbook.planner import Trajectory
 from planbook.planner.trajectory import SCHEMA
 from planbook.trajectories.jsonl import LONGEST, BadEpisode, parsed

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.envs.loading import told
+from planbook.envs.registry import told
 from planbook.planner.errors import GraphError
 from planbook.planner.graph import hooks as shipped
 from planbook.planner.graph.database import Database

@@ -5,7 +5,7 @@ Methods from outside are named FILE.py:NAME, or registered by other packages as 
 
 from collections.abc import Mapping
 
-from planbook.envs.nearest import instead
+from planbook.envs.text_matching import instead
 from planbook.planner.errors import UnknownStrategy
 from planbook.planner.strategies import adapt, advocate, agentkit, automanual, code, deps
 from planbook.planner.strategies.automanual import AutoManualOptions

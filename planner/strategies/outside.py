@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from planbook.envs.loading import CannotLoad, module_of
+from planbook.envs.registry import CannotLoad, module_of
 from planbook.planner.errors import UnknownStrategy
 from planbook.planner.strategies.base import Method, Options
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from planbook.envs.alfworld import Alfworld, generated
-from planbook.envs.alfworld.task_types import GAME_TYPES, TYPES
+from planbook.envs.alfworld.goals import GAME_TYPES, TYPES
 from planbook.envs.errors import BadSelection, MissingRequirement, WorldBroken
 from planbook.envs.types import Selection
 

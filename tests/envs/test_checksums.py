@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planbook.envs import MissingRequirement, Selection, load_world
-from planbook.envs.checksums import of_file, of_files, of_folder, of_texts
+from planbook.envs.resources import of_file, of_files, of_folder, of_texts
 
 OF_WORLD = {
     "crafter": {"crafter's tables and code"},

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action, BadSelection, Selection, Task, load_world
 from planbook.envs.tabletop import Tabletop
-from planbook.envs.tabletop.goals import KNOWN
+from planbook.envs.tabletop.planning import KNOWN
 from planbook.envs.tabletop.scenes import deal
-from planbook.envs.tabletop.things import SHAPES
+from planbook.envs.tabletop.table import SHAPES
 
 SCENES = tuple(product(Tabletop.types, range(60)))
 

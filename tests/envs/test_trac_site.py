@@ -19,11 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from planbook.envs.errors import BadSelection, MissingRequirement, WorldBroken
-from planbook.envs.web.checks import ServerCheck
-from planbook.envs.web.sites import requirements, site_of
-from planbook.envs.web.sites.trac import TracSite
-from planbook.envs.web.sites.trac.state import state_of
-from planbook.envs.web.tasks import load_tasks
+from planbook.envs.web.sites import TracSite, requirements, site_of, state_of
+from planbook.envs.web.tasks import ServerCheck, load_tasks
 from tests.trac import Visitor, need_trac
 
 ROOT = Path(__file__).parents[2]

@@ -3,7 +3,7 @@
 import pytest
 
 from planbook.envs import Task, load_world
-from planbook.envs.crafter.tasks import task_of
+from planbook.envs.crafter.environment import task_of
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Ending, Episode, MemoryJournal, Terms, method, play
 from planbook.sandbox import Limits, Sandbox

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from planbook.envs import Selection
 from planbook.envs.minecraft import Minecraft
-from planbook.envs.minecraft.nature import source_of
-from planbook.envs.minecraft.recipes import best_recipe, milestones
+from planbook.envs.minecraft.game_data import best_recipe, milestones, source_of
 from planbook.envs.minecraft.tasks import CANDIDATES, GROUPS
 from planbook.manuals import ProcedureLibrary
 from planbook.manuals.library import SHIPPED

@@ -11,7 +11,7 @@ import pytest
 
 from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, load_world
-from planbook.envs.alfworld.task_types import TYPES
+from planbook.envs.alfworld.goals import TYPES
 from planbook.figures.summary import Summary, summarise
 from planbook.knowledge.ablations import ABLATIONS
 from planbook.knowledge.state import EVERYTHING, fresh_beginning

@@ -9,7 +9,7 @@ import pytest
 
 from planbook.config import LIBRARIES, RECORDINGS
 from planbook.envs import load_world
-from planbook.envs.alfworld import games
+from planbook.envs.alfworld import tasks
 from planbook.manuals import SHIPPED, parse, read_knowledge
 from tests.browser import need_browser
 from tests.flows import here
@@ -20,7 +20,7 @@ LEARNT = LIBRARIES["learnt"]
 RECORDED = {path.stem: json.loads(path.read_text().splitlines()[0]) for path in sorted(RECORDINGS.glob("*.jsonl"))}
 """The first line of each."""
 BUILT = ("alfworld-generated", "alfworld-train", "miniwob-feedback")
-NO_GAMES = not (os.environ.get("ALFWORLD_DATA") and (games.data_root() / games.DATA_FOLDER / "train").is_dir())
+NO_GAMES = not (os.environ.get("ALFWORLD_DATA") and (tasks.data_root() / tasks.DATA_FOLDER / "train").is_dir())
 
 
 def played(name: str, folder: Path) -> None:

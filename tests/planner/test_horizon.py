@@ -14,7 +14,7 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.feature_extraction import DictVectorizer
 
 from planbook.envs import Features, load_world
-from planbook.envs.minecraft.goals import RECORDED
+from planbook.envs.minecraft.planning import RECORDED
 from planbook.planner.strategies.deps.horizon import (
     DEPTH,
     LEAST_ROWS,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import Config, by_dotted_name
-from planbook.envs.nearest import instead
+from planbook.envs.text_matching import instead
 from planbook.errors import BadArgument
 from planbook.figures.comparison.gathering import Gathered
 from planbook.run.moved import without_folders
