@@ -2,12 +2,12 @@
 
 EnvsError
 ├── BadSelection        the tasks asked for do not exist
-├── UnknownWorld        no environment of that name
+├── UnknownEnvironment        no environment of that name
 ├── UnknownAction       the environment has no such action
 ├── MissingRequirement  data, a browser or a package is missing
 ├── EpisodeEnded        an action after the end, or before the beginning
 ├── Diverged            a repeated action was answered differently
-└── WorldBroken         the environment itself failed (a browser died, a game file is damaged)
+└── EnvironmentBroken         the environment itself failed (a browser died, a game file is damaged)
 """
 
 import sysconfig
@@ -28,7 +28,7 @@ class BadSelection(EnvsError):
     """The tasks asked for do not exist; the message names what does."""
 
 
-class UnknownWorld(EnvsError):
+class UnknownEnvironment(EnvsError):
     """No world of that name is registered."""
 
 
@@ -44,7 +44,7 @@ class EpisodeEnded(EnvsError):
     """An action was tried when no episode was running."""
 
 
-class WorldBroken(EnvsError):
+class EnvironmentBroken(EnvsError):
     """The world failed, not the plan: the episode counts as BROKEN."""
 
 
@@ -57,7 +57,8 @@ class Diverged(EnvsError):
 
 
 _INSTALLED = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
-_BASE = Path(__file__).with_name("base.py")
+_CALLERS = tuple(Path(__file__).with_name(name) for name in ("base.py", "selection.py"))
+"""Files that call an author's code."""
 
 
 def raised_at(error: BaseException, besides: Collection[Path] = ()) -> tuple[str, str]:
@@ -70,7 +71,7 @@ def raised_at(error: BaseException, besides: Collection[Path] = ()) -> tuple[str
     own = [
         number
         for number, frame in enumerate(frames)
-        if Path(frame.filename) != _BASE
+        if Path(frame.filename) not in _CALLERS
         and Path(frame.filename).parent not in besides
         and not frame.filename.startswith(_INSTALLED)
     ]

@@ -12,14 +12,14 @@ from pathlib import Path
 from planbook.envs.errors import MissingRequirement
 
 
-def folder_of(package: str) -> Path | None:
+def package_folder(package: str) -> Path | None:
     """Where a package is, or None. Nothing of it is imported: that takes seconds, and one of them makes folders."""
     spec = find_spec(package)
     folder = next(iter(spec.submodule_search_locations or ()), None) if spec else None
     return Path(folder) if folder else None
 
 
-def version_of(package: str) -> str:
+def package_version(package: str) -> str:
     """Return the version of a package, or "not installed"."""
     try:
         return metadata.version(package)
@@ -27,7 +27,7 @@ def version_of(package: str) -> str:
         return "not installed"
 
 
-def install(extra: str, *options: str, only: str | tuple[str, ...] = "") -> str:
+def install_command(extra: str, *options: str, only: str | tuple[str, ...] = "") -> str:
     """Return the command that installs what an extra of planbook needs, or some packages of it.
 
     It names the packages, not the extra: no index has planbook itself.
@@ -36,9 +36,9 @@ def install(extra: str, *options: str, only: str | tuple[str, ...] = "") -> str:
     return f"{shlex.quote(sys.executable)} -m pip install {' '.join((*options, *map(shlex.quote, needed)))}"
 
 
-def missing(extra: str, what: str) -> MissingRequirement:
+def missing_extra(extra: str, what: str) -> MissingRequirement:
     """Return the error for something that needs an extra."""
-    return MissingRequirement(f"{what} needs packages that are not there; add them with: {install(extra)}")
+    return MissingRequirement(f"{what} needs packages that are not there; add them with: {install_command(extra)}")
 
 
 def _needed(extra: str) -> Iterator[str]:
@@ -53,7 +53,7 @@ _KNOWN_FILES = 50_000
 _NOT_DATA = ("__pycache__",)
 
 
-def of_file(path: Path) -> str:
+def file_digest(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal. Raises MissingRequirement where it cannot be read."""
     try:
         seen = path.stat()
@@ -70,7 +70,7 @@ def _digest(path: str, changed: int, size: int, node: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def of_texts(texts: Iterable[str]) -> str:
+def texts_digest(texts: Iterable[str]) -> str:
     """One digest of several texts: it tells their order, and where each ends."""
     whole = hashlib.sha256()
     for text in texts:
@@ -78,13 +78,13 @@ def of_texts(texts: Iterable[str]) -> str:
     return whole.hexdigest()
 
 
-def of_files(paths: Iterable[Path]) -> str:
+def files_digest(paths: Iterable[Path]) -> str:
     """One digest of the contents of files, wherever they lie and in whichever order they are given."""
-    return of_texts(sorted(map(of_file, paths)))
+    return texts_digest(sorted(map(file_digest, paths)))
 
 
-def of_folder(folder: Path, patterns: Sequence[str] = ("*",)) -> str:
+def folder_digest(folder: Path, patterns: Sequence[str] = ("*",)) -> str:
     """One digest of the names and contents of a folder's files, and of those of the folders in it."""
     found = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
     kept = sorted(path for path in found if not set(path.parts) & set(_NOT_DATA))
-    return of_texts(text for path in kept for text in (path.relative_to(folder).as_posix(), of_file(path)))
+    return texts_digest(text for path in kept for text in (path.relative_to(folder).as_posix(), file_digest(path)))

@@ -6,21 +6,21 @@ from difflib import get_close_matches
 from math import log
 
 
-def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+def nearest_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     """The known names that are most likely meant, best first; case, and - for _, do not count."""
-    by_shape = {_shape(each): each for each in known}
-    return [by_shape[shape] for shape in get_close_matches(_shape(name), by_shape, n=most)]
+    by_shape = {_normalized(each): each for each in known}
+    return [by_shape[shape] for shape in get_close_matches(_normalized(name), by_shape, n=most)]
 
 
-def instead(name: str, known: Iterable[str], there_are: str = "there are") -> str:
+def did_you_mean(name: str, known: Iterable[str], there_are: str = "there are") -> str:
     """The end of a message about an unknown name: ``; did you mean X? There are X, Y``."""
     listed = list(known)
-    meant = nearest(name, listed)
+    meant = nearest_names(name, listed)
     told = f"did you mean {meant[0]}? {there_are.capitalize()}" if meant else there_are
     return f"; {told} {', '.join(listed)}"
 
 
-def _shape(name: str) -> str:
+def _normalized(name: str) -> str:
     return name.casefold().replace("_", "-")
 
 
@@ -39,7 +39,7 @@ def token_set_ratio(one: str, other: str) -> int:
     both = len(" ".join(shared))
     space = bool(both)
     whole_left, whole_right = both + space + len(left), both + space + len(right)
-    best = _ratio(len(left) + len(right) - 2 * _common(left, right), whole_left + whole_right)
+    best = _ratio(len(left) + len(right) - 2 * _common_length(left, right), whole_left + whole_right)
     if shared:
         best = max(best, _ratio(space + len(left), both + whole_left), _ratio(space + len(right), both + whole_right))
     return round(best)
@@ -49,7 +49,7 @@ def _ratio(distance: int, length: int) -> float:
     return 100 - 100 * distance / length if length else 100.0
 
 
-def _common(one: str, other: str) -> int:
+def _common_length(one: str, other: str) -> int:
     """Return the length of the longest common subsequence, by the bits of one number (Hyyrö, 2004)."""
     places = dict.fromkeys(one, 0)
     for place, letter in enumerate(one):

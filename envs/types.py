@@ -23,6 +23,12 @@ class Task(BaseModel):
     seed: int = 0
 
 
+class NoOptions(BaseModel):
+    """The options of an environment that has none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 class Selection(BaseModel):
     """Which tasks of a world: the command line's one selector.
 

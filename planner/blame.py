@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from planbook.envs import EnvsError
-from planbook.envs.errors import raised_at
+from planbook.envs import EnvsError, raised_at
 from planbook.planner.errors import EpisodeBroken
 
 _OURS = Path(__file__).parent

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from planbook.envs.types import Action, Observation, Selection
+from planbook.envs import Action, Observation, Selection
 from planbook.envs.web import Web
 from planbook.envs.web.environment import WebOptions
 

@@ -11,7 +11,7 @@ from planbook.envs.alfworld import wording
 from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameReply
 from planbook.envs.alfworld.scene import GameScene, GameState, GoalCondition, read_scene
 from planbook.envs.alfworld.wording import Dialect, read_dialect
-from planbook.envs.errors import WorldBroken
+from planbook.envs.errors import EnvironmentBroken
 
 ABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
 """Treatment to the mark of the objects that it works on."""
@@ -119,7 +119,7 @@ class Direct:
         try:
             domain, grammar, problem = (str(game.data[key]) for key in ("pddl_domain", "grammar", "pddl_problem"))
         except KeyError as error:
-            raise WorldBroken(f"alfworld: the game {game.id} has no {error}; the file is damaged") from error
+            raise EnvironmentBroken(f"alfworld: the game {game.id} has no {error}; the file is damaged") from error
         self.dialect = read_dialect(domain, grammar)
         self.scene = read_scene(problem)
         self._goal = GoalCondition(self.scene)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from threading import RLock
 from typing import Any, Protocol
 
-from planbook.envs.errors import MissingRequirement, WorldBroken
-from planbook.envs.resources import install
+from planbook.envs.errors import EnvironmentBroken, MissingRequirement
+from planbook.envs.resources import install_command
 
 NOTHING = "Nothing happens."
 
@@ -38,7 +38,7 @@ class GameEngine(Protocol):
     """One game at a time. Commands and texts are the game's own (``go to desk 1``)."""
 
     def load(self, game: AlfworldGame) -> None:
-        """Take a game in. Raises WorldBroken for one that cannot be played."""
+        """Take a game in. Raises EnvironmentBroken for one that cannot be played."""
 
     def reset(self) -> GameReply:
         """Start the loaded game from its beginning."""
@@ -85,7 +85,7 @@ def _environment() -> Any:
         from textworld.envs.pddl import PddlEnv
     except (ImportError, OSError) as error:  # importing alfworld also makes its data folder
         raise MissingRequirement(
-            f"alfworld: the engine 'textworld' cannot be imported ({error}); add it with: {install('alfworld')}"
+            f"alfworld: the engine 'textworld' cannot be imported ({error}); add it with: {install_command('alfworld')}"
         ) from error
     return AlfredDemangler(PddlEnv(textworld.EnvInfos(won=True, admissible_commands=True)), shuffle=False)
 
@@ -106,7 +106,7 @@ class Reference:
             try:
                 self._environment.load(dict(game.data))
             except (Exception, SystemExit) as error:  # its translator gives up by exiting
-                raise WorldBroken(
+                raise EnvironmentBroken(
                     f"alfworld: textworld cannot load {game.id}: {type(error).__name__}: {error}"
                 ) from error
 
@@ -132,7 +132,7 @@ class Reference:
 
     def restore(self, saved: object) -> None:
         """Never called: ``save`` gives nothing."""
-        raise WorldBroken(f"alfworld: textworld cannot go back to a saved state of {self._game}")
+        raise EnvironmentBroken(f"alfworld: textworld cannot go back to a saved state of {self._game}")
 
     def close(self) -> None:
         """Keep the environment for the next user."""

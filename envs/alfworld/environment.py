@@ -14,7 +14,7 @@ from planbook.envs.alfworld.tasks import NAMED, checksums
 from planbook.envs.alfworld.wording import EMPTY_HANDED, HELPERS, START, as_action, first_text, game_name, paper_text
 from planbook.envs.base import Environment, action
 from planbook.envs.preconditions import Preconditions
-from planbook.envs.resources import version_of
+from planbook.envs.resources import package_version
 from planbook.envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
 
 OBSERVATION_ACTIONS = frozenset({"look", "inventory", "examine"})
@@ -121,7 +121,7 @@ class Alfworld(Environment):
         """Engine, options, packages, and the verb that the installed games use for putting things down."""
         grammar = self._puts if self.task else _probe().puts
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
-        packages = {package: version_of(package) for package in ("alfworld", "textworld")}
+        packages = {package: package_version(package) for package in ("alfworld", "textworld")}
         return {**options, **packages, "grammar": "put" if grammar else "move"}
 
     # One episode.

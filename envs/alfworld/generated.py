@@ -15,7 +15,7 @@ from planbook.envs.alfworld.direct import Direct
 from planbook.envs.alfworld.engine import NOTHING, AlfworldGame
 from planbook.envs.alfworld.goals import GAME_TYPES, params_of
 from planbook.envs.alfworld.rooms import LAMP, FurnishedRoom, furnish, kind_of, mangled, problem_text, strew
-from planbook.envs.errors import WorldBroken
+from planbook.envs.errors import EnvironmentBroken
 
 _MACHINE_TYPES = {"clean": "sinkbasintype", "heat": "microwavetype", "cool": "fridgetype"}
 
@@ -163,7 +163,7 @@ def _made(kind: str, seed: int) -> GeneratedGame:
         made = _attempt(kind, seed, rng)
         if made is not None and _is_worth_playing(kind, made):
             return made
-    raise WorldBroken(f"alfworld: no solvable game of type {kind!r} came out of seed {seed}; choose another seed")
+    raise EnvironmentBroken(f"alfworld: no solvable game of type {kind!r} came out of seed {seed}; choose another seed")
 
 
 def _attempt(kind: str, seed: int, rng: Random) -> GeneratedGame | None:

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from planbook.envs.errors import MissingRequirement
-from planbook.envs.resources import folder_of, install
+from planbook.envs.resources import install_command, package_folder
 
 ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
 """Room to its floor plans' numbers, first and one past the last."""
@@ -47,13 +47,13 @@ class FloorPlan:
 
 def found() -> str | None:
     """Where the alfworld package is, or None."""
-    folder = folder_of("alfworld")
+    folder = package_folder("alfworld")
     return str(folder) if folder else None
 
 
 def remedy() -> str:
     """Return the command that installs the package alone: its data are all that generated games need."""
-    return install("alfworld", "--no-deps", only="alfworld")
+    return install_command("alfworld", "--no-deps", only="alfworld")
 
 
 def wheel_files() -> list[Path]:

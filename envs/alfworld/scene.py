@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from planbook.envs.errors import WorldBroken
+from planbook.envs.errors import EnvironmentBroken
 
 _FACT = re.compile(r"\((\w+) ([^()]*)\)")
 _NOT_EQUAL = re.compile(r"\(not \(= (\S+) (\S+)\)\)")
@@ -104,11 +104,11 @@ def number_names(entities: set[str]) -> dict[str, str]:
 
 
 def read_scene(problem: str) -> GameScene:
-    """Read a pddl_problem. Raises WorldBroken if it has no init or goal section."""
+    """Read a pddl_problem. Raises EnvironmentBroken if it has no init or goal section."""
     text = problem.lower()
     init, goal = text.find("(:init"), text.find("(:goal")
     if init < 0 or goal < init:
-        raise WorldBroken(
+        raise EnvironmentBroken(
             "alfworld: the game's pddl_problem has no (:init ...) followed by (:goal ...); the file is damaged"
         )
     facts: dict[str, set[tuple[str, ...]]] = defaultdict(set)
@@ -148,7 +148,9 @@ def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
         return frozenset(first for first, *_ in facts.get(name, ()))
 
     if not (at := _pairs(facts, "atlocation")):
-        raise WorldBroken("alfworld: the game's pddl_problem does not say where the agent is; the file is damaged")
+        raise EnvironmentBroken(
+            "alfworld: the game's pddl_problem does not say where the agent is; the file is damaged"
+        )
     return GameState(
         at=min(at)[1],
         holding=None,
@@ -205,7 +207,7 @@ class GoalCondition:
         elif len(arguments) == 1:
             self._limit(arguments[0], scene.has(name))
         else:
-            raise WorldBroken(
+            raise EnvironmentBroken(
                 f"alfworld: the direct engine cannot judge the goal condition {name}; choose the engine 'textworld'"
             )
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from planbook.envs.alfworld import generated, rooms
 from planbook.envs.alfworld.engine import AlfworldGame
 from planbook.envs.alfworld.goals import FOLDER_TYPES, TYPES, paper_goal, params_of
-from planbook.envs.errors import BadSelection, MissingRequirement, WorldBroken
-from planbook.envs.resources import of_files
+from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
+from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, in_turn
 from planbook.envs.types import Selection, Task
 
@@ -90,9 +90,9 @@ def peek(game_id: str) -> tuple[str, bool]:
             mark = text.rfind(b'"solvable"')
             solvable = mark < 0 or _SOLVABLE.match(text, mark) is not None
     except (OSError, ValueError) as error:
-        raise WorldBroken(f"alfworld: {path} cannot be read: {error}") from error
+        raise EnvironmentBroken(f"alfworld: {path} cannot be read: {error}") from error
     if goal is None:
-        raise WorldBroken(f"alfworld: {path} states no task; the file is damaged: download it again")
+        raise EnvironmentBroken(f"alfworld: {path} states no task; the file is damaged: download it again")
     return goal, solvable
 
 
@@ -102,7 +102,7 @@ def read_game(game_id: str) -> AlfworldGame:
     try:
         return AlfworldGame(game_id, json.loads(path.read_bytes()))
     except (OSError, ValueError) as error:
-        raise WorldBroken(f"alfworld: {path} cannot be read: {error}") from error
+        raise EnvironmentBroken(f"alfworld: {path} cannot be read: {error}") from error
 
 
 def found_splits() -> Iterator[tuple[str, str | None]]:
@@ -172,9 +172,9 @@ def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
 def checksums(tasks: Sequence[Task]) -> dict[str, str]:
     """What the games of these tasks are, and what those of them that are generated are made from."""
     on_disk = [task.id for task in tasks if task.split != generated.SPLIT]
-    found = {"games": of_files(map(game_path, on_disk))} if on_disk else {}
+    found = {"games": files_digest(map(game_path, on_disk))} if on_disk else {}
     if len(on_disk) < len(tasks):
-        found["what games are generated from"] = of_files(rooms.wheel_files())
+        found["what games are generated from"] = files_digest(rooms.wheel_files())
     return found
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from planbook.envs.alfworld.engine import NOTHING
 from planbook.envs.alfworld.scene import GameScene, GameState
-from planbook.envs.errors import WorldBroken
+from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Action, Offered
 
 _TASK_LINE = re.compile(r"Your task is to: [^\"]*")
@@ -95,10 +95,10 @@ def _read(domain: str, grammar: str) -> Dialect | None:
 
 
 def read_dialect(domain: str, grammar: str) -> Dialect:
-    """The dialect of a game's domain and grammar; raises WorldBroken for rules that the direct engine does not know."""
+    """Return the dialect of a domain and grammar. Raises EnvironmentBroken for rules unknown to the direct engine."""
     dialect = _read(domain, _strip_task(grammar))
     if dialect is None:
-        raise WorldBroken(
+        raise EnvironmentBroken(
             "alfworld: this game's domain or grammar is not the one that the direct engine plays; "
             "choose the engine 'textworld' for it"
         )

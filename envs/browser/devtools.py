@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.envs.errors import WorldBroken
-from planbook.envs.resources import missing
+from planbook.envs.errors import EnvironmentBroken
+from planbook.envs.resources import missing_extra
 
 Command = tuple[str, Mapping[str, Any]]
 """A method of the protocol and its parameters."""
@@ -37,15 +37,15 @@ def _websocket() -> Any:
     try:
         import websocket
     except ImportError as error:
-        raise missing("browser", "a browser") from error
+        raise missing_extra("browser", "a browser") from error
     return websocket
 
 
-class CommandRefused(WorldBroken):
+class CommandRefused(EnvironmentBroken):
     """The browser answered a command with an error: it is alive, but would not do that."""
 
 
-class NoAnswer(WorldBroken):
+class NoAnswer(EnvironmentBroken):
     """The browser is there, but what was asked did not answer in the time that was given."""
 
 
@@ -68,10 +68,10 @@ class Connection:
                 url, timeout=patience, suppress_origin=True, skip_utf8_validation=True, enable_multithread=False
             )
         except (OSError, _websocket().WebSocketException) as error:
-            raise WorldBroken(f"the browser does not answer at {url}: {error}") from error
+            raise EnvironmentBroken(f"the browser does not answer at {url}: {error}") from error
 
     def call(self, method: str, **parameters: JsonValue) -> Answer:
-        """One command and its answer. Raises WorldBroken where the browser refuses it or is gone."""
+        """One command and its answer. Raises EnvironmentBroken where the browser refuses it or is gone."""
         return self.call_all([(method, parameters)])[0]
 
     def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
@@ -80,7 +80,7 @@ class Connection:
         Raises CommandRefused for the first that it would not do, NoAnswer after so many ``seconds``.
         """
         if self._lost:
-            raise WorldBroken(self._lost)
+            raise EnvironmentBroken(self._lost)
         deadline = None if seconds is None else time.monotonic() + seconds
         try:
             numbers = [self._send(method, parameters, session) for method, parameters in commands]
@@ -88,37 +88,39 @@ class Connection:
         except _websocket().WebSocketTimeoutException as error:
             raise NoAnswer(f"the browser did not answer {commands[0][0]} in time") from error
         except (OSError, ValueError, _websocket().WebSocketException) as error:
-            raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error}) at {commands[0][0]}") from error
+            raise EnvironmentBroken(
+                f"the browser is gone ({type(error).__name__}: {error}) at {commands[0][0]}"
+            ) from error
         for number, (method, _) in zip(numbers, commands, strict=True):
             if problem := answers[number].get("error"):
                 raise CommandRefused(f"the browser refused {method}: {problem.get('message')}")
         return [answers[number].get("result", {}) for number in numbers]
 
     def post(self, method: str, session: str = "", **parameters: JsonValue) -> None:
-        """Send a command without waiting for its answer, which is dropped. Raises WorldBroken."""
+        """Send a command without waiting for its answer, which is dropped. Raises EnvironmentBroken."""
         try:
             self._send(method, parameters, session)
         except (OSError, _websocket().WebSocketException) as error:
-            raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error}) at {method}") from error
+            raise EnvironmentBroken(f"the browser is gone ({type(error).__name__}: {error}) at {method}") from error
 
     def listen(self, seconds: float) -> bool:
-        """Wait for one message at most so long; whether one came. Raises WorldBroken."""
+        """Wait for one message at most so long; whether one came. Raises EnvironmentBroken."""
         try:
             self._next(time.monotonic() + seconds)
         except _websocket().WebSocketTimeoutException:
             return False
         except (OSError, ValueError, _websocket().WebSocketException) as error:
-            raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error})") from error
+            raise EnvironmentBroken(f"the browser is gone ({type(error).__name__}: {error})") from error
         return True
 
     def evaluate(self, expression: str, *, milliseconds: int = 60_000) -> JsonValue:
-        """The value of a JavaScript expression, a promise awaited. Raises WorldBroken if it raised."""
+        """The value of a JavaScript expression, a promise awaited. Raises EnvironmentBroken if it raised."""
         answer = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=milliseconds
         )
         if problem := answer.get("exceptionDetails"):
             reason = problem.get("exception", {}).get("description") or problem.get("text", "unknown")
-            raise WorldBroken(f"a script of ours failed in the page: {reason}")
+            raise EnvironmentBroken(f"a script of ours failed in the page: {reason}")
         value: JsonValue = answer["result"].get("value")
         return value
 
@@ -152,7 +154,7 @@ class Connection:
             self._heard(message)
         elif message.get("method") in DEAD:
             self._lost = f"the tab is gone: {message['method']}"
-            raise WorldBroken(self._lost)
+            raise EnvironmentBroken(self._lost)
         return message
 
 

@@ -21,7 +21,7 @@ from planbook.envs.crafter.actions import (
 )
 from planbook.envs.crafter.view import STEPS, beside, found_in
 from planbook.envs.errors import BadSelection, EpisodeEnded
-from planbook.envs.resources import install, of_folder
+from planbook.envs.resources import folder_digest, install_command
 from planbook.envs.selection import chosen_split, chosen_types, in_turn
 from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
@@ -148,12 +148,12 @@ class Crafter(Environment):
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """The game itself."""
-        return (Requirement("crafter", rules.found(), install(rules.EXTRA)),)
+        return (Requirement("crafter", rules.found(), install_command(rules.EXTRA)),)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """The package: its tables, and its code, which is the game."""
-        return {"crafter's tables and code": of_folder(rules.home(), ("*.py", "*.yaml"))}
+        return {"crafter's tables and code": folder_digest(rules.home(), ("*.py", "*.yaml"))}
 
     def versions(self) -> Mapping[str, str]:
         """The package that the game is."""

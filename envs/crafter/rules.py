@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ruamel.yaml import YAML
 
 from planbook.envs.errors import MissingRequirement
-from planbook.envs.resources import folder_of, install
+from planbook.envs.resources import install_command, package_folder
 
 EXTRA = "crafter"
 VITALS = ("health", "food", "drink", "energy")
@@ -58,14 +58,14 @@ class GameRules(NamedTuple):
 
 def found() -> str | None:
     """The package's table of rules, or None. Nothing of the package is imported."""
-    folder = folder_of("crafter")
+    folder = package_folder("crafter")
     return str(folder / "data.yaml") if folder and (folder / "data.yaml").is_file() else None
 
 
 def home() -> Path:
     """The package's folder. Raises MissingRequirement."""
     if (data := found()) is None:
-        raise MissingRequirement(f"crafter: the package's rules are not there; add them with: {install(EXTRA)}")
+        raise MissingRequirement(f"crafter: the package's rules are not there; add them with: {install_command(EXTRA)}")
     return Path(data).parent
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.goals import Goals
+from planbook.envs.method_support import Goals
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.actions import GoalRefused, listed, reckon
 from planbook.envs.minecraft.game_data import FILE as RECIPES
@@ -15,7 +15,7 @@ from planbook.envs.minecraft.planning import RECORDED, MinecraftGoals, precondit
 from planbook.envs.minecraft.player import Body, GoalEffects, carry_out, succeeds, time_limit, wait
 from planbook.envs.minecraft.terrain import Terrain, layout_of, seen_words
 from planbook.envs.preconditions import Preconditions
-from planbook.envs.resources import of_file
+from planbook.envs.resources import file_digest
 from planbook.envs.types import Action, Observation, Selection, Task, Verdict
 
 
@@ -103,7 +103,7 @@ class Minecraft(Environment):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """The recipes, and the goals that horizons are learnt from."""
-        return {"recipes": of_file(RECIPES), "recorded goals": of_file(RECORDED)}
+        return {"recipes": file_digest(RECIPES), "recorded goals": file_digest(RECORDED)}
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:

@@ -6,7 +6,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planbook.envs.goals import Features, Goals
+from planbook.envs.method_support import Features, Goals
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.actions import (
     GoalRefused,

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from planbook.envs.goals import Features
+from planbook.envs.method_support import Features
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.game_data import PICKAXES, RECIPES, SOURCES, VERSION, wearable

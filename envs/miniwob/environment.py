@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.browser import chromium, devtools
-from planbook.envs.errors import BadSelection, EpisodeEnded, WorldBroken
+from planbook.envs.errors import BadSelection, EnvironmentBroken, EpisodeEnded
 from planbook.envs.miniwob import task_types
 from planbook.envs.miniwob.tab import MiniwobTab, PageState
-from planbook.envs.resources import folder_of, install, of_folder
+from planbook.envs.resources import folder_digest, install_command, package_folder
 from planbook.envs.selection import chosen_split, chosen_types, in_turn
 from planbook.envs.types import Observation, Offered, Requirement, Selection, Task, Verdict
 
@@ -87,7 +87,9 @@ class Miniwob(Environment):
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """The pages, what drives a browser, Chromium and its driver."""
-        pages = Requirement("miniwob", str(folder_of("miniwob") or "") or None, install("browser", only="miniwob"))
+        pages = Requirement(
+            "miniwob", str(package_folder("miniwob") or "") or None, install_command("browser", only="miniwob")
+        )
         return [pages, *chromium.requirements()]
 
     @classmethod
@@ -107,7 +109,7 @@ class Miniwob(Environment):
         used = self._tab is not None
         try:
             picture = self._begin(task)
-        except WorldBroken:
+        except EnvironmentBroken:
             if not used:
                 raise
             picture = self._begin(task)
@@ -138,7 +140,7 @@ class Miniwob(Environment):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """The pages, with all that they load."""
-        return {"pages": of_folder(task_types.package() / "html")}
+        return {"pages": folder_digest(task_types.package() / "html")}
 
     def versions(self) -> Mapping[str, str]:
         """Browser, Selenium, MiniWoB++, and which sentences the pages use."""
@@ -215,7 +217,7 @@ class Miniwob(Environment):
             raise EpisodeEnded("miniwob: no episode has begun; call reset(task) first")
         try:
             return self._tab.find(xpath)
-        except WorldBroken:
+        except EnvironmentBroken:
             self._drop_tab()
             raise
 
@@ -224,7 +226,7 @@ class Miniwob(Environment):
             if self._tab is None:
                 self._tab = MiniwobTab(chromium.shared())
             return self._tab.begin(task_types.page(task.type), task.seed, fresh=task.type in task_types.RELOADED)
-        except WorldBroken:
+        except EnvironmentBroken:
             self._drop_tab()
             raise
 
@@ -235,10 +237,10 @@ class Miniwob(Environment):
 
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
-            raise WorldBroken("the page of this episode is gone; only a reset brings the world back")
+            raise EnvironmentBroken("the page of this episode is gone; only a reset brings the world back")
         try:
             return self._observe(move(self._tab))
-        except WorldBroken:
+        except EnvironmentBroken:
             self._drop_tab()
             raise
 

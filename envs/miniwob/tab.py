@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from planbook.envs.browser import chromium, devtools
 from planbook.envs.browser.devtools import Answer, Command
-from planbook.envs.errors import WorldBroken
+from planbook.envs.errors import EnvironmentBroken
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 CORNER = (639.0, 479.0)
@@ -133,7 +133,7 @@ class MiniwobTab:
         deadline = time.monotonic() + LOAD_SECONDS
         while self._connection.evaluate("location.href") != url:
             if time.monotonic() > deadline:
-                raise WorldBroken(f"the page {url} does not load")
+                raise EnvironmentBroken(f"the page {url} does not load")
             time.sleep(0.002)
         self._url = url
 
@@ -144,7 +144,7 @@ class MiniwobTab:
     def _ask(self, function: str, *arguments: JsonValue) -> Answer:
         answer = self._call(function, *arguments)
         if not isinstance(answer, dict):
-            raise WorldBroken(f"the page does not answer planbook.{function}")
+            raise EnvironmentBroken(f"the page does not answer planbook.{function}")
         return answer
 
     def _finish(self, place: Answer, commands: Callable[[float, float], list[Command]]) -> PageState:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planbook.envs.errors import MissingRequirement
-from planbook.envs.resources import folder_of, install, missing
+from planbook.envs.resources import install_command, missing_extra, package_folder
 
 FEEDBACK = (
     "search-engine",
@@ -88,8 +88,8 @@ Pairs = Sequence[tuple[str, str]]
 
 def package() -> Path:
     """The folder of the miniwob package. Raises MissingRequirement."""
-    if (folder := folder_of("miniwob")) is None:
-        raise missing("browser", "MiniWoB++")
+    if (folder := package_folder("miniwob")) is None:
+        raise missing_extra("browser", "MiniWoB++")
     return folder
 
 
@@ -103,7 +103,7 @@ def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
     """miniwob's own field extractors; its module needs nothing but the standard library."""
     spec = importlib.util.spec_from_file_location("planbook_miniwob_fields", package() / "fields.py")
     if spec is None or spec.loader is None:
-        command = install("browser", "--force-reinstall", only="miniwob")
+        command = install_command("browser", "--force-reinstall", only="miniwob")
         raise MissingRequirement(f"miniwob's fields.py is not there; add it with: {command}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
-from planbook.envs.resources import of_files
+from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
 from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, own_digest, own_shop
 from planbook.envs.shopping.pages import (
@@ -173,7 +173,7 @@ agent.click("Buy Now")
         """The files of products, or what our own catalogue is made from."""
         given = ShoppingOptions.read(options)
         named = [Path(name) for name in (given.items, given.attributes, given.goals) if name]
-        return {"products": of_files(named or [KINDS])}
+        return {"products": files_digest(named or [KINDS])}
 
     def versions(self) -> Mapping[str, str]:
         """What search and reward are computed with, and which products these are."""

@@ -1,4 +1,8 @@
-"""TextCraft: crafting things by recipes, in text (the world of the ADaPT paper)."""
+"""TextCraft: crafting things by recipes, in text (the environment of the ADaPT paper).
+
+- ``environment``: the class and its tasks. ``recipes``: the package's recipes, and what a command means.
+- ``planning``: goals for a selector, and preconditions.
+"""
 
 from planbook.envs.textcraft.environment import Textcraft
 

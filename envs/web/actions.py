@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, JsonValue
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import EpisodeEnded, WorldBroken
+from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
 from planbook.envs.types import Action, Observation, Verdict
 from planbook.envs.web.accessibility import ACTED_ON, AccessibilityNode, quoted
 from planbook.envs.web.context import Context
@@ -173,7 +173,7 @@ class Acting(Environment):
         self._verdict = None
         try:
             return visit.do(move)
-        except WorldBroken:
+        except EnvironmentBroken:
             self._drop()
             raise
 
@@ -181,7 +181,7 @@ class Acting(Environment):
         if self.task is None:
             raise EpisodeEnded("web: no episode has begun; call reset(task) first")
         if self._visit is None:
-            raise WorldBroken("the browser of this episode is gone; only a reset brings the world back")
+            raise EnvironmentBroken("the browser of this episode is gone; only a reset brings the world back")
         return self._visit
 
     def _drop(self) -> None:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from planbook.envs.browser import chromium
 from planbook.envs.browser.devtools import Answer, Command, CommandRefused, Connection, Event, NoAnswer
-from planbook.envs.errors import WorldBroken
+from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.web.accessibility import quoted
 from planbook.envs.web.addresses import BLANK, AddressPolicy
 from planbook.envs.web.traffic import Params, Traffic
@@ -194,7 +194,7 @@ RESTLESS = 1.5
 """Seconds after which a page that stays at work, though it goes nowhere, is looked at as it is."""
 
 
-class TabGone(WorldBroken):
+class TabGone(EnvironmentBroken):
     """The tab of an action crashed, was closed, or does not answer any more; the browser itself is there."""
 
 
@@ -210,7 +210,7 @@ class Context(EventListener):
         """End the context with its tabs, cookies and storage; harmless where the browser is gone."""
         try:
             self._browser("Target.disposeBrowserContext", browserContextId=self._id)
-        except WorldBroken:
+        except EnvironmentBroken:
             pass
         finally:
             self.connection.close()
@@ -231,11 +231,11 @@ class Context(EventListener):
         return first
 
     def set_cookies(self, cookies: Sequence[JsonValue]) -> None:
-        """Give the context cookies, as ``Storage.setCookies`` takes them. Raises WorldBroken where one is refused."""
+        """Set cookies, as ``Storage.setCookies`` takes them. Raises EnvironmentBroken if one is refused."""
         try:
             self._browser("Storage.setCookies", browserContextId=self._id, cookies=[*cookies])
         except CommandRefused as error:
-            raise WorldBroken(f"the browser refuses a cookie of the login: {error}") from error
+            raise EnvironmentBroken(f"the browser refuses a cookie of the login: {error}") from error
 
     def open(self, hidden: bool = False) -> TabTarget:
         """A new, empty tab. A ``hidden`` one keeps its news to itself."""
@@ -255,7 +255,7 @@ class Context(EventListener):
             return
 
     def call(self, target: TabTarget, method: str, **parameters: JsonValue) -> Answer:
-        """One command to a tab. Raises CommandRefused, TabGone, and WorldBroken where the browser is gone."""
+        """One command to a tab. Raises CommandRefused, TabGone, and EnvironmentBroken where the browser is gone."""
         return self.call_all(target, [(method, parameters)])[0]
 
     def call_all(self, target: TabTarget, commands: Sequence[Command]) -> list[Answer]:

@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from planbook.envs.browser import chromium
-from planbook.envs.errors import BadSelection, WorldBroken
-from planbook.envs.resources import of_file
-from planbook.envs.selection import chosen_split, find_task
+from planbook.envs.errors import BadSelection, EnvironmentBroken
+from planbook.envs.resources import file_digest
+from planbook.envs.selection import chosen_split, find_task, fitting
 from planbook.envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
 from planbook.envs.web import actions, page, sites
 from planbook.envs.web.actions import Acting
@@ -172,8 +172,8 @@ class Web(Acting):
             return {}
         tasks = every_task(options)
         reasons = {task.id: task.unjudged for task in tasks if task.unjudged}
-        fitting = cls._fitting(map(to_task, tasks), selection, chosen_split(selection, cls.splits, cls.name))
-        return Counter(reasons[task.id] for task in fitting if task.id in reasons)
+        left_out = fitting(cls, map(to_task, tasks), selection, chosen_split(selection, cls.splits, cls.name))
+        return Counter(reasons[task.id] for task in left_out if task.id in reasons)
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
@@ -204,7 +204,7 @@ class Web(Acting):
         used = self._context is not None
         try:
             return self._begin(self._web_task, Names(own))
-        except WorldBroken:
+        except EnvironmentBroken:
             if not used:
                 raise
             self._drop()  # the browser died since the last episode: another one is started
@@ -218,7 +218,7 @@ class Web(Acting):
         first = visit.do(lambda tab: tab.load(task.start))
         if not first.accepted:
             self._drop()
-            raise WorldBroken(
+            raise EnvironmentBroken(
                 f"the start {task.start} of the task {task.id} cannot be opened: {first.text.split(chr(10))[0]}"
             )
         for url in task.more_tabs:
@@ -271,7 +271,7 @@ class Web(Acting):
                 self._verdict = judge(
                     self._web_task, BrowserEvidence(self._visit, self._answer, self._visit.url, self._site_of_task())
                 )
-            except WorldBroken:
+            except EnvironmentBroken:
                 self._drop()
                 raise
         return self._verdict or Verdict(solved=False, score=0.0)
@@ -299,7 +299,7 @@ class Web(Acting):
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """The task file, and what the site of ours holds and runs on, if a task is on it."""
         given = options if isinstance(options, WebOptions) else WebOptions()
-        found = {} if given.start is not None else {"list of tasks": of_file(given.tasks or SHIPPED)}
+        found = {} if given.start is not None else {"list of tasks": file_digest(given.tasks or SHIPPED)}
         wanted = {task.id for task in tasks}
         used = {task.site for task in chosen(options) if task.site and task.id in wanted}
         return found | {f"the site {name}": sites.checksum(name) for name in sorted(used)}
@@ -318,7 +318,7 @@ class Web(Acting):
         visit = self._seen()
         try:
             return visit.load(saved)
-        except WorldBroken:
+        except EnvironmentBroken:
             self._drop()
             raise
 

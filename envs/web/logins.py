@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from planbook.envs.errors import BadSelection, WorldBroken
+from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.web.context import Context
 from planbook.envs.web.tab import WebTab
 
@@ -68,12 +68,12 @@ def read_login(path: Path) -> Login:
 
 
 def log_in(context: Context, login: Login) -> None:
-    """Give a context the login's cookies and local storage. Raises WorldBroken where a site does not open."""
+    """Give a context the login's cookies and local storage. Raises EnvironmentBroken where a site does not open."""
     context.set_cookies([cookie.parameter() for cookie in login.cookies])
     for origin in login.origins:
         tab = WebTab(context, context.open(hidden=True))
         if why := tab.fetch(origin.origin):
-            raise WorldBroken(f"the login is for {origin.origin}, which cannot be opened: {why}")
+            raise EnvironmentBroken(f"the login is for {origin.origin}, which cannot be opened: {why}")
         for item in origin.items:
             tab.value(f"localStorage.setItem({json.dumps(item.name)}, {json.dumps(item.value)})")
         context.drop(tab.target)

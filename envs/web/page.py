@@ -72,7 +72,7 @@ class Page:
 
 
 def read(context: Context, target: TabTarget) -> Page:
-    """The tab's page as it is now. Raises TabGone, WorldBroken."""
+    """The tab's page as it is now. Raises TabGone, EnvironmentBroken."""
     for _ in range(READS):
         try:
             return _read(context, target)

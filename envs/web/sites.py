@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from planbook.envs.errors import BadSelection, MissingRequirement, WorldBroken
-from planbook.envs.resources import folder_of, install, of_folder, of_texts
+from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
+from planbook.envs.resources import folder_digest, install_command, package_folder, texts_digest
 from planbook.envs.types import Requirement
 
 FIELDS = "type component severity priority owner reporter cc version milestone status resolution summary keywords"
@@ -110,19 +110,19 @@ PATIENCE = 60
 
 def remedy() -> str:
     """Return the command that installs Trac."""
-    return install("browser", only=("setuptools", "trac"))
+    return install_command("browser", only=("setuptools", "trac"))
 
 
 def trac_requirements() -> Sequence[Requirement]:
     """Return the Trac package as a requirement, without importing it."""
-    return (Requirement("trac", "Trac (Python package)" if folder_of("trac") else None, remedy()),)
+    return (Requirement("trac", "Trac (Python package)" if package_folder("trac") else None, remedy()),)
 
 
 def trac_checksum() -> str:
     """The digest of what every episode begins with: the project, and Trac itself. Raises MissingRequirement."""
-    if (package := folder_of("trac")) is None:
+    if (package := package_folder("trac")) is None:
         raise MissingRequirement(f"the site trac needs Trac: {remedy()}")
-    return of_texts([of_folder(PROJECT), of_folder(package)])
+    return texts_digest([folder_digest(PROJECT), folder_digest(package)])
 
 
 class TracSite:
@@ -166,7 +166,7 @@ class TracSite:
         self.server.wait(timeout=PATIENCE)
 
     def _answer(self) -> str:
-        """The server's next line. Raises WorldBroken if there is none."""
+        """The server's next line. Raises EnvironmentBroken if there is none."""
         assert self.server.stdout is not None
         ready, _, _ = select.select([self.server.stdout], [], [], PATIENCE)
         answer = self.server.stdout.readline().strip() if ready else ""
@@ -174,7 +174,7 @@ class TracSite:
             self.server.kill()
             log = (self.folder / "log" / "server.log").read_text(encoding="utf-8", errors="replace").strip()
             said = log.splitlines()[-1] if log else "it said nothing"
-            raise WorldBroken(f"Trac's server in {self.folder} does not answer: {said}")
+            raise EnvironmentBroken(f"Trac's server in {self.folder} does not answer: {said}")
         return answer
 
 
@@ -210,7 +210,7 @@ _sharing = threading.Lock()
 
 
 def take_trac() -> TracSite:
-    """A server nobody else uses, reset. Raises MissingRequirement, WorldBroken."""
+    """A server nobody else uses, reset. Raises MissingRequirement, EnvironmentBroken."""
     global _trac_pool
     if trac_requirements()[0].found is None:
         raise MissingRequirement(f"the site trac needs Trac: {remedy()}")
@@ -238,7 +238,7 @@ def _build(folder: Path) -> None:
     process = _run("trac_seed.py", folder)
     output, _ = process.communicate(timeout=120)
     if process.returncode:
-        raise WorldBroken(f"Trac's environment could not be made in {folder}: {output.strip()[-500:]}")
+        raise EnvironmentBroken(f"Trac's environment could not be made in {folder}: {output.strip()[-500:]}")
 
 
 @atexit.register
@@ -261,7 +261,7 @@ class LocalSite(Protocol):
         """Its address, without a slash at the end."""
 
     def reset(self) -> None:
-        """Bring back what it stored in the beginning. Raises WorldBroken where the server is gone."""
+        """Bring back what it stored in the beginning. Raises EnvironmentBroken where the server is gone."""
 
     def changes(self) -> Mapping[str, str | None]:
         """What it stores otherwise than in the beginning: places and their values now, None for what is gone."""
@@ -275,7 +275,7 @@ CHECKSUMS: Mapping[str, Callable[[], str]] = {"trac": trac_checksum}
 
 
 def site_of(name: str) -> LocalSite:
-    """A running site of one's own, started at first use. Raises MissingRequirement, WorldBroken, BadSelection."""
+    """A running site of one's own, started at first use. Raises MissingRequirement, EnvironmentBroken, BadSelection."""
     if name not in SITES:
         raise BadSelection(f"there is no site {name!r}; there are {', '.join(SITES)}")
     return SITES[name]()

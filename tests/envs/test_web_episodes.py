@@ -10,7 +10,7 @@ import pytest
 
 from planbook.envs.browser import chromium
 from planbook.envs.browser.watchdog import processes_naming
-from planbook.envs.errors import BadSelection, EpisodeEnded, WorldBroken
+from planbook.envs.errors import BadSelection, EnvironmentBroken, EpisodeEnded
 from planbook.envs.types import Selection
 from planbook.envs.web import Web
 from planbook.envs.web.addresses import AddressPolicy, Names
@@ -129,7 +129,7 @@ def test_stop_ends_the_episode_and_a_task_without_checks_is_never_solved(played:
 
 
 def test_a_page_that_is_not_there_cannot_be_the_start(base: str) -> None:
-    with pytest.raises(WorldBroken, match="cannot be opened"):
+    with pytest.raises(EnvironmentBroken, match="cannot be opened"):
         at("http://127.0.0.1:1", "/")
 
 
@@ -164,7 +164,7 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
             if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes():
                 os.kill(process, signal.SIGKILL)
     for _ in range(2):
-        with pytest.raises(WorldBroken, match="gone"):
+        with pytest.raises(EnvironmentBroken, match="gone"):
             act(world, "goto", "/two")
     assert world.task is not None
     world.reset(world.task)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from planbook.envs.errors import BadSelection, WorldBroken
+from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.types import Selection
 from planbook.envs.web import Web
 from planbook.envs.web.environment import WebOptions
@@ -106,5 +106,5 @@ def test_a_file_that_is_no_login_is_told(base: str, tmp_path: Path, login: JsonV
 
 
 def test_a_cookie_that_the_browser_refuses_is_told(base: str, tmp_path: Path) -> None:
-    with pytest.raises(WorldBroken, match="refuses a cookie of the login"):
+    with pytest.raises(EnvironmentBroken, match="refuses a cookie of the login"):
         begun(tmp_path, base, {"cookies": [COOKIE | {"name": "two\nlines"}]})

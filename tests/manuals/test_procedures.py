@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from planbook.config import Config
-from planbook.envs import MissingRequirement, Selection, load_world
+from planbook.envs import MissingRequirement, Selection, load_environment
 from planbook.envs.registry import SHIPPED
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.runner import run_tasks
@@ -20,7 +20,7 @@ WORLDS = sorted(SHIPPED)
 
 def unsolved(env: str, selection: Selection, folder: Path) -> list[str]:
     """Play the selected tasks with the shipped procedures; the tasks that were not solved, and why."""
-    world = load_world(env)
+    world = load_environment(env)
     config = Config(planner="procedures", env=env, selection=selection, actions=world.action_limit)
     with closing(Run.create(folder / "run", config, world.tasks(selection))) as run:
         assert run_tasks(run, ProcedureLibrary(world), lambda entry, ending: None, hosting=Hosting(jobs=2))
@@ -31,7 +31,7 @@ def unsolved(env: str, selection: Selection, folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("env", WORLDS)
 def test_every_task_type_has_a_procedure_in_its_own_file(env: str) -> None:
-    world = load_world(env)
+    world = load_environment(env)
     files = ProcedureLibrary(world).files
     assert set(files) == set(world.types)
     for kind, path in files.items():
@@ -41,7 +41,7 @@ def test_every_task_type_has_a_procedure_in_its_own_file(env: str) -> None:
 
 @pytest.mark.parametrize("env", WORLDS)
 def test_every_procedure_passes_the_check(env: str) -> None:
-    library = ProcedureLibrary(load_world(env))
+    library = ProcedureLibrary(load_environment(env))
     for kind in library.files:
         assert library.procedure(kind) is not None
 

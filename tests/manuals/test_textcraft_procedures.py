@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs import Selection, load_world
+from planbook.envs import Selection, load_environment
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import read_procedure
 from tests.manuals.test_procedures import unsolved
 
 
 def test_every_depth_has_a_procedure_that_passes_the_check() -> None:
-    library = ProcedureLibrary(load_world("textcraft"))
+    library = ProcedureLibrary(load_environment("textcraft"))
     assert {path.stem: read_procedure(path).world for path in library.files.values()} == {
         "depth_2": "textcraft",
         "depth_3": "textcraft",

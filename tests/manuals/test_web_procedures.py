@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs import Selection, load_world
+from planbook.envs import Selection, load_environment
 from planbook.envs.web.tasks import load_tasks, types
 from planbook.manuals import ProcedureLibrary
 from planbook.manuals.library import SHIPPED
@@ -19,7 +19,7 @@ OTHERS = tuple(task.id for task in load_tasks() if task.id not in FIRST)
 
 
 def test_every_type_has_a_procedure_that_passes_the_check() -> None:
-    library = ProcedureLibrary(load_world("web"))
+    library = ProcedureLibrary(load_environment("web"))
     assert {path.stem: read_procedure(path).world for path in library.files.values()} == dict.fromkeys(types(), "web")
     assert all(library.procedure(kind) for kind in library.files)
 
