@@ -70,6 +70,14 @@ def chosen_split(selection: Selection, known: Sequence[str], environment: str) -
     return selection.split or (known[0] if known else "")
 
 
+def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tuple[str, int]:
+    """Return type and seed of an id of the form TYPE/SEED. Raises BadSelection."""
+    kind, _, seed = task_id.partition("/")
+    if kind not in types or not (seed.isascii() and seed.isdecimal()):
+        raise BadSelection(f"{environment} has no task {task_id!r}; an id reads TYPE/SEED, for example {types[0]}/3")
+    return kind, int(seed)
+
+
 def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
     """Return the task with that id. Raises BadSelection."""
     found = next((task for task in tasks if task.id == task_id), None)

@@ -1,9 +1,9 @@
 """Libraries of procedures: the one that ships, and folders of the user's own.
 
 A library is a folder with one folder for each environment. Its ``procedures/`` holds the procedures, and ``helpers/``
-the plan code that several of them use. A file holds one procedure, ``def solve(agent, task)``, or is a module of several:
-its docstring has the header lines that all share, and each procedure is a function whose docstring adds its ``type:``.
-A function for several types has one such line for each, with the summary of that type after a dash.
+the plan code that several of them use. A file holds one procedure, ``def solve(agent, task)``, or is a module of
+several: its docstring has the header lines that all share, and each procedure is a function whose docstring adds its
+``type:``. A function for several types has one such line for each, with the summary of that type after a dash.
 """
 
 import ast

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.alfworld import generated, rooms, tasks, wording
 from planbook.envs.alfworld.direct import Direct
@@ -15,16 +15,14 @@ from planbook.envs.alfworld.wording import EMPTY_HANDED, HELPERS, START, as_acti
 from planbook.envs.base import Environment, action
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import package_version
-from planbook.envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
+from planbook.envs.types import Action, EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
 
 OBSERVATION_ACTIONS = frozenset({"look", "inventory", "examine"})
 _ENGINES: dict[str, type[GameEngine]] = {"direct": Direct, "textworld": Reference}
 
 
-class AlfworldOptions(BaseModel):
+class AlfworldOptions(EnvironmentOptions):
     """How the world is played; recorded beside every figure."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     engine: Literal["direct", "textworld"] = Field(
         default="direct", description="The fast engine, or the reference, which alfworld ships (seconds a game)."
@@ -74,7 +72,7 @@ class Alfworld(Environment):
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._chosen = AlfworldOptions.model_validate(self.options.model_dump())
+        self._chosen = AlfworldOptions.read(self.options)
         self._engine = _ENGINES[self._chosen.engine]()
         self._puts = False
         self._location, self._holding = START, EMPTY_HANDED
@@ -95,7 +93,7 @@ class Alfworld(Environment):
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
         """Everything with what it needs, or what AutoManual's agent had, as it was told."""
-        chosen = AlfworldOptions.model_validate(options.model_dump() if options else {})
+        chosen = AlfworldOptions.read(options)
         everything = super().offered(options)
         offered = everything.only(wording.DOCS) if chosen.paper_actions else everything
         return wording.told_briefly(offered) if chosen.paper_docs else offered
@@ -114,7 +112,7 @@ class Alfworld(Environment):
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
         """What the game's own domain asks for."""
-        chosen = AlfworldOptions.model_validate(options.model_dump() if options else {})
+        chosen = AlfworldOptions.read(options)
         return preconditions(_game(task), shared_open=chosen.shared_locations == "open")
 
     def versions(self) -> Mapping[str, str]:

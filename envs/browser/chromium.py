@@ -40,21 +40,11 @@ PROGRAMS = (
 )
 """What is needed, the variables that name it, the first before the second, and its names on PATH."""
 
-FLAGS = (
-    "--headless=new",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-default-apps",
-    "--disable-extensions",
-    "--disable-dev-shm-usage",
-    "--disable-background-timer-throttling",
-    "--disable-backgrounding-occluded-windows",
-    "--disable-renderer-backgrounding",
-    "--lang=en-US",
+FLAGS = tuple(
+    "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-default-apps --disable-extensions --disable-dev-shm-usage "
+    "--disable-background-timer-throttling --disable-backgrounding-occluded-windows "
+    "--disable-renderer-backgrounding --lang=en-US".split()
 )
 ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
 """Dates in goals and the order of a date field's parts depend on these."""

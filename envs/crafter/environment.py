@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.crafter import rules, view
@@ -20,10 +20,10 @@ from planbook.envs.crafter.actions import (
     refusal,
 )
 from planbook.envs.crafter.view import STEPS, beside, found_in
-from planbook.envs.errors import BadSelection, EpisodeEnded
+from planbook.envs.errors import EpisodeEnded
 from planbook.envs.resources import folder_digest, install_command
-from planbook.envs.selection import chosen_split, chosen_types, in_turn
-from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
+from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
+from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
 if TYPE_CHECKING:
     from planbook.envs.crafter.game import CrafterGame
@@ -44,23 +44,16 @@ SEEDS = {"open": tuple(range(20)), "achievements": tuple(range(5))}
 """Those of a split unless a selection names others."""
 
 
-class CrafterOptions(BaseModel):
+class CrafterOptions(EnvironmentOptions):
     """How the game is played; recorded beside every figure."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     length: int = Field(default=10_000, ge=1, description="Steps until the game's time is up.")
-
-    @classmethod
-    def read(cls, options: BaseModel | None) -> "CrafterOptions":
-        """The options as given from outside, or the default ones."""
-        return cls.model_validate(options.model_dump() if options else {})
 
 
 def select(selection: Selection) -> Sequence[Task]:
     """One task for each chosen type and seed. Types that are named without a split are taken from either."""
     if selection.ids:
-        return [_named(task_id) for task_id in selection.ids]
+        return [task_of(*read_seeded_id(task_id, TYPES, NAME)) for task_id in selection.ids]
     split = chosen_split(selection, SPLITS, NAME)
     types = chosen_types(selection, TYPES, NAME)
     if selection.split or not selection.types:
@@ -83,13 +76,6 @@ def task_of(kind: str, seed: int) -> Task:
 
 def _split_of(kind: str) -> str:
     return "open" if kind == SURVIVE else "achievements"
-
-
-def _named(task_id: str) -> Task:
-    kind, _, seed = task_id.partition("/")
-    if kind not in TYPES or not seed.isdecimal():
-        raise BadSelection(f"{NAME} has no task {task_id!r}; an id reads TYPE/SEED, for example {SURVIVE}/3")
-    return task_of(kind, int(seed))
 
 
 ENDED, TIME_IS_UP = " Everything wanted is unlocked.", " The game's time is up."
@@ -283,7 +269,7 @@ class Crafter(Environment):
         """One step of the game, and what it came to."""
         game, before = self.game, self.moment
         if deed not in all_deeds():
-            return Observation(f"Nothing happens: there is no {deed.verb} {deed.thing!r}.", accepted=False)
+            return Observation.refused(f"there is no {deed.verb} {deed.thing!r}")
         reason, faced, counts = refusal(game, deed), faced_kind(game), dict(game.player.achievements)
         game.advance(deed.code)
         if not reason and is_luckless(game, deed, faced, counts):

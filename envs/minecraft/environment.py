@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.method_support import Goals
@@ -16,13 +16,11 @@ from planbook.envs.minecraft.player import Body, GoalEffects, carry_out, succeed
 from planbook.envs.minecraft.terrain import Terrain, layout_of, seen_words
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import file_digest
-from planbook.envs.types import Action, Observation, Selection, Task, Verdict
+from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
 
 
-class MinecraftOptions(BaseModel):
+class MinecraftOptions(EnvironmentOptions):
     """How the world is played; recorded beside every figure."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     ticks: int | None = Field(
         default=None,
@@ -42,11 +40,6 @@ class MinecraftOptions(BaseModel):
         description="Goals that fail do not say why: only that they failed, the biome and the inventory, as in DEPS.",
     )
     durability: bool = Field(default=False, description="Tools wear out and break.")
-
-    @classmethod
-    def read(cls, options: BaseModel | None) -> "MinecraftOptions":
-        """The options as given from outside, or the default ones."""
-        return cls.model_validate(options.model_dump() if options else {})
 
 
 REASONS = (

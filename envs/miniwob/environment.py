@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.browser import chromium, devtools
-from planbook.envs.errors import BadSelection, EnvironmentBroken, EpisodeEnded
+from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
 from planbook.envs.miniwob import task_types
 from planbook.envs.miniwob.tab import MiniwobTab, PageState
 from planbook.envs.resources import folder_digest, install_command, package_folder
-from planbook.envs.selection import chosen_split, chosen_types, in_turn
-from planbook.envs.types import Observation, Offered, Requirement, Selection, Task, Verdict
+from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
+from planbook.envs.types import EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
 
 PAPER_ACTIONS = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
@@ -23,10 +23,8 @@ LONGEST_CHANGE = 300
 """Characters of a page's change that feedback tells of one action."""
 
 
-class MiniwobOptions(BaseModel):
+class MiniwobOptions(EnvironmentOptions):
     """Which actions there are."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     paper_actions: bool = Field(
         default=False, description="Only the five actions of the papers, and no find (also --paper-actions)."
@@ -63,7 +61,7 @@ class Miniwob(Environment):
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Type by type, seed by seed, the types in turn. Seeds are 0 to 4 unless the selection names them."""
         if selection.ids:
-            return [cls._task_of(name) for name in selection.ids]
+            return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         split = chosen_split(selection, cls.splits, cls.name)
         chosen = chosen_types(selection, task_types.SPLITS[split], f"{cls.name}'s split {split}")
         seeds = selection.seeds or DEFAULT_SEEDS
@@ -73,11 +71,7 @@ class Miniwob(Environment):
     def offered(cls, options: BaseModel | None = None) -> Offered:
         """Everything, or what the papers' agents had."""
         everything = super().offered(options)
-        return (
-            everything.only(PAPER_ACTIONS)
-            if isinstance(options, MiniwobOptions) and options.paper_actions
-            else everything
-        )
+        return everything.only(PAPER_ACTIONS) if MiniwobOptions.read(options).paper_actions else everything
 
     @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
@@ -96,13 +90,6 @@ class Miniwob(Environment):
     def _task(cls, type_name: str, seed: int) -> Task:
         split = "feedback" if type_name in task_types.FEEDBACK else "no-feedback"
         return Task(id=f"{type_name}/{seed}", env=cls.name, split=split, type=type_name, goal="", seed=seed)
-
-    @classmethod
-    def _task_of(cls, name: str) -> Task:
-        type_name, _, seed = name.partition("/")
-        if type_name not in cls.types or not seed.isdecimal():
-            raise BadSelection(f"miniwob has no task {name!r}; an id is a type and a seed, such as click-button/17")
-        return cls._task(type_name, int(seed))
 
     def begin(self, task: Task) -> Observation:
         """Start the page with the task's seed; a tab that died since the last episode is replaced."""

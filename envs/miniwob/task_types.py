@@ -11,67 +11,23 @@ from pydantic import JsonValue
 from planbook.envs.errors import MissingRequirement
 from planbook.envs.resources import install_command, missing_extra, package_folder
 
-FEEDBACK = (
-    "search-engine",
-    "tic-tac-toe",
-    "terminal",
-    "login-user-popup",
-    "guess-number",
-    "email-inbox",
-    "email-inbox-nl-turk",
-    "email-inbox-forward-nl",
-    "email-inbox-forward-nl-turk",
+FEEDBACK = tuple(
+    "search-engine tic-tac-toe terminal login-user-popup guess-number email-inbox email-inbox-nl-turk "
+    "email-inbox-forward-nl email-inbox-forward-nl-turk".split()
 )
 """Types whose pages answer an action with something that the next one depends on."""
 
 FREE_WORDING = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
 """Types whose goals are sentences in free wording; their pages publish the fields that the goal means."""
 
-NO_FEEDBACK = (
-    "choose-list",
-    "click-button",
-    "click-button-sequence",
-    "click-checkboxes",
-    "click-checkboxes-large",
-    "click-checkboxes-soft",
-    "click-checkboxes-transfer",
-    "click-collapsible",
-    "click-collapsible-2",
-    "click-color",
-    "click-dialog",
-    "click-dialog-2",
-    "click-link",
-    "click-menu",
-    "click-option",
-    "click-scroll-list",
-    "click-shades",
-    "click-shape",
-    "click-tab",
-    "click-tab-2",
-    "click-tab-2-hard",
-    "click-test",
-    "click-test-2",
-    "click-widget",
-    "count-shape",
-    "enter-date",
-    "enter-password",
-    "enter-text",
-    "enter-text-dynamic",
-    "enter-time",
-    "focus-text",
-    "focus-text-2",
-    "grid-coordinate",
-    "identify-shape",
-    "login-user",
-    "multi-layouts",
-    "multi-orderings",
-    "navigate-tree",
-    "simple-algebra",
-    "social-media",
-    "social-media-all",
-    "social-media-some",
-    "use-autocomplete",
-    "use-spinner",
+NO_FEEDBACK = tuple(
+    "choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft "
+    "click-checkboxes-transfer click-collapsible click-collapsible-2 click-color click-dialog click-dialog-2 "
+    "click-link click-menu click-option click-scroll-list click-shades click-shape click-tab click-tab-2 "
+    "click-tab-2-hard click-test click-test-2 click-widget count-shape enter-date enter-password enter-text "
+    "enter-text-dynamic enter-time focus-text focus-text-2 grid-coordinate identify-shape login-user multi-layouts "
+    "multi-orderings navigate-tree simple-algebra social-media social-media-all social-media-some use-autocomplete "
+    "use-spinner".split()
 )
 
 RELOADED = ("search-engine", "use-autocomplete", "use-spinner")

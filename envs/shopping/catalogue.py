@@ -100,20 +100,7 @@ def price_clause(upper: float) -> str:
 
 _BEGINS = ("Al", "Bren", "Cor", "Dal", "Em", "Fen", "Gar", "Hol", "Is", "Kel", "Lor", "Mar", "Nor", "Os", "Per")
 _ENDS = ("bury", "cott", "den", "field", "gate", "hurst", "ley", "mere", "more", "rick", "stead", "ton", "vale", "wyn")
-_LINES = (
-    "Aurora",
-    "Birch",
-    "Cascade",
-    "Dune",
-    "Ember",
-    "Fable",
-    "Grove",
-    "Harbor",
-    "Juniper",
-    "Lark",
-    "Meadow",
-    "Orbit",
-)
+_LINES = tuple("Aurora Birch Cascade Dune Ember Fable Grove Harbor Juniper Lark Meadow Orbit".split())
 _PHRASES: Mapping[str, Sequence[str]] = {
     "description": (
         "A {noun} for every day, made with {extra}. It is {first} and {second}, and comes from a small workshop.",

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, Field, JsonValue, model_validator
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
@@ -29,13 +29,11 @@ from planbook.envs.shopping.pages import (
 )
 from planbook.envs.shopping.product_files import digest_of, shop_of
 from planbook.envs.shopping.webshop import ProductSearch, reward
-from planbook.envs.types import Action, Observation, Selection, Task, Verdict
+from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
 
 
-class ShoppingOptions(BaseModel):
+class ShoppingOptions(EnvironmentOptions):
     """How the shop is set up; recorded beside every figure."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     results_per_page: Literal[3, 10] = Field(default=10, description="How many products a page of results shows.")
     items: str = Field(default="", description="A file of products in WebShop's format, instead of our own catalogue.")
@@ -47,11 +45,6 @@ class ShoppingOptions(BaseModel):
         if (self.attributes or self.goals) and not self.items:
             raise ValueError("attributes and goals belong to a file of products: name that too, items=FILE")
         return self
-
-    @classmethod
-    def read(cls, options: BaseModel | None) -> "ShoppingOptions":
-        """The options as given from outside, or the default ones."""
-        return cls.model_validate(options.model_dump() if options else {})
 
 
 SPLITS = {"test": (0, 100), "dev": (500, 540), "full": (0, 500), "example": (540, 546)}
@@ -227,9 +220,9 @@ agent.click("Buy Now")
     def search(self, keywords: str) -> Observation:
         """Search for products by words, from the search page."""
         if self._place.page != SEARCH:
-            return self._refused(f"there is no search box on this page; click '{BACK}' first")
+            return Observation.refused(f"there is no search box on this page; click '{BACK}' first")
         if not keywords.strip():
-            return self._refused("name what to search for")
+            return Observation.refused("name what to search for")
         named = self._options.items, self._options.attributes, self._options.goals
         return self._go(ShopState(RESULTS, keywords, search(*named).results(keywords)))
 
@@ -241,7 +234,7 @@ agent.click("Buy Now")
             if button.lower() == wanted:
                 return self._clicked(button)
         told = ", ".join(f"[{button}]" for button in self._pages.buttons(self._place)) or "nothing; search first"
-        return self._refused(f"there is no [{line(target)}] on this page; what can be clicked: {told}")
+        return Observation.refused(f"there is no [{line(target)}] on this page; what can be clicked: {told}")
 
     @query("agent.clickable() -> ['Back to Search', 'Next >', 'B07XQ2M4TD', ...]")
     def clickable(self) -> list[str]:
@@ -292,10 +285,6 @@ agent.click("Buy Now")
     def _go(self, place: ShopState) -> Observation:
         self._place = place
         return Observation(self._pages.text(place), terminated=place.page == DONE)
-
-    @staticmethod
-    def _refused(why: str) -> Observation:
-        return Observation(f"Nothing happens: {why}.", accepted=False)
 
     @property
     def _shop(self) -> Shop:

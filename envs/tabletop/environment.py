@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.preconditions import Preconditions
-from planbook.envs.selection import chosen_split, chosen_types, in_turn
+from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
 from planbook.envs.tabletop.planning import TabletopGoals, preconditions
 from planbook.envs.tabletop.scenes import DEALERS, GOALS, TableScene, deal, done_share
 from planbook.envs.tabletop.table import CONTAINERS, JOINED, SIZES, Supports, Table
@@ -48,20 +48,13 @@ class Tabletop(Environment):
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """One task for each chosen type and seed; ``dev`` counts its seeds from DEV_SEEDS on."""
         if selection.ids:
-            return [cls._task_of(task_id) for task_id in selection.ids]
+            return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         first = DEV_SEEDS if chosen_split(selection, cls.splits, cls.name) == "dev" else 0
         seeds = selection.seeds or RUNS
         if not first and max(seeds) >= DEV_SEEDS:
             raise BadSelection(f"tabletop: the split test has the seeds 0 to {DEV_SEEDS - 1}, not {max(seeds)}")
         types = chosen_types(selection, cls.types, cls.name)
         return list(in_turn(([cls._task(kind, first + seed) for seed in seeds] for kind in types), selection.limit))
-
-    @classmethod
-    def _task_of(cls, task_id: str) -> Task:
-        kind, _, seed = task_id.partition("/")
-        if kind not in cls.types or not (seed.isascii() and seed.isdecimal()):
-            raise BadSelection(f"tabletop has no task {task_id!r}; an id reads TYPE/SEED, for example {cls.types[0]}/3")
-        return cls._task(kind, int(seed))
 
     @classmethod
     def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
@@ -105,7 +98,7 @@ class Tabletop(Environment):
         takes 1 of the box's room, what is large 3. To clear the way, put things on a free spot.
         """
         if why := self.layout.refusal(object, target):
-            return Observation(f"Nothing happens: {why}.", accepted=False)
+            return Observation.refused(why)
         self.layout.move(object, target)
         return Observation(f"You put {object} {self._where(object)}.", terminated=self.verdict().solved)
 

@@ -199,7 +199,7 @@ class Textcraft(Environment):
         try:
             got = self.bench.gettable(item)
         except CraftingRefused as reason:
-            return _refused(reason)
+            return Observation.refused(reason)
         self._add(got.name, got.count)
         return Observation(f"You get {got}.")
 
@@ -215,7 +215,7 @@ class Textcraft(Environment):
             recipe, needs = self.bench.crafting(item, using)
             check_carried(self.carried, needs)
         except CraftingRefused as reason:
-            return _refused(reason)
+            return Observation.refused(reason)
         for need in needs:
             self._add(need.name, -need.count)
         self._add(recipe.makes, recipe.count)
@@ -241,7 +241,3 @@ class Textcraft(Environment):
         self.carried[item] = self.carried.get(item, 0) + count
         if not self.carried[item]:
             del self.carried[item]
-
-
-def _refused(reason: CraftingRefused) -> Observation:
-    return Observation(f"Nothing happens: {reason}.", accepted=False)

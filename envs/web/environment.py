@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, model_validator
 
 from planbook.envs.browser import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
 from planbook.envs.selection import chosen_split, find_task, fitting
-from planbook.envs.types import Action, Observation, Offered, Requirement, Selection, Task, Verdict
+from planbook.envs.types import Action, EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
 from planbook.envs.web import actions, page, sites
 from planbook.envs.web.actions import Acting
 from planbook.envs.web.addresses import AddressPolicy, Names, host_of, is_near
@@ -37,13 +37,11 @@ def _web_address(text: str) -> str:
 Address = Annotated[str, AfterValidator(_web_address)]
 
 
-class WebOptions(BaseModel):
+class WebOptions(EnvironmentOptions):
     """Which tasks there are, where a browser may go for them, and how pages are told.
 
     Each field's description is what ``planbook envs --env web`` tells of it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tasks: Path | None = Field(
         default=None, description="A file of tasks, of our format or WebArena's; null is the shipped ones."
@@ -98,7 +96,7 @@ def chosen(options: BaseModel | None, ids: tuple[str, ...] = ()) -> list[WebTask
 
 def every_task(options: BaseModel | None) -> list[WebTask]:
     """Return the tasks under these options, those too that cannot be judged. Raises BadSelection."""
-    given = options if isinstance(options, WebOptions) else WebOptions()
+    given = WebOptions.read(options)
     if given.start is not None:
         goal = given.goal or f"look around at {given.start}"
         return [WebTask(id=OWN, type=OWN, kind="look_up", goal=goal, start=given.start)]
@@ -150,7 +148,7 @@ class Web(Acting):
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._set = options if isinstance(options, WebOptions) else WebOptions()
+        self._set = WebOptions.read(options)
         self._site: LocalSite | None = None
         self._web_task: WebTask | None = None
 
@@ -179,9 +177,7 @@ class Web(Acting):
     def offered(cls, options: BaseModel | None = None) -> Offered:
         """Everything, or what the paper's agent had."""
         everything = super().offered(options)
-        return (
-            everything.only(PAPER_ACTIONS) if isinstance(options, WebOptions) and options.paper_actions else everything
-        )
+        return everything.only(PAPER_ACTIONS) if WebOptions.read(options).paper_actions else everything
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -298,7 +294,7 @@ class Web(Acting):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """The task file, and what the site of ours holds and runs on, if a task is on it."""
-        given = options if isinstance(options, WebOptions) else WebOptions()
+        given = WebOptions.read(options)
         found = {} if given.start is not None else {"list of tasks": file_digest(given.tasks or SHIPPED)}
         wanted = {task.id for task in tasks}
         used = {task.site for task in chosen(options) if task.site and task.id in wanted}
