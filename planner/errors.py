@@ -34,8 +34,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from planbook.envs import EnvsError
-from planbook.envs.raised import raised_at
+from planbook.envs import EnvsError, raised_at
 
 if TYPE_CHECKING:
     from planbook.planner.models.types import Message

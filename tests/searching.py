@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from planbook.config import Config
-from planbook.envs import Observation, Selection
-from planbook.envs.base import action
+from planbook.envs import Observation, Selection, action
 from planbook.envs.toy import Toy
 from planbook.planner import Ending, Episode, EpisodeSettings, Roles, play
 from planbook.planner.frames import Frame, Mark

@@ -133,7 +133,7 @@ def test_no_plan_runs_in_this_process() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("exec", "eval")
     }
     assert {path for path in found if not path.startswith("sandbox/worker/")} == {
-        "envs/loading.py",
+        "envs/registry.py",
         "planbook/bench/peers.py",
         "planner/models/registry.py",
     }

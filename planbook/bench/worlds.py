@@ -8,7 +8,7 @@ from statistics import median
 
 from planbook.bench import Row
 from planbook.bench.timing import cpu_seconds
-from planbook.envs import Action, Environment, Selection, Task, load_world
+from planbook.envs import Action, Environment, Selection, Task, load_environment
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal, method, play
 from planbook.sandbox import Sandbox
@@ -26,7 +26,7 @@ Walk = tuple[Task, Sequence[Action]]
 
 def rows() -> list[Row]:
     """Actions a second, resets included, and the time of snapshot and restore, for each world."""
-    return [row for name in WORLDS for row in _rows_of(load_world(name))]
+    return [row for name in WORLDS for row in _rows_of(load_environment(name))]
 
 
 def _rows_of(world: type[Environment]) -> list[Row]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from planbook.envs import EnvsError, load_world
+from planbook.envs import EnvsError, load_environment
 from planbook.figures.plays import Play, Plays
 from planbook.figures.statistics import Episodes
 from planbook.planner import Ending
@@ -113,7 +113,7 @@ def _said(play: Play, env: str) -> tuple[str, bool | None]:
 def _answering(env: str) -> str | None:
     """The action of a world that delivers answers; None where it has none, or is not at hand."""
     try:
-        return load_world(env).answering or None
+        return load_environment(env).answering or None
     except EnvsError:
         return None
 

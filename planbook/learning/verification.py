@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from planbook.envs import Selection, Task, WorldBroken
+from planbook.envs import EnvironmentBroken, Selection, Task
 from planbook.episodes.lanes import Lane
 from planbook.planner import (
     Ending,
@@ -60,7 +60,7 @@ def _verified(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Ta
         except JournalMismatch as mismatch:
             message = str(mismatch)
             continue
-        except WorldBroken as broken:
+        except EnvironmentBroken as broken:
             lane.drop_world()
             message = str(broken)
             continue

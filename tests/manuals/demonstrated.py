@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from planbook.envs import Selection, load_world
+from planbook.envs import Selection, load_environment
 from planbook.planner import Ending, Episode, EpisodeSettings, MemoryJournal, play
 from planbook.planner.models.scripted import ScriptedModel
 from planbook.planner.roles import Roles
@@ -79,7 +79,7 @@ def examples(path: Path) -> Iterator[Example]:
 
 def played(sandbox: Sandbox, world_name: str, example: Example) -> Played:
     """Let an executor play an example that says just what the example has it say."""
-    world_class = load_world(world_name)
+    world_class = load_environment(world_name)
     [task] = world_class.select(Selection(ids=(example.task,)))
     model, handed = ScriptedModel(example.replies), list[str]()
 

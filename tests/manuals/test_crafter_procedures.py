@@ -2,8 +2,8 @@
 
 import pytest
 
-from planbook.envs import Task, load_world
-from planbook.envs.crafter.tasks import task_of
+from planbook.envs import Task, load_environment
+from planbook.envs.crafter.environment import task_of
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Ending, Episode, EpisodeSettings, MemoryJournal, method, play
 from planbook.sandbox import Limits, Sandbox
@@ -16,9 +16,9 @@ PATIENT = Limits(wall_seconds=120)
 
 def played(sandbox: Sandbox, task: Task) -> Ending:
     """How the shipped procedure's episode ended."""
-    world, procedures = load_world("crafter"), method("procedures")
-    settings = EpisodeSettings(actions=world.action_limit, limits=PATIENT)
-    episode = Episode(task, world(), sandbox, MemoryJournal(), settings=settings, memory=ProcedureLibrary(world))
+    world, procedures = load_environment("crafter"), method("procedures")
+    terms = EpisodeSettings(actions=world.action_limit, limits=PATIENT)
+    episode = Episode(task, world(), sandbox, MemoryJournal(), settings=terms, memory=ProcedureLibrary(world))
     return play(episode, procedures.play, procedures.options())
 
 

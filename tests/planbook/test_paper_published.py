@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from planbook.config import Config, chosen_options
-from planbook.envs import Selection, Task, known_worlds, load_world
+from planbook.envs import Selection, Task, known_environments, load_environment
 from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
 from planbook.papers import Beside, beside, publications, sheets
@@ -190,8 +190,8 @@ def test_the_data_speaks_in_our_words() -> None:
         for each in paper.tables:
             assert each.rows
             assert each.unit.startswith(("%", "score"))
-            if each.by == "type" and each.env in known_worlds():
-                world = load_world(each.env)
+            if each.by == "type" and each.env in known_environments():
+                world = load_environment(each.env)
                 assert set(each.columns) <= {*world.types, ALL, *COLUMNS}
                 assert each.split in world.splits
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from planbook.envs import Selection, Task, load_world
+from planbook.envs import Selection, Task, load_environment
 from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, Journal, MemoryJournal, play
 from planbook.planner.models import Message, Model, Sampling, ScriptedModel
 from planbook.planner.models.requests import label
@@ -60,7 +60,7 @@ def _text(reply: Any) -> str:
 
 def task_of(world: str, task: str) -> Task:
     """The task of that id."""
-    return load_world(world).select(Selection(ids=(task,)))[0]
+    return load_environment(world).select(Selection(ids=(task,)))[0]
 
 
 def episode(
@@ -69,7 +69,7 @@ def episode(
     """An episode whose nodes reply as they are told to."""
     return Episode(
         task_of(world, task),
-        load_world(world)(),
+        load_environment(world)(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
         settings=EpisodeSettings(actions=actions),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from planbook.envs import Environment, Selection, load_world
+from planbook.envs import Environment, Selection, load_environment
 from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, MemoryJournal, Outcome, play
 from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
@@ -25,7 +25,7 @@ SKILLS = {
 def bought(
     sandbox: Sandbox, players: Players, journal: MemoryJournal, method: str = "adapt", **options: Any
 ) -> tuple[Ending, Environment]:
-    world = load_world("shopping")()
+    world = load_environment("shopping")()
     [task] = world.select(Selection(ids=("example/541",)))
     episode = Episode(
         task, world, sandbox, journal, settings=EpisodeSettings(actions=100), roles=Roles(players.model, {})
@@ -34,7 +34,7 @@ def bought(
 
 
 def goal() -> str:
-    return load_world("shopping").select(Selection(ids=("example/541",)))[0].goal
+    return load_environment("shopping").select(Selection(ids=("example/541",)))[0].goal
 
 
 def test_the_four_skills_buy_what_is_wanted(sandbox: Sandbox) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from planbook.envs import Environment, Selection, load_world
+from planbook.envs import Environment, Selection, load_environment
 from planbook.manuals.demonstrations import Demonstrating
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
 from planbook.planner.models import Message, Sampling, ScriptedModel
@@ -40,13 +40,13 @@ UNUSUAL = [each for each in REPLIES if each not in USUAL]
 @pytest.mark.parametrize("world_name", TASKS)
 @pytest.mark.parametrize("planner", ASKING)
 def test_no_reply_breaks_an_episode(sandbox: Sandbox, planner: str, world_name: str, reply: str) -> None:
-    hold_out(sandbox, load_world(world_name)(), TASKS[world_name], planner, reply)
+    hold_out(sandbox, load_environment(world_name)(), TASKS[world_name], planner, reply)
 
 
 @pytest.fixture(scope="module")
 def in_a_browser() -> Iterator[dict[str, Environment]]:
     need_browser()
-    worlds = {name: load_world(name)() for name in IN_A_BROWSER}
+    worlds = {name: load_environment(name)() for name in IN_A_BROWSER}
     yield worlds
     for world in worlds.values():
         world.close()
