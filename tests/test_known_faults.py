@@ -53,7 +53,7 @@ COVERED = {
         "tests/envs/test_alfworld_engines.py::test_generated_games_are_played_alike",
     ),
     "a failed episode dropped from the denominator": (
-        "tests/planbook/figures/test_summary.py::test_what_was_not_played_counts_too",
+        "tests/planbook/results/test_summary.py::test_what_was_not_played_counts_too",
         "tests/planner/test_automanual.py::test_replies_that_stay_unusable_are_a_failure_of_kind_parse",
     ),
     "a guard against success rules from failures that never fires": (
