@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import Field
 
 from planbook.planner.graph.traverse import NodeAnswered
-from planbook.planner.strategies.figures import Figures, Played
+from planbook.planner.strategies.base import Figures, Played
 
 
 class Passes(Figures):

@@ -1,7 +1,7 @@
-"""Which known goal a line means that is no valid call of one: a line in words, or a call that went wrong.
+"""Maps a plan line that is no valid call to the known goal that it means: a line in words, or a faulty call.
 
-Whole words are compared. The line must have the goal's verb and name its object; what it counts is carried over. A line
-that can mean something else is like no goal, so that its writer is asked again.
+Whole words are compared. The line must hold the goal's verb and name its object; counts are carried over. A line that
+could mean something else matches nothing, so its writer is asked again.
 """
 
 import re
@@ -14,12 +14,12 @@ from pydantic import JsonValue
 from planbook.envs import Action, Goals
 
 ALIKE = 0.6
-"""The share of a line's words that a goal must have, to be taken for what the line means."""
+"""Share of a line's words that a goal must have to match."""
 LONGEST = 200
-"""Characters of a line that are compared."""
+"""Number of characters of a line that are compared."""
 COUNTS = range(1, 10_000)
 _TYPO = 0.8
-"""How much a word must be like a known one to be taken for it; letters that changed places are always forgiven."""
+"""Similarity that a misspelled word needs; transposed letters always match."""
 _ALIASES = tuple(
     frozenset(words.split())
     for words in (
@@ -38,9 +38,9 @@ _ALIASES = tuple(
         "use toggle turn switch",
     )
 )
-"""Verbs that mean the same. One that a world could take for two of its goals is none of them."""
+"""Synonyms of verbs. A verb that fits two goals of an environment matches neither."""
 _BETWEEN = frozenset("from of with without using for out in on at by to into onto under via and then".split())
-"""Words after which something else than the object is told."""
+"""Words after which a line speaks about something other than the object."""
 _FILLING = frozenset(
     "a an the some more up agent none null step tool num number count amount quantity obj object item material "
     "hand bare target place it time".split()
@@ -52,7 +52,7 @@ Name = frozenset[str]
 
 
 class _Item(NamedTuple):
-    """A word of a line, the number right after it, and the part of the line that it stands in."""
+    """A word of a line, the number right after it, and its part of the line."""
 
     word: str
     number: int | None
@@ -60,7 +60,7 @@ class _Item(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A goal as the words of its names: of the object one name is told, of what is ``needed`` all."""
+    """A goal by the words of its names: any name of its object, and all the names that are ``needed``."""
 
     action: Action
     objects: Sequence[Name]
@@ -69,14 +69,14 @@ class _Known(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line behind its verb: words, and all numbers with the part that they stand in."""
+    """A line after its verb: words, and all numbers with their part of the line."""
 
     items: Sequence[_Item]
     numbers: Sequence[tuple[int, int]]
 
 
-class Likeness:
-    """The goals that a world knows, held against lines."""
+class GoalMatcher:
+    """Matches lines against the goals that an environment knows."""
 
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
@@ -89,7 +89,7 @@ class Likeness:
                 self._words.setdefault(word[0], set()).add(word.partition("_")[0])
 
     def nearest(self, text: str) -> Action | None:
-        """The goal that a text means, the first of those that it means alike; None if there is none."""
+        """Return the goal that a text means, the first if several match equally; None if none does."""
         verb, parts = self._verb(_PART.findall(text[:LONGEST].partition("#")[0].lower()))
         line = self._line(parts, verb.split("_"))
         if not verb or not line.items:
@@ -116,14 +116,14 @@ class Likeness:
         )
 
     def _verb(self, parts: Sequence[str]) -> tuple[str, Sequence[str]]:
-        """The first word that is the verb of exactly one goal, and what follows."""
+        """Return the first word that is the verb of exactly one goal, and what follows."""
         for index, part in enumerate(parts):
             if len(verbs := self._verbs(part, first=index == 0 or parts[:index] == ["agent"])) == 1:
                 return verbs[0], parts[index + 1 :]
         return "", ()
 
     def _verbs(self, word: str, first: bool) -> list[str]:
-        """The goals that a word calls: by name, else by another word for it, else misspelt in the first place."""
+        """Return the goals that a word calls: by name, by a synonym, or by a misspelling."""
         names = {name: name.split("_") for name in self._known}
         like = {other for alias in _ALIASES if word in alias for other in alias}
         return (
@@ -146,7 +146,7 @@ class Likeness:
         return _Line(items, numbers)
 
     def _spelt(self, word: str) -> str:
-        """The known word that a word is, or that it is a slip of."""
+        """Return the known word that a word is, or misspells."""
         known = self._words.get(word[0], set())
         if word in known:
             return word
@@ -154,7 +154,7 @@ class Likeness:
         return max(ranked)[1] if ranked else word
 
     def _meant(self, known: _Known, line: _Line, objects: Iterable[Name]) -> tuple[Action | None, tuple[float, ...]]:
-        """The goal with the line's count, and how well it fits; None where the line does not mean it."""
+        """Return the goal with the line's count, and how well it matches; None if it does not."""
         said = {form for item in line.items for form in _forms(item)}
         named = [name for name in known.objects if name <= said]
         if not named or not all(name <= said for name in known.needed):
@@ -178,9 +178,9 @@ class Likeness:
         return action, (share, len(name & heading), -max(places), -len(untold), len(counted))
 
     def _counted(self, action: Action, line: _Line, words: Name, parts: Set[int]) -> Action | None:
-        """The goal for as many as the line counts; None if that cannot be, or it is unclear what is counted.
+        """Return the goal with the line's count; None if that is impossible or ambiguous.
 
-        ``words`` are those of the goal's names, ``parts`` the parts of the line that its object stands in.
+        ``words`` are those of the goal's names, ``parts`` the parts of the line that hold its object.
         """
         numbers = list(line.numbers)
         for item in line.items:
@@ -199,12 +199,12 @@ class Likeness:
 
 
 def _forms(item: _Item) -> Sequence[str]:
-    """What a word of a line may be: a name's word, or one with its number, as in drawer 3."""
+    """Return the possible forms of a word of a line: a word of a name, alone or with its number as in drawer 3."""
     return (item.word,) if item.number is None else (item.word, f"{item.word}_{item.number}")
 
 
 def _names(argument: JsonValue) -> list[Name]:
-    """The names in an argument of a goal, without counts."""
+    """Return the names in an argument of a goal, without counts."""
     told = argument.split(",") if isinstance(argument, str) else argument if isinstance(argument, dict) else ()
     names = [[_singular(word) for word in _NAME.findall(name)] for name in told]
     kept = [frozenset(word for word in name if word not in _FILLING | _BETWEEN) for name in names]
@@ -212,7 +212,7 @@ def _names(argument: JsonValue) -> list[Name]:
 
 
 def _numbers(action: Action) -> Iterator[int]:
-    """All that a goal counts, its object first."""
+    """Return all counts of a goal, its object's first."""
     for argument in action.args:
         if isinstance(argument, dict):
             yield from (count for count in argument.values() if isinstance(count, int))
@@ -225,7 +225,7 @@ def _singular(word: str) -> str:
 
 
 def _alike(word: str, known: str) -> float:
-    """How much a word looks like a known one, 0 to 1: a slip keeps the first letter and about the length."""
+    """Return the similarity of two words, 0 to 1. A misspelling keeps the first letter and about the length."""
     if min(len(word), len(known)) < 3 or word[0] != known[0] or abs(len(word) - len(known)) > 2:
         return 0
     if sorted(word) == sorted(known):

@@ -1,9 +1,4 @@
-"""Tree search over sampled actions, as in LATS, which Devil's Advocate is compared with (section 4.1): its questions.
-
-Only a moment that still lies behind the present one can be gone back to (``Episode.rewind``). To reach another one, the
-search goes back to the last moment on the way there that it can, and runs the code of the rest of the way again: the
-steps left behind are marked undone, those taken again are counted again.
-"""
+"""Three searches: Devil's Advocate with its stack (section 3.3, algorithm 1), Plan+Act, and LATS."""
 
 from dataclasses import dataclass, field
 from math import inf, log, sqrt
@@ -12,15 +7,88 @@ from pydantic import BaseModel, Field
 
 from planbook.planner.episode import Episode
 from planbook.planner.roles import Sample
-from planbook.planner.strategies.advocate.options import AdvocateOptions
-from planbook.planner.strategies.advocate.playing import Playing
-from planbook.planner.strategies.advocate.replies import meaning
-from planbook.planner.strategies.advocate.rounds import play_rounds
+from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, meaning
+from planbook.planner.strategies.advocate.round import AdvocateRound, play_rounds
 from planbook.planner.strategies.advocate.tree import Branch, Moment
 
 
+class DevilsAdvocateOptions(AdvocateOptions):
+    """The shared options, and the number of remedies before each action."""
+
+    remedies: int = Field(
+        default=2,
+        ge=0,
+        le=10,
+        description="What to do instead, so many times, asked for before each action; 0 never turns back.",
+    )
+
+
+def devils_advocate(episode: Episode, options: BaseModel) -> None:
+    """Plan, act with remedies at hand, turn back if an action does not fit its subtask; then plan again."""
+    chosen = DevilsAdvocateOptions.model_validate(options)
+    play_rounds(episode, chosen, lambda playing: use_the_stack(playing, chosen.remedies))
+
+
+def use_the_stack(playing: AdvocateRound, remedies: int) -> None:
+    """Carry out a plan. Returns when nothing is left to try; raises EpisodeOver when the task is considered complete.
+
+    An entry of the stack is a moment and a branch to try there; the first has no branch. A moment is marked if it has
+    more than one entry. Entries above another belong to later moments, so by the time a mark is returned to, every mark
+    that this forgets is used up.
+    """
+    stack: list[tuple[Moment, Branch | None]] = [(playing.start, None)]
+    while stack:
+        moment, branch = stack.pop()
+        if moment is not playing.here:
+            playing.return_to(moment)
+        if branch is not None:
+            after = follow(playing, moment, branch)
+            if after is None:
+                continue
+            moment = after
+        if playing.model_calls.task_done(moment):
+            playing.finish(moment)
+        if playing.model_calls.subtask_done(moment):
+            moment.subtask += 1
+        if moment.subtask < len(playing.model_calls.parts):
+            ideas = playing.ideas(moment, remedies)
+            if len(ideas) > 1:
+                playing.mark(moment)
+            stack += [(moment, idea) for idea in reversed(ideas)]
+
+
+def follow(playing: AdvocateRound, moment: Moment, branch: Branch) -> Moment | None:
+    """Run a branch and evaluate it against its subtask. Return where it leads, or None if it should not be followed."""
+    after = playing.carry_out(moment, branch)
+    if after is None:
+        return None
+    judged = playing.model_calls.aligned(moment, branch.mapped or branch.code, after)
+    branch.history, branch.why = judged.did, judged.why
+    if not judged.value:
+        branch.fate = "turned back"
+        return None
+    playing.keep(branch, after)
+    return after
+
+
+class PlanActOptions(AdvocateOptions):
+    """The shared options, and whether a round knows the rounds before."""
+
+    reflects: bool = Field(
+        default=True,
+        description="Whether plans after the first are made from what was done and learnt before; false is the "
+        "paper's Plan+Act without reflection.",
+    )
+
+
+def plan_act(episode: Episode, options: BaseModel) -> None:
+    """Plan, act step by step, and plan again as soon as an action does not fit its subtask."""
+    chosen = PlanActOptions.model_validate(options)
+    play_rounds(episode, chosen, lambda playing: use_the_stack(playing, 0), reflects=chosen.reflects)
+
+
 class LatsOptions(AdvocateOptions):
-    """Both: what is shared, and how wide and how long a round searches."""
+    """The shared options, and the width and length of a round's search."""
 
     samples: int = Field(default=3, ge=1, le=10, description="Actions sampled at a moment; what comes twice is one.")
     expansions: int = Field(default=10, ge=1, le=1_000, description="Moments of a round at which actions are sampled.")
@@ -33,7 +101,7 @@ class LatsOptions(AdvocateOptions):
 
 
 def lats(episode: Episode, options: BaseModel) -> None:
-    """Plan, search, and plan anew when the search has found nothing."""
+    """Plan, search, and plan again if the search found nothing."""
     chosen = LatsOptions.model_validate(options)
     play_rounds(episode, chosen, lambda playing: Search(playing, chosen).search())
 
@@ -43,7 +111,7 @@ TWIN = "It took the same actions as another sample."
 
 @dataclass(eq=False)
 class SearchNode:
-    """A moment in the tree of a search, or an idea that failed. ``total`` sums up values from 0 to 1."""
+    """A moment in the search tree, or an idea that failed. ``total`` is the sum of values from 0 to 1."""
 
     moment: Moment | None
     branch: Branch | None = None
@@ -52,39 +120,39 @@ class SearchNode:
     visits: int = 0
     total: float = 0.0
     closed: bool = False
-    """Nothing more can be tried from here."""
+    """True if nothing more can be tried from here."""
 
     @property
     def way(self) -> list["SearchNode"]:
-        """The nodes from the root to this one."""
+        """Return the nodes from the root to this one."""
         return [*(self.parent.way if self.parent else []), self]
 
     @property
     def is_a_twin(self) -> bool:
-        """Whether an idea before it took the very same actions from the same moment."""
+        """Return whether an earlier idea took exactly the same actions from the same moment."""
         others = self.parent.children if self.parent else []
         before = [other.moment.actions for other in others[: others.index(self)] if other.moment] if others else []
         return self.moment is not None and bool(self.moment.actions) and self.moment.actions in before
 
     def worth(self, exploration: float) -> float:
-        """Its mean value, more if it was seldom visited (UCT)."""
+        """Return its UCT value: the mean value plus a bonus for few visits."""
         if not self.visits or not self.parent:
             return inf
         return self.total / self.visits + exploration * sqrt(log(self.parent.visits) / self.visits)
 
 
 class Search:
-    """The search of one round. ``_line`` are the nodes, from the root on, whose marks can be gone back to."""
+    """The search of one round. ``_line`` holds the nodes, from the root on, whose marks can be returned to."""
 
-    def __init__(self, playing: Playing, options: LatsOptions) -> None:
+    def __init__(self, playing: AdvocateRound, options: LatsOptions) -> None:
         self._playing, self._options = playing, options
         self._root = SearchNode(playing.start)
         self._line: list[SearchNode] = []
-        playing.counsel.line_only = True
+        playing.model_calls.line_only = True
 
     def search(self) -> None:
-        """Expand the most promising moment, again and again. Raises EpisodeOver when the task is held complete."""
-        if self._playing.counsel.task_done(self._playing.start):
+        """Expand the most promising moment repeatedly. Raises EpisodeOver when the task is considered complete."""
+        if self._playing.model_calls.task_done(self._playing.start):
             self._playing.finish(self._playing.start)
         for _ in range(self._options.expansions):
             chosen = self._select()
@@ -94,7 +162,7 @@ class Search:
             chosen.closed = moment is None or not self._expand(chosen, moment)
 
     def _select(self) -> SearchNode | None:
-        """The leaf that the best of the open children lead to; None where there is none."""
+        """Return the leaf that the best open children lead to; None if there is none."""
         node = self._root
         while node.children or node.closed:
             open_children = [child for child in node.children if not child.closed]
@@ -107,7 +175,7 @@ class Search:
         return node
 
     def _reach(self, node: SearchNode) -> Moment | None:
-        """Go to a node's moment; None if the way there no longer leads there."""
+        """Return to a node's moment; None if the way no longer leads there."""
         if node.moment is self._playing.here:
             return node.moment
         way = node.way
@@ -123,7 +191,7 @@ class Search:
         return node.moment
 
     def _again(self, node: SearchNode) -> bool:
-        """Run a node's code again, from where its parent led to."""
+        """Run a node's code again from its parent's moment."""
         assert node.parent is not None
         assert node.branch is not None
         assert node.moment is not None
@@ -142,8 +210,8 @@ class Search:
             self._line.append(node)
 
     def _expand(self, node: SearchNode, moment: Moment) -> bool:
-        """Try what is sampled at a moment; False where there is nothing to try."""
-        counsel = self._playing.counsel
+        """Try the samples for a moment. Return False if there is nothing to try."""
+        counsel = self._playing.model_calls
         if counsel.subtask_done(moment):
             moment.subtask += 1
         if moment.subtask == len(counsel.parts):
@@ -158,7 +226,7 @@ class Search:
         return bool(node.children)
 
     def _samples(self, moment: Moment) -> list[Branch]:
-        """Actions for a moment, drawn independently of each other."""
+        """Return independent samples of code for a moment."""
         count, found = self._options.samples, dict[str, Branch]()
         for sample in range(count):
             plan = self._playing.act(moment, Sample(self._playing.number * count + sample, self._options.temperature))
@@ -167,9 +235,9 @@ class Search:
         return list(found.values())
 
     def _simulate(self, node: SearchNode, before: Moment) -> None:
-        """Run a sample, value where it leads, and let the nodes on the way know."""
+        """Run a sample, evaluate where it leads, and update the nodes on the way."""
         assert node.branch is not None
-        branch, counsel = node.branch, self._playing.counsel
+        branch, counsel = node.branch, self._playing.model_calls
         node.moment = self._playing.carry_out(before, branch)
         node.closed = node.moment is None
         if node.is_a_twin:
