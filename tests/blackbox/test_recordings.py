@@ -1,6 +1,8 @@
 """The shipped recordings come to what they came to: actions, observations, verdicts and figures."""
 
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,11 +25,34 @@ def test_a_recording_comes_to_what_it_came_to(name: str, tmp_path: Path) -> None
         pytest.skip("this browser shows the pages otherwise than the one of the recording")
     assert now.finished.code == 0, now.finished.printed
     lines, figures = held(name)
-    assert now.text.split("\n")[:-2] == list(lines)
+    pages = name in ON_PAGES
+    assert _lines(now.text.split("\n")[:-2], pages) == _lines(lines, pages)
     assert {key: now.finished.result.get(key) for key in figures} == figures
+    if pages:
+        return
     again = planbook("replay", now.run, "--json", cwd=tmp_path)
     assert again.code == 0, again.printed
     assert again.result["by_sameness"]["same"] == figures["tasks"]
+    if name == "alfworld-generated":
+        line = (
+            "test",
+            "--env",
+            "alfworld",
+            "--split",
+            "generated:12",
+            "--library",
+            now.run,
+            "--model",
+            "none",
+            "--json",
+        )
+        tested = planbook(*line, cwd=tmp_path)
+        assert (tested.code, tested.result["tasks"], tested.result["solved"]) == (0, 12, 12), tested.printed
+
+
+def _lines(lines: Sequence[str], pages: bool) -> list[str]:
+    """Leave out the digests of pages: one may be looked at before or after a style has changed."""
+    return [re.sub(r" [0-9a-f]{8}\b", "", line) for line in lines] if pages else list(lines)
 
 
 @pytest.mark.parametrize("name", ["devils-advocate-minecraft-chances", "agentkit-shopping"])
@@ -45,25 +70,6 @@ def test_episodes_are_shown_as_they_are_exported(name: str, tmp_path: Path) -> N
         assert (
             f"{episode['ending']['outcome'].replace('_', ' ')} after {episode['ending']['actions']} action" in printed
         )
-
-
-def test_what_a_recording_built_solves_tasks_without_a_model(tmp_path: Path) -> None:
-    """The data file says what; see `cases` for the options."""
-    run = played("alfworld-generated", tmp_path).run
-    tested = planbook(
-        "test",
-        "--env",
-        "alfworld",
-        "--split",
-        "generated:12",
-        "--library",
-        run,
-        "--model",
-        "none",
-        "--json",
-        cwd=tmp_path,
-    )
-    assert (tested.code, tested.result["tasks"], tested.result["solved"]) == (0, 12, 12), tested.printed
 
 
 def test_every_recording_has_its_data_file() -> None:
