@@ -17,7 +17,7 @@ from planbook.envs.toy import Toy
 from planbook.planner import Ending, Episode, Roles, Terms, play
 from planbook.planner.asking import as_text
 from planbook.planner.frames import Frame
-from planbook.planner.graph.traverse import NodeAnswered
+from planbook.planner.graph import NodeAnswered
 from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
 from planbook.planner.scope import Scope
 from planbook.planner.strategies import Options

@@ -1,54 +1,60 @@
-"""Asking one node: its prompt is composed, the model is asked, and the answer is read and checked."""
+"""Asking one node: its prompt is rendered, the model is asked, and the answer is read and checked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import JsonValue
 
 from planbook.planner.asking import FIRST, Draw
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.condition import ANSWER
 from planbook.planner.graph.database import Database, json_value
 from planbook.planner.graph.hooking import AfterQueryError, Composing, Hooks, call
-from planbook.planner.graph.lookups import at, told
-from planbook.planner.graph.node import Node
-from planbook.planner.graph.templates import FOLDER
+from planbook.planner.graph.node import ANSWER, Node
+from planbook.planner.graph.templating import DATABASE, value_text
 from planbook.planner.prompts import Prompts
 from planbook.planner.rendered import Rendered
 from planbook.planner.scope import Scope
 
-PROMPTS = Prompts(FOLDER)
+PROMPTS = Prompts(Path(__file__).parent / "templates")
+Answers = Mapping[str, JsonValue]
+"""Answers by the names of their nodes."""
 
 
 @dataclass(frozen=True)
 class NodeQuestion:
-    """A node's question, whose text is composed already; in the record it goes by the node's name."""
+    """A node's question, which is rendered already; the record has it under the node's name."""
 
     name: str
     text: Rendered
 
     def render(self, **variables: object) -> Rendered:
-        """The text; a node's question has no variables left."""
+        """Return the text; a node's question has no variables left."""
         if variables:
             raise TypeError(f"node {self.name} takes no variables, but got {sorted(variables)}")
         return self.text
 
 
+def variables(database: Database, answers: Answers, **own: JsonValue) -> dict[str, JsonValue]:
+    """Return what templates and expressions of a node can use."""
+    return {**answers, DATABASE: database.root, **own}
+
+
 def compose(
-    node: Node, answers: Mapping[str, JsonValue], told_of: list[str], database: Database, hooks: Hooks, number: int
+    node: Node, answers: Answers, told: list[str], database: Database, hooks: Hooks, number: int
 ) -> NodeQuestion:
-    """A node's whole question: answers of others under their names, the prompt with its look-ups, the form wanted."""
+    """Return a node's whole question: the answers of the nodes in ``told``, its prompt, the form of answer wanted."""
     context = ""
     if node.compose:
         context = call(hooks, node.compose, Composing(node, database.view(), dict(answers), number))
         if not isinstance(context, str):
             raise GraphError(f"{node.name}: the compose hook {node.compose} must return a text")
     try:
-        prompt = database.look_up(node.prompt, given=node.given)
+        prompt = node.prompt.render(variables(database, answers, **node.given))
     except GraphError as error:
-        raise GraphError(f"node {node.name}: {error}") from error
+        raise GraphError(f"node {node.name}: prompt: {error}") from error
     text = PROMPTS["node"].render(
-        answers=[] if node.compose else [(name, told(answers[name])) for name in told_of],
+        answers=[] if node.compose else [(name, value_text(answers[name])) for name in told],
         context=context,
         prompt=prompt,
         kind=node.expect.kind,
@@ -59,38 +65,39 @@ def compose(
 
 
 def ask(
-    node: Node, question: NodeQuestion, scope: Scope, database: Database, hooks: Hooks, draw: Draw = FIRST
+    node: Node,
+    question: NodeQuestion,
+    scope: Scope,
+    answers: Answers,
+    database: Database,
+    hooks: Hooks,
+    draw: Draw = FIRST,
 ) -> JsonValue:
-    """The node's answer. What does not fit goes back to the model a few times; then it is UnusableReply."""
+    """Return the node's answer. One that does not fit goes back to the model a few times. Raises UnusableReply."""
     view = database.view()
 
     def read(text: str) -> JsonValue:
         answer = node.expect.read(text)
         if node.check:
             answer = json_value(call(hooks, node.check, answer, view), f"what the hook {node.check} returned")
-        _check_items(node, answer)
+        if node.loop and node.loop.items.names == {ANSWER}:
+            items_of(node, answer, answers, database)  # what is wrong with the list is the model's to correct
         return answer
 
     return scope.ask(node.model, question, read=read, draw=draw).value
 
 
-def _check_items(node: Node, answer: JsonValue) -> None:
-    """A loop over the answer finds a list that is not too long. Raises AfterQueryError."""
-    if node.loop is None or node.loop.items.partition(".")[0] != ANSWER:
-        return
-    items_of(node, answer, Database())
-
-
-def items_of(node: Node, answer: JsonValue, database: Database) -> list[JsonValue]:
-    """What a node's loop goes through. Raises AfterQueryError where there is no list, or too long a one."""
+def items_of(node: Node, answer: JsonValue, answers: Answers, database: Database) -> list[JsonValue]:
+    """Return the items of a node's loop. Raises AfterQueryError where there is no list, or too long a one."""
     assert node.loop is not None
-    first, _, rest = node.loop.items.partition(".")
     try:
-        items = at(answer, rest) if first == ANSWER else database.get(rest)
+        items = node.loop.items.value(variables(database, answers, answer=answer))
     except KeyError:
-        return []  # a field that may be left out
+        if node.loop.items.names == {ANSWER}:
+            return []  # a field that may be left out
+        raise GraphError(f"there is nothing at {node.loop.items}") from None
     if not isinstance(items, list):
-        raise AfterQueryError(f"{node.loop.items} must be a list, and is {told(items)[:60]!r}")
+        raise AfterQueryError(f"{node.loop.items} must be a list, and is {value_text(items)[:60]!r}")
     if len(items) > node.loop.most:
         raise AfterQueryError(f"{node.loop.items} may have {node.loop.most} items at most, and has {len(items)}")
     return items

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.lookups import nearest
 from planbook.planner.graph.node import Node
+from planbook.planner.graph.templating import nearest
 
 
 class Edge(NamedTuple):

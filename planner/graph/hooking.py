@@ -22,8 +22,8 @@ from planbook.planner.errors import GraphError
 from planbook.planner.graph import hooks as shipped
 from planbook.planner.graph.database import Database
 from planbook.planner.graph.graph import Graph
-from planbook.planner.graph.lookups import nearest
 from planbook.planner.graph.node import Node
+from planbook.planner.graph.templating import nearest
 
 Hooks = Mapping[str, Callable[..., Any]]
 """Functions by the name under which nodes know them."""

@@ -1,25 +1,24 @@
 """One pass over a graph: layer by layer, each node asked, its answer read, and then the edits of the whole layer.
 
-A node asks in a scope of its own and what it edits is applied when its layer is answered, in the order of definition:
-so it makes no difference whether nodes are asked one by one or side by side, and a pass that was killed goes on where
-it was when the same pass is run again on the same journal.
+A node asks in a scope of its own, and what it edits is applied when its layer is answered, in the order of definition.
+So nodes that are asked one by one or side by side come to the same, and a pass that was killed continues where it was
+when the same pass is run again on the same journal.
 """
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
 from planbook.planner.asking import Draw
 from planbook.planner.errors import GraphError, UnusableReply
-from planbook.planner.graph.asking import NodeQuestion, ask, compose, items_of
-from planbook.planner.graph.condition import ANSWER
+from planbook.planner.graph.asking import NodeQuestion, ask, compose, items_of, variables
 from planbook.planner.graph.database import Database
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import Finishing, Hooks, call
-from planbook.planner.graph.lookups import DATABASE, at, told
 from planbook.planner.graph.node import IfBranch, Loop, Node
+from planbook.planner.graph.templating import Expression, value_text
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 
@@ -60,7 +59,7 @@ class NodeAnswered(Payload):
 
 @dataclass
 class Pass:
-    """What a pass came to: every node's answer, reused ones too, and the layers in which they were come by."""
+    """The result of a pass: every node's answer, reused ones too, and the layers in the order of evaluation."""
 
     number: int
     answers: dict[str, JsonValue] = field(default_factory=dict)
@@ -114,10 +113,10 @@ class _Passing:
     side_by_side: int
     anew: bool
     spans: dict[str, Span[NodeAnswered]] = field(default_factory=dict)
-    """Of the nodes that are being answered."""
+    """Those of the nodes that are being answered."""
 
     def evaluate(self, layer: list[str]) -> None:
-        """Everything of one layer."""
+        """Ask the nodes of one layer, then apply what follows from their answers."""
         nodes = [self.graph.nodes[name] for name in layer]
         reused = {node.name: answer for node in nodes for answer in self._reused(node)}
         told = {name: self.graph.told(name) for name in layer}
@@ -138,8 +137,8 @@ class _Passing:
                 self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
 
     def _reused(self, node: Node) -> list[JsonValue]:
-        """The answer that stands for a node that is skipped; nothing where it has to be asked."""
-        due = self.result.number % node.every == 0 and (node.when is None or node.when.holds(self._value))
+        """Return the answer that stands for a node that is skipped; nothing where it has to be asked."""
+        due = self.result.number % node.every == 0 and (node.when is None or self._holds(node.when, node))
         if due and not self.graph.is_skipped(node.name):
             return []
         if node.name in self.graph.last and not self.graph.is_temporary(node.name):
@@ -147,7 +146,7 @@ class _Passing:
         return [] if node.otherwise is None else [node.otherwise]
 
     def _payload(self, node: Node) -> NodeAnswered:
-        """What is known of a node before it is asked."""
+        """Return what is known of a node before it is asked."""
         return NodeAnswered(
             node=node.name,
             layer=len(self.result.layers),
@@ -157,7 +156,7 @@ class _Passing:
         )
 
     def _answers(self, nodes: list[Node], told: Mapping[str, list[str]]) -> dict[str, JsonValue]:
-        """What the models say; all questions are composed before the first is asked."""
+        """Return what the models answer; all questions are composed before the first is asked."""
         questions = [
             compose(node, self.result.answers, told[node.name], self.database, self.hooks, self.result.number)
             for node in nodes
@@ -170,7 +169,7 @@ class _Passing:
         return {node.name: each for node, each in zip(nodes, answered, strict=True)}
 
     def _answer(self, node: Node, question: NodeQuestion) -> JsonValue:
-        """What the model says. Where an earlier sitting failed here, ``anew`` goes on in the node's next scope.
+        """Return what the model answers. Where an earlier invocation failed here, ``anew`` uses the next scope.
 
         All that is needed to know that is in the journal, so that resuming takes the same way every time.
         """
@@ -180,26 +179,27 @@ class _Passing:
             if node.name not in self.spans:
                 self.spans[node.name] = scope.span(self._payload(node))
             recorded = scope.recorded_replies if self.anew else 0
+            draw = Draw(sample=tries)
             try:
-                return ask(node, question, scope, self.database, self.hooks, Draw(sample=tries))
+                return ask(node, question, scope, self.result.answers, self.database, self.hooks, draw)
             except UnusableReply:
                 if not recorded or scope.asked > recorded:
                     raise  # it failed just now
             tries += 1
 
     def _after_query(self, node: Node, answer: JsonValue) -> dict[str, JsonValue]:
-        """What follows from an answer: what is stored (which is returned), branches, the loop, and the finish hook."""
+        """Apply ``store``, branches, the loop and the finish hook to an answer. Returns what was stored."""
         self.database.written.clear()
         for path, part in node.store.items():
             try:
-                stored = at(answer, part.partition(".")[2])
+                stored = self._value(part, node, answer)
             except KeyError:
                 continue  # a field that may be left out
             self.database.set(path, stored)
         if node.gather:
             self.database.append(node.gather, answer)
         for branch in node.branches:
-            if branch.when.holds(lambda name: self._value(name, answer)):
+            if self._holds(branch.when, node, answer):
                 self._add_branch(branch)
         if node.loop:
             self._add_loop(node, node.loop, answer)
@@ -212,27 +212,40 @@ class _Passing:
                 raise GraphError(f"node {node.name}: {node.finish} refused an accepted answer: {error}") from error
         return self._written()
 
+    def _value(self, part: Expression, node: Node, answer: JsonValue) -> JsonValue:
+        try:
+            return part.value(variables(self.database, self.result.answers, answer=answer))
+        except GraphError as error:
+            raise GraphError(f"node {node.name}: {part}: {error}") from error
+
+    def _holds(self, condition: Expression, node: Node, *answer: JsonValue) -> bool:
+        own = dict(zip(("answer",), answer, strict=False))
+        try:
+            return condition.holds(variables(self.database, self.result.answers, **own))
+        except GraphError as error:
+            raise GraphError(f"node {node.name}: when: {error}") from error
+
     def _written(self) -> dict[str, JsonValue]:
-        """What the node has changed in the database, as it is now; what is long, such as a history, is named only."""
+        """Return what the node has changed in the database; of what is long, such as a history, only the path."""
         now = {path: self.database.get(path) if self.database.has(path) else None for path in self.database.written}
-        return {path: value if len(told(value)) <= LONGEST_RECORDED else LEFT_OUT for path, value in now.items()}
+        return {path: value if len(value_text(value)) <= LONGEST_RECORDED else LEFT_OUT for path, value in now.items()}
 
     def _add_branch(self, branch: IfBranch) -> None:
-        for node in branch.nodes:
+        nodes = branch.nodes.values()
+        for node in nodes:
             self.graph.add_temporary_node(node)
-        awaited = {name for node in branch.nodes for name in (*node.after, *node.needs)}
-        self._lead_back([node.name for node in branch.nodes if node.name not in awaited], branch.before)
+        awaited = {name for node in nodes for name in (*node.after, *node.needs)}
+        self._lead_back([name for name in branch.nodes if name not in awaited], branch.before)
 
     def _add_loop(self, node: Node, loop: Loop, answer: JsonValue) -> None:
         try:
-            items = items_of(node, answer, self.database)
-        except ValueError as error:
+            items = items_of(node, answer, self.result.answers, self.database)
+        except (ValueError, GraphError) as error:
             raise GraphError(f"node {node.name}: {error}") from error
         if loop.store:
             self.database.set(loop.store, [])
         for number, item in enumerate(items, 1):
-            given = {**loop.node.given, loop.name: item}
-            each = replace(loop.node, name=f"{node.name}:{number}", given=given, gather=loop.store)
+            each = Node.of_item(node, loop, number, item)
             self.graph.add_temporary_node(each)
             self._lead_back([each.name], loop.before)
 
@@ -241,15 +254,6 @@ class _Passing:
         for target in before:
             for name in names if target in self.graph.nodes else ():
                 self.graph.add_temporary_edge(name, target)
-
-    def _value(self, name: str, answer: JsonValue = None) -> JsonValue:
-        """The value of a name in a condition. Raises KeyError where there is none."""
-        first, _, rest = name.partition(".")
-        if first == DATABASE:
-            if not self.database.has(rest):
-                raise KeyError(name)
-            return self.database.get(rest)
-        return at(answer if first == ANSWER else self.result.answers[first], rest)
 
 
 def _each(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> list[JsonValue]:

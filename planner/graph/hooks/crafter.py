@@ -10,9 +10,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.planner.graph.calls import calls_in
 from planbook.planner.graph.database import Database
-from planbook.planner.graph.history import note, now, steps
+from planbook.planner.graph.history import calls_in, note, now, steps
 from planbook.planner.graph.hooking import AfterQueryError, Finishing
 from planbook.planner.graph.hooks.crafter_context import plan_stands
 from planbook.planner.surface import AGENT

@@ -11,7 +11,7 @@ from typing import Any
 from planbook.planner.graph.database import Database
 from planbook.planner.graph.history import now, steps, table
 from planbook.planner.graph.hooking import Composing
-from planbook.planner.graph.lookups import told
+from planbook.planner.graph.templating import value_text
 from planbook.planner.prompts import fenced
 
 WINDOW = 25
@@ -43,7 +43,7 @@ def _stored(path: str) -> Callable[[Database], str]:
     """What the database has there; a word where it has nothing, or something empty."""
 
     def stored(database: Database) -> str:
-        return told(database.get(path)) if database.has(path) and database.get(path) else NOTHING
+        return value_text(database.get(path)) if database.has(path) and database.get(path) else NOTHING
 
     return stored
 
@@ -75,7 +75,7 @@ def _plan_so_far(database: Database) -> str:
     if not plan_stands(database):
         return f"There is none: the last one was to end after {plan['expires_after']} turns, and has. Write a new one."
     lasting = {name: value for name, value in plan.items() if name != "since"}
-    return f"{told(lasting)}\nIt was made {now(database) - plan['since']} turns ago."
+    return f"{value_text(lasting)}\nIt was made {now(database) - plan['since']} turns ago."
 
 
 PARTS: Mapping[str, Callable[[Database], str]] = {

@@ -5,9 +5,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.planner.graph.calls import calls_in
 from planbook.planner.graph.database import Database
-from planbook.planner.graph.history import answers_told, note, now, steps, table
+from planbook.planner.graph.history import answers_told, calls_in, note, now, steps, table
 from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
 
 TOLD = {"page": "Page", "plan": "Plan", "did": "Done"}

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner.graph import ROLE
-from planbook.planner.graph.traverse import NodeAnswered
+from planbook.planner.graph import ROLE, NodeAnswered
 from planbook.planner.strategies.agentkit.figures import Passes
 from planbook.planner.strategies.agentkit.passes import AgentKitOptions, agentkit, roles_of
 from planbook.planner.strategies.agentkit.random_choice import RandomOptions, random_choice

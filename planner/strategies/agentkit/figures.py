@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field
 
-from planbook.planner.graph.traverse import NodeAnswered
+from planbook.planner.graph import NodeAnswered
 from planbook.planner.strategies.figures import Figures, Played
 
 

@@ -2,7 +2,7 @@
 
 The database of the graph holds, for its prompts, ``world`` (goal, about, surface, manual, scene, observation, previous,
 state, knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, nth, from 1,
-and most). What there is none of yet is not in it: ``$db.last.code|Nothing was done yet.$``.
+and most). What does not exist yet is not in it: ``{{ db.last.code | default("Nothing was done yet.") }}``.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,6 +16,7 @@ from planbook.planner.graph import (
     ROLE,
     SHIPPED_GRAPHS,
     Database,
+    Graph,
     GraphFile,
     graph_of,
     graph_path,
@@ -120,7 +121,7 @@ def agentkit(episode: Episode, options: BaseModel) -> None:
     """One pass of the graph after another, each followed by the code that it came to."""
     chosen = AgentKitOptions.model_validate(options)
     file = chosen.graph_file(episode.world.name)
-    graph, database = file.graph(), file.database()
+    graph, database = Graph(*file.nodes.values()), file.new_database()
     steps, idle = chosen.steps or file.steps or max(1, episode.terms.actions), 0
     manual = chosen.manual(episode.world.name)
     for number in range(steps):

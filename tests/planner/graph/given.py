@@ -59,10 +59,20 @@ def passed(
 ) -> Pass:
     """One pass over the graph."""
     scope = Scope(journal or MemoryJournal(), f"pass/{number}", (answers or Answers()).roles(repairs))
-    told = {"number": number, "hooks": hooks, "side_by_side": side_by_side}
-    return run_pass(graph, Database() if database is None else database, scope, **told)  # type: ignore[arg-type]
+    given = {"number": number, "hooks": hooks, "side_by_side": side_by_side}
+    return run_pass(graph, Database() if database is None else database, scope, **given)  # type: ignore[arg-type]
+
+
+def question(name: str, prompt: str, **more: Any) -> Node:
+    """A node."""
+    return Node(name=name, prompt=prompt, **more)
+
+
+def changed(node: Node, **more: Any) -> Node:
+    """The node with other values."""
+    return Node(**{**dict(node), **more})
 
 
 def chain(*names: str) -> Graph:
     """Nodes that each wait for the one before."""
-    return Graph(*(Node(name, f"{name}?", after=names[:n][-1:]) for n, name in enumerate(names)))
+    return Graph(*(question(name, f"{name}?", after=names[:n][-1:]) for n, name in enumerate(names)))
