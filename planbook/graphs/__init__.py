@@ -1,6 +1,6 @@
 """`planbook graph`: prompt graphs without coding.
 
-``commands`` parse and print, ``inputs`` are the values that a graph runs on, ``running`` runs it in a run folder.
+``commands`` parse and print, ``running`` runs a graph in a run folder.
 ``new.yaml`` is what ``planbook graph new`` writes.
 """
 

@@ -1,26 +1,32 @@
 """The commands of `planbook graph`: they parse, call and print."""
 
 import inspect
+import sys
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import JsonValue
 
 from planbook import errors
 from planbook.arguments import Asked, by_role, lasting_model, spending_of
 from planbook.console import console
+from planbook.envs import known_worlds
 from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
-from planbook.graphs.inputs import refuse_agents, values_of, with_inputs
-from planbook.graphs.running import Given, run_graph
+from planbook.graphs.running import GraphArguments, run_graph
+from planbook.option_values import pairs
 from planbook.options import ASKING, JSON, SPENDING, options
 from planbook.planner import graph as written
 from planbook.planner.asking import DEFAULT
 from planbook.planner.graph import (
     FORMATS,
+    SHIPPED_GRAPHS,
+    GraphDatabase,
     GraphFile,
-    Node,
+    GraphNode,
     file_faults,
     graph_of,
     graph_path,
@@ -35,6 +41,8 @@ from planbook.wording import counted
 
 ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}
 """Endings of the files of a drawing by its format; the first is the usual one."""
+WORLD = "world"
+"""The path at which an agent's graph finds its environment."""
 OUT = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -95,7 +103,7 @@ def _layers(file: GraphFile) -> list[list[str]]:
     """Return the nodes by layer with every branch taken; those of branches and loops with the node they depend on."""
     of: dict[str, str] = {}
     for node in file.every_node:
-        if isinstance(node, Node):
+        if isinstance(node, GraphNode):
             of |= {name: f" (if {node.name})" for branch in node.branches for name in branch.nodes}
             of |= {f"{node.name}:{node.loop.name}": f" (each of {node.name})"} if node.loop else {}
     return [[f"{name}{of.get(name, '')}" for name in layer] for layer in whole_graph(file).layers()]
@@ -154,7 +162,7 @@ def run(
     file = graph_of(text, path)
     put = values_of(file, values, files)
     refuse_agents(file, path, put)
-    given = Given(
+    given = GraphArguments(
         models=_models(file, asked["models"]),
         sampling=Asked(env=None, sampling=asked["sampling"]).sampling_by_role({}),
         values=with_inputs(file, put),
@@ -183,3 +191,78 @@ def _models(file: GraphFile, texts: tuple[str, ...]) -> dict[str, str]:
     for model in dict.fromkeys(models.values()):
         opened(model)
     return models
+
+
+# The values that a graph runs on
+
+
+def values_of(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, JsonValue]:
+    """Return the values of ``--set`` and ``--input``. Raises BadArgument, GraphError."""
+    values: dict[str, JsonValue] = {**pairs(texts, "--set"), **_of_files(files)}
+    _filled(file, values)
+    if not file.hooks:  # a hook may use any
+        _refuse_unused(file, values)
+    return values
+
+
+def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Return the values with the inputs that are missing, which a person at a terminal is asked for.
+
+    Raises BadArgument where there is no terminal.
+    """
+    asked: dict[str, JsonValue] = {}
+    database = _filled(file, values)
+    for path, what in file.inputs.items():
+        if not database.has(path):
+            if not sys.stdin.isatty():
+                raise BadArgument(
+                    f"{file.name} needs {path} ({what}): give it with --set {path}=... or --input {path}=@FILE"
+                )
+            asked[path] = click.prompt(f"{what} ({path})", err=True)
+    return {**values, **asked}
+
+
+def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) -> None:
+    """Raise BadArgument for a graph that plays an environment, unless its ``world`` is among the values."""
+    looks = any(_meet(each, WORLD) for each in file.looked_up) or any(":" not in hook for hook in file.hooks)
+    if file.code is None or not looks or any(_meet(each, WORLD) for each in (*values, *file.inputs, *file.initial)):
+        return
+    ships = path.parent.resolve() == SHIPPED_GRAPHS.resolve()
+    if ships and file.name in known_worlds():
+        how = f"--env {file.name}"
+    else:
+        how = f"--env ENV --planner-option graph={file.name if ships else path}"
+    raise BadArgument(f"{file.name} plays an environment, a pass a step: `planbook run --planner agentkit {how}`")
+
+
+def _filled(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:
+    database = file.new_database()
+    for path, value in values.items():
+        database.set(path, value)
+    return database
+
+
+def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
+    known = file.known_paths
+    for path in paths:
+        if "" not in file.looked_up and not any(_meet(path, each) for each in known):  # {{ db }} is all of it
+            there = f"It takes {', '.join(known)}" if known else "It takes no values"
+            raise BadArgument(f"nothing in {file.name} uses {path}{nearest(path, known)} {there}")
+
+
+def _meet(one: str, other: str) -> bool:
+    """Return whether one path is the other, or lies in it."""
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+def _of_files(texts: tuple[str, ...]) -> dict[str, JsonValue]:
+    values: dict[str, JsonValue] = {}
+    for text in texts:
+        path, found, file = text.partition("=@")
+        if not path or not found:
+            raise BadArgument(f"--input {text}: write PATH=@FILE; a value goes with --set PATH=VALUE")
+        try:
+            values[path] = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadArgument(f"--input: {file} cannot be read: {error}") from error
+    return values

@@ -34,7 +34,7 @@ from planbook.planner import (
     Spent,
     UnusableReply,
 )
-from planbook.planner.graph import Database, Graph, GraphFile, run_pass, value_text
+from planbook.planner.graph import Graph, GraphDatabase, GraphFile, run_pass, value_text
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts
 from planbook.planner.spans import END, MOMENT, spans_in
@@ -49,7 +49,7 @@ EPISODE = "task/0"
 """The scope of the run's one episode."""
 
 
-class Given(NamedTuple):
+class GraphArguments(NamedTuple):
     """The arguments of a run."""
 
     models: Mapping[str, str]
@@ -98,7 +98,7 @@ class GraphRun(Run):
         return super()._other([each.replace("planner_options.given.", "--set ") for each in different])
 
 
-def config_of(file: GraphFile, text: str, given: Given) -> Config:
+def config_of(file: GraphFile, text: str, given: GraphArguments) -> Config:
     """Return what a run of a graph records of its arguments; the number of passes may differ the next time."""
     asked: dict[str, JsonValue] = {"graph": text, "given": dict(given.values)}
     return Config(
@@ -116,7 +116,7 @@ def task_of(file: GraphFile) -> Task:
     return Task(id=file.name, env=file.name, split="", type="graph", goal=file.about or file.name)
 
 
-def run_graph(file: GraphFile, text: str, given: Given, out: Path | None) -> tuple[int, GraphRan]:
+def run_graph(file: GraphFile, text: str, given: GraphArguments, out: Path | None) -> tuple[int, GraphRan]:
     """Run the passes, or continue them where the folder holds the same run. Returns the exit code and the result."""
     config, task = config_of(file, text, given), task_of(file)
     made = made_of_graph(config, given.prices)
@@ -131,12 +131,12 @@ def run_graph(file: GraphFile, text: str, given: Given, out: Path | None) -> tup
 class _Traversing:
     """The passes of one invocation, in a thread of their own, so that Ctrl-C ends any wait."""
 
-    def __init__(self, run: GraphRun, file: GraphFile, given: Given) -> None:
+    def __init__(self, run: GraphRun, file: GraphFile, given: GraphArguments) -> None:
         self.run, self.file, self.given = run, file, given
         self.stop = threading.Event()
         self.error: BaseException | None = None
         self.ran = GraphRan(graph=file.name, passes=0, run=str(run.folder))
-        self.database: Database = file.new_database()
+        self.database: GraphDatabase = file.new_database()
         self._begun: dict[str, dict[str, Any]] = {}
 
     def carry_out(self) -> tuple[int, GraphRan]:

@@ -61,21 +61,20 @@ then the pass fails. The answer to `yes/no` is the text "yes" or "no": write `ga
 What cannot be said like this is a Python function: `compose`, `check` and `finish` name one, as `FILE.py:name` beside
 the graph file or `module.name` of those that ship; see `planbook.planner.graph.hooking`.
 
-From code: `Graph` of `Node`, a `Database`, and `run_pass`.
+From code: `Graph` of `GraphNode`, a `GraphDatabase`, and `run_pass`.
 """
 
 from planbook.planner.errors import BadGraphFile, GraphError
 from planbook.planner.graph.answers import Shape, shape_of
-from planbook.planner.graph.asking import PROMPTS
 from planbook.planner.graph.checks import whole_graph
-from planbook.planner.graph.database import Database
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.drawing import FORMATS
 from planbook.planner.graph.file import SHIPPED_GRAPHS, file_faults, graph_of, graph_path, read_graph, text_of
 from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
-from planbook.planner.graph.node import ROLE, GraphFile, IfBranch, Loop, Node, Question
+from planbook.planner.graph.node import ROLE, BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
 from planbook.planner.graph.templating import Expression, Template, nearest, value_text
-from planbook.planner.graph.traverse import NodeAnswered, Pass, run_pass
+from planbook.planner.graph.traverse import PROMPTS, NodeAnswered, Pass, run_pass
 
 __all__ = [
     "FORMATS",
@@ -84,21 +83,21 @@ __all__ = [
     "SHIPPED_GRAPHS",
     "AfterQueryError",
     "BadGraphFile",
+    "BaseNode",
     "Composing",
-    "Database",
+    "EachLoop",
     "Edge",
     "Expression",
     "Finishing",
     "Graph",
+    "GraphDatabase",
     "GraphError",
     "GraphFile",
+    "GraphNode",
     "Hooks",
     "IfBranch",
-    "Loop",
-    "Node",
     "NodeAnswered",
     "Pass",
-    "Question",
     "Shape",
     "Template",
     "file_faults",

@@ -13,7 +13,7 @@ from planbook.planner.graph.answers import ANY, CODE, LIST, YES_NO, Shape
 from planbook.planner.graph.database import PATH, at, paths_of
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import hook_problem
-from planbook.planner.graph.node import ANSWER, GraphFile, Node, Question
+from planbook.planner.graph.node import ANSWER, BaseNode, GraphFile, GraphNode
 from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template, nearest
 from planbook.planner.graph.yaml_lines import Where
 
@@ -28,21 +28,21 @@ Forms = Mapping[str, Shape]
 """The forms of variables by their names."""
 
 
-class _Placed(NamedTuple):
+class _NodePlace(NamedTuple):
     """A node, its place in the file, and the names of those beside and around it that it may wait for."""
 
-    node: Node
+    node: GraphNode
     where: Where
     around: frozenset[str]
     branch: tuple[str, int] | None = None
     """The node whose branch it is in, and which of the branches."""
 
 
-class _Stored(NamedTuple):
+class _StoredPath(NamedTuple):
     """A path that a node stores something at."""
 
     path: str
-    each: _Placed
+    each: _NodePlace
     where: Where
     shape: Shape
 
@@ -55,19 +55,19 @@ def whole_graph(file: GraphFile) -> Graph:
     return graph
 
 
-def _add(graph: Graph, node: Node) -> None:
+def _add(graph: Graph, node: GraphNode) -> None:
     graph.add_node(node)
     for branch in node.branches:
         for inner in branch.nodes.values():
             _add(graph, inner)
         _lead(graph, node, tuple(branch.nodes.values()), branch.before)
     if node.loop:
-        inner = Node.of_item(node, node.loop, node.loop.name, None)
+        inner = GraphNode.of_item(node, node.loop, node.loop.name, None)
         graph.add_node(inner)
         _lead(graph, node, (inner,), node.loop.before)
 
 
-def _lead(graph: Graph, node: Node, inner: tuple[Node, ...], before: tuple[str, ...]) -> None:
+def _lead(graph: Graph, node: GraphNode, inner: tuple[GraphNode, ...], before: tuple[str, ...]) -> None:
     """Add the edges of a branch or a loop: from the node that has it, and to those that wait for it."""
     awaited = {name for each in inner for name in (*each.after, *each.needs)}
     names = {each.name for each in inner}
@@ -93,22 +93,22 @@ def faults_of(file: GraphFile, folder: Path, *, whole: bool) -> Iterator[Found]:
 
 
 def _placed(
-    node: Node, where: Where, around: frozenset[str], branch: tuple[str, int] | None = None
-) -> Iterator[_Placed]:
+    node: GraphNode, where: Where, around: frozenset[str], branch: tuple[str, int] | None = None
+) -> Iterator[_NodePlace]:
     where = (*where, node.name)
-    yield _Placed(node, where, around, branch)
+    yield _NodePlace(node, where, around, branch)
     for number, each in enumerate(node.branches):
         for inner in each.nodes.values():
             yield from _placed(inner, (*where, "if", number, "nodes"), around | set(each.nodes), (node.name, number))
 
 
-def _questions(each: _Placed) -> Iterator[tuple[Question, Where]]:
+def _questions(each: _NodePlace) -> Iterator[tuple[BaseNode, Where]]:
     yield each.node, each.where
     if each.node.loop:
         yield each.node.loop.node, (*each.where, "each", "node")
 
 
-def _whole_file(file: GraphFile, placed: list[_Placed], *, whole: bool) -> Iterator[Found]:
+def _whole_file(file: GraphFile, placed: list[_NodePlace], *, whole: bool) -> Iterator[Found]:
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{nearest(file.code, file.nodes)}"
     elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if whole else (CODE, ANY)):
@@ -124,10 +124,10 @@ def _whole_file(file: GraphFile, placed: list[_Placed], *, whole: bool) -> Itera
         yield from _cycles(file, placed)
 
 
-def _cycles(file: GraphFile, placed: list[_Placed]) -> Iterator[Found]:
+def _cycles(file: GraphFile, placed: list[_NodePlace]) -> Iterator[Found]:
     graph = whole_graph(file)
     for missing in {name for edge in graph.edges() for name in edge[:2]} - set(graph.nodes):
-        graph.add_node(Node(name=missing, prompt="?"))  # reported elsewhere
+        graph.add_node(GraphNode(name=missing, prompt="?"))  # reported elsewhere
     try:
         graph.layers()
     except GraphError as error:
@@ -138,22 +138,22 @@ def _cycles(file: GraphFile, placed: list[_Placed]) -> Iterator[Found]:
 class _Checks:
     """What the nodes of a file can know of each other's answers and of the database."""
 
-    def __init__(self, file: GraphFile, placed: list[_Placed], *, whole: bool) -> None:
+    def __init__(self, file: GraphFile, placed: list[_NodePlace], *, whole: bool) -> None:
         self._file, self._placed, self._whole = file, placed, whole
         self._by_name = {each.node.name: each for each in placed}
         self._stored = list(self._every_store())
         self._open = {*file.inputs, *(OF_AN_AGENT if file.code is not None else ())}
         """Paths at which anything may be, and below them."""
 
-    def _every_store(self) -> Iterator[_Stored]:
+    def _every_store(self) -> Iterator[_StoredPath]:
         for each in self._placed:
             for path, part in each.node.store.items():
-                yield _Stored(path, each, (*each.where, "store", path), self._part(each.node, part) or Shape(ANY))
+                yield _StoredPath(path, each, (*each.where, "store", path), self._part(each.node, part) or Shape(ANY))
             if (loop := each.node.loop) and loop.store:
                 shape = Shape(LIST, inner=loop.node.expect)
-                yield _Stored(loop.store, each, (*each.where, "each", "store"), shape)
+                yield _StoredPath(loop.store, each, (*each.where, "each", "store"), shape)
 
-    def _part(self, node: Node, part: Expression) -> Shape | None:
+    def _part(self, node: GraphNode, part: Expression) -> Shape | None:
         """Return the form of a plain part of the answer; None for any other expression, and for what cannot be."""
         (look_up, *more), source = part.look_ups or (LookUp(""),), part.source.strip()
         if more or look_up.path != source or look_up.path.partition(".")[0] != ANSWER:
@@ -165,7 +165,7 @@ class _Checks:
 
     # one node
 
-    def node(self, each: _Placed) -> Iterator[Found]:
+    def node(self, each: _NodePlace) -> Iterator[Found]:
         """Yield the faults of one node."""
         node, where, loop = each.node, each.where, each.node.loop
         if not NAME.fullmatch(node.name) or node.name in RESERVED:
@@ -198,12 +198,12 @@ class _Checks:
             item = {loop.name: (items and items.inner) or Shape(ANY)}
             yield from self._source(loop.node.prompt, (*at_loop, "node", "prompt"), each, item, optional=False)
 
-    def _known_nodes(self, names: tuple[str, ...], where: Where, each: _Placed) -> Iterator[Found]:
+    def _known_nodes(self, names: tuple[str, ...], where: Where, each: _NodePlace) -> Iterator[Found]:
         for name in names:
             if problem := self._node_problem(name, each):
                 yield where, problem
 
-    def _node_problem(self, name: str, each: _Placed) -> str:
+    def _node_problem(self, name: str, each: _NodePlace) -> str:
         if name in each.around:
             return ""
         known = self._by_name.get(name)
@@ -213,15 +213,15 @@ class _Checks:
 
     # look-ups
 
-    def _condition(self, condition: Expression, where: Where, each: _Placed, own: Forms) -> Iterator[Found]:
+    def _condition(self, condition: Expression, where: Where, each: _NodePlace, own: Forms) -> Iterator[Found]:
         yield from self._source(condition, where, each, own, optional=False)
         yield from _truths(condition.as_condition, where, self._forms(each, own))
 
-    def _forms(self, each: _Placed, own: Forms) -> Forms:
+    def _forms(self, each: _NodePlace, own: Forms) -> Forms:
         return {**{name: self._by_name[name].node.expect for name in each.around if name in self._by_name}, **own}
 
     def _source(
-        self, source: Template | Expression, where: Where, each: _Placed, own: Forms, *, optional: bool = True
+        self, source: Template | Expression, where: Where, each: _NodePlace, own: Forms, *, optional: bool = True
     ) -> Iterator[Found]:
         """Yield the faults of a template or an expression; ``own`` are the forms of its own variables.
 
@@ -236,7 +236,7 @@ class _Checks:
             if (shape := _form(path, forms)) and not _can_be(shape, value):
                 yield where, f"{path} is never {value}; it is {shape.sketch().strip('<>')}"
 
-    def _problem(self, look_up: LookUp, forms: Forms, each: _Placed, *, optional: bool) -> str:
+    def _problem(self, look_up: LookUp, forms: Forms, each: _NodePlace, *, optional: bool) -> str:
         """Return why a look-up can find nothing, or nothing for certain."""
         first, _, rest = look_up.path.partition(".")
         if first == DATABASE:
@@ -297,7 +297,7 @@ class _Checks:
             if problem := self._clash(one, other):
                 yield other.where, problem
 
-    def _clash(self, one: _Stored, other: _Stored) -> str:
+    def _clash(self, one: _StoredPath, other: _StoredPath) -> str:
         first, second = f"{one.path}.", f"{other.path}."
         if not (first.startswith(second) or second.startswith(first)):
             return ""

@@ -44,7 +44,7 @@ def paths_of(value: JsonValue, before: str = "") -> list[str]:
     return found
 
 
-class Database:
+class GraphDatabase:
     """Values go in and come out as copies, so that only its methods change what is stored.
 
     Hooks may use keys of any text in the mappings that they store; paths only reach plain names.
@@ -56,9 +56,9 @@ class Database:
         self.written: dict[str, None] = {}
         """The paths that were changed, in order, since this was last emptied."""
 
-    def view(self) -> "Database":
+    def view(self) -> "GraphDatabase":
         """Return the same values, to read only: for hooks that may run side by side."""
-        view = Database()
+        view = GraphDatabase()
         view._values, view._locked = self._values, True
         return view
 

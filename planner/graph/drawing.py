@@ -10,7 +10,7 @@ from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import EACH, LIST, Shape
 from planbook.planner.graph.checks import whole_graph
 from planbook.planner.graph.graph import Edge, Graph
-from planbook.planner.graph.node import ROLE, GraphFile, Node
+from planbook.planner.graph.node import ROLE, GraphFile, GraphNode
 
 Kind = Literal["node", "code", "branch", "loop"]
 LONGEST = 34
@@ -29,7 +29,7 @@ _DOT = {
 _ARROWS = {"told": ("-->", "solid"), "order": ("-.->", "dotted"), "branch": ("==>", "dashed")}
 
 
-class _Box(NamedTuple):
+class _DrawnNode(NamedTuple):
     """A node, and its lines: the name, then what is special about it."""
 
     kind: Kind
@@ -91,7 +91,7 @@ def svg(file: GraphFile) -> str:
     return done.stdout
 
 
-def _picture(file: GraphFile) -> tuple[dict[str, _Box], list[_Arrow]]:
+def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
     """Return boxes by the names of their nodes, and arrows between them, with every branch and loop."""
     graph, inner = whole_graph(file), dict(_inner(file))
     kinds: dict[str, Kind] = {name: kind for name, (kind, _) in inner.items()}
@@ -101,14 +101,14 @@ def _picture(file: GraphFile) -> tuple[dict[str, _Box], list[_Arrow]]:
     boxes = {}
     for name, node in graph.nodes.items():
         lines = [name, *_about(node), *([f"told {told[name]} more"] if told[name] else [])]
-        boxes[name] = _Box("code" if name == file.code else kinds.get(name, "node"), tuple(map(_short, lines)))
+        boxes[name] = _DrawnNode("code" if name == file.code else kinds.get(name, "node"), tuple(map(_short, lines)))
     return boxes, [arrow for arrow in arrows if not (told and arrow.implied)]
 
 
 def _inner(file: GraphFile) -> Iterator[tuple[str, tuple[Kind, str]]]:
     """Yield the nodes of branches and loops, with the condition or the list that they depend on."""
     for node in file.every_node:
-        if not isinstance(node, Node):
+        if not isinstance(node, GraphNode):
             continue
         for branch in node.branches:
             yield from ((name, ("branch", f"if {branch.when}")) for name in branch.nodes)
@@ -136,7 +136,7 @@ def _is_implied(edge: Edge, edges: list[Edge], later: Mapping[str, set[str]]) ->
     return any(edge.target in later[other] for other in others)
 
 
-def _about(node: Node) -> Iterator[str]:
+def _about(node: GraphNode) -> Iterator[str]:
     if node.expect.kind != "text":
         yield _form(node.expect)
     if node.when:

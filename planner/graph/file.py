@@ -14,9 +14,9 @@ from pydantic import BaseModel, ValidationError
 from planbook.planner.errors import BadGraphFile
 from planbook.planner.graph.checks import faults_of
 from planbook.planner.graph.hooking import find_hook
-from planbook.planner.graph.node import GraphFile, IfBranch, Loop, Node, Question
+from planbook.planner.graph.node import BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
 from planbook.planner.graph.templating import nearest
-from planbook.planner.graph.yaml_lines import Fault, Where, YamlFile, read_yaml
+from planbook.planner.graph.yaml_lines import FileFault, Where, YamlFile, read_yaml
 
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
 OLD = """\
@@ -63,17 +63,17 @@ def graph_of(text: str, path: Path) -> GraphFile:
     return file
 
 
-def file_faults(text: str, path: Path) -> list[Fault]:
+def file_faults(text: str, path: Path) -> list[FileFault]:
     """Return everything that is wrong with the text of a graph file, by line; no hook is executed."""
     return _examined(text, path)[1]
 
 
-def _examined(text: str, path: Path) -> tuple[GraphFile | None, list[Fault]]:
+def _examined(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
     read = read_yaml(text)
     if isinstance(read, list):
         return None, read
     if not isinstance(read.value, dict):
-        return None, [Fault(1, "", "a graph file is a mapping; it begins with `nodes:`")]
+        return None, [FileFault(1, "", "a graph file is a mapping; it begins with `nodes:`")]
     if old := next(_old_parts(read.value), None):
         return None, [read.fault(old, OLD)]
     file, faults = _validated(read, path.stem)
@@ -91,10 +91,10 @@ def _old_parts(value: Any, where: Where = ()) -> Iterator[Where]:
         yield from _old_parts(each, (*where, key))
 
 
-def _validated(read: YamlFile, name: str) -> tuple[GraphFile | None, list[Fault]]:
+def _validated(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
     """Return the file with all that pydantic finds wrong with it; faulty parts are left out of what is returned."""
     value: Any = {**deepcopy(read.value), "name": name}
-    faults: dict[Fault, None] = {}
+    faults: dict[FileFault, None] = {}
     if "name" in read.value:
         faults[read.fault(("name",), "there is no such key; a graph is named after its file")] = None
     for _ in range(_ROUNDS):
@@ -153,7 +153,7 @@ def _model_at(where: Where) -> type[BaseModel]:
     return model
 
 
-_MODELS: Mapping[str, type[BaseModel]] = {"if": IfBranch, "each": Loop, "nodes": Node, "node": Question}
+_MODELS: Mapping[str, type[BaseModel]] = {"if": IfBranch, "each": EachLoop, "nodes": GraphNode, "node": BaseNode}
 _MESSAGES = {
     "missing": "this has to be given",
     "is_instance_of": "this must be a text; put it in quotes, or begin it with | and go on in the next line",

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.planner.graph.database import Database
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.templating import value_text
 from planbook.planner.surface import AGENT
 from planbook.sandbox.reading import parse
@@ -15,7 +15,7 @@ from planbook.sandbox.types import Fault
 HISTORY, STEP = "history", "step.number"
 
 
-def note(database: Database, step: int, **said: str) -> None:
+def note(database: GraphDatabase, step: int, **said: str) -> None:
     """Add to what is kept of a step."""
     kept = steps(database)
     if not kept or kept[-1]["step"] < step:
@@ -26,13 +26,13 @@ def note(database: Database, step: int, **said: str) -> None:
     database.set(HISTORY, list(kept))
 
 
-def steps(database: Database) -> list[dict[str, Any]]:
+def steps(database: GraphDatabase) -> list[dict[str, Any]]:
     """Return what is kept of every step so far, the oldest first."""
     kept: Any = database.get(HISTORY) if database.has(HISTORY) else []
     return list(kept)
 
 
-def now(database: Database) -> int:
+def now(database: GraphDatabase) -> int:
     """Return the number of the present step, from 0."""
     number: Any = database.get(STEP) if database.has(STEP) else 0
     return int(number)

@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from planbook.planner.graph.answers import ANY_TEXT, Shape, shape_of
-from planbook.planner.graph.database import Database, paths_of
+from planbook.planner.graph.database import GraphDatabase, paths_of
 from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template
 
 ROLE = "graph"
@@ -61,11 +61,11 @@ Value = Annotated[InstanceOf[Expression], BeforeValidator(_expression)]
 Expect = Annotated[InstanceOf[Shape], BeforeValidator(shape_of)]
 
 
-class _Part(BaseModel):
+class _GraphModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
 
 
-class Question(_Part):
+class BaseNode(_GraphModel):
     """What every node has. Hooks are named as in a graph file."""
 
     name: str
@@ -84,42 +84,42 @@ class Question(_Part):
         return {key: name for key in HOOKS if (name := getattr(self, key))}
 
 
-class Loop(_Part):
+class EachLoop(_GraphModel):
     """FOR: a node for every item of a list."""
 
     items: Value = Field(alias="in")
     """Where the list is: ``answer.steps`` or ``db.path``."""
     name: str = Field(alias="as", default="item")
     """The variable of the item."""
-    node: Question
+    node: BaseNode
     store: str | None = None
     """Where the list of their answers goes."""
     before: Names = ()
     most: int = Field(default=MOST, ge=1)
 
 
-class IfBranch(_Part):
+class IfBranch(_GraphModel):
     """IF: nodes that are added for this pass where the condition holds.
 
     The nodes in ``before`` wait for them, and are told the answers of those that no other of them waits for.
     """
 
     when: Value
-    nodes: Annotated[dict[str, "Node"], BeforeValidator(_named)] = Field(min_length=1)
+    nodes: Annotated[dict[str, "GraphNode"], BeforeValidator(_named)] = Field(min_length=1)
     before: Names = ()
 
 
-class Node(Question):
+class GraphNode(BaseNode):
     """One question to a model, and what becomes of its answer."""
 
     store: Annotated[dict[str, Value], BeforeValidator(_as_store)] = {}
-    """Database path to the part of the answer that is stored there: ``answer``, or ``answer.field``."""
+    """GraphDatabase path to the part of the answer that is stored there: ``answer``, or ``answer.field``."""
     when: Value | None = None
     every: int = Field(default=1, ge=1)
     otherwise: JsonValue = Field(alias="else", default=None)
     """The answer of a node that is skipped and has none yet."""
     branches: tuple[IfBranch, ...] = Field(alias="if", default=())
-    loop: Loop | None = Field(alias="each", default=None)
+    loop: EachLoop | None = Field(alias="each", default=None)
     _given: Mapping[str, JsonValue] = PrivateAttr(default_factory=dict)
     _gather: str | None = PrivateAttr(default=None)
 
@@ -135,7 +135,7 @@ class Node(Question):
         return {**written, "each": {**loop, "node": {**inner, "name": name}}}
 
     @classmethod
-    def of_item(cls, node: "Node", loop: Loop, number: int | str, item: JsonValue) -> "Node":
+    def of_item(cls, node: "GraphNode", loop: EachLoop, number: int | str, item: JsonValue) -> "GraphNode":
         """Return the node that is asked for one item of a loop."""
         made = cls.model_construct(**{**dict(loop.node), "name": f"{node.name}:{number}"})
         made._given, made._gather = {**node._given, loop.name: item}, loop.store
@@ -151,7 +151,7 @@ class Node(Question):
         """Of a node of a loop: the list in the database that its answer is added to."""
         return self._gather
 
-    def within(self) -> Iterator["Question"]:
+    def within(self) -> Iterator["BaseNode"]:
         """Yield the node itself, and all those of its branches and its loop."""
         yield self
         for branch in self.branches:
@@ -174,7 +174,7 @@ class Node(Question):
             yield from source.look_ups
 
 
-class GraphFile(_Part):
+class GraphFile(_GraphModel):
     """A graph file. A graph and a database are made anew for each pass or episode that asks for one."""
 
     name: str
@@ -186,7 +186,7 @@ class GraphFile(_Part):
     inputs: dict[str, str] = {}
     """What whoever runs the graph gives it, by database path, with a description."""
     database: dict[str, JsonValue] = {}
-    nodes: Annotated[dict[str, Node], BeforeValidator(_named)] = Field(min_length=1)
+    nodes: Annotated[dict[str, GraphNode], BeforeValidator(_named)] = Field(min_length=1)
     code: str | None = None
     """The node whose answer is the plan code of a step."""
     _hooks: Mapping[str, Callable[..., Any]] = PrivateAttr(default_factory=dict)
@@ -202,12 +202,12 @@ class GraphFile(_Part):
         texts = {"manual": self.manual, "guidance": self.guidance}
         return {**self.database, **{name: text for name, text in texts.items() if text is not None}}
 
-    def new_database(self) -> Database:
+    def new_database(self) -> GraphDatabase:
         """Return a database with the initial values."""
-        return Database(self.initial)
+        return GraphDatabase(self.initial)
 
     @property
-    def every_node(self) -> tuple[Question, ...]:
+    def every_node(self) -> tuple[BaseNode, ...]:
         """All nodes, those of branches and loops among them."""
         return tuple(inner for node in self.nodes.values() for inner in node.within())
 
@@ -219,14 +219,14 @@ class GraphFile(_Part):
     @property
     def looked_up(self) -> tuple[str, ...]:
         """The paths of the database that are looked up; hooks may look up more."""
-        nodes = [node for node in self.every_node if isinstance(node, Node)]
+        nodes = [node for node in self.every_node if isinstance(node, GraphNode)]
         paths = (each.path.partition(".") for node in nodes for each in node.look_ups())
         return tuple(dict.fromkeys(path for first, _, path in paths if first == DATABASE))
 
     @property
     def known_paths(self) -> tuple[str, ...]:
         """Every path of the database that the file names: given, stored or looked up."""
-        nodes = [node for node in self.every_node if isinstance(node, Node)]
+        nodes = [node for node in self.every_node if isinstance(node, GraphNode)]
         stored = [path for node in nodes for path in node.store]
         stored += [node.loop.store for node in nodes if node.loop and node.loop.store]
         return tuple(dict.fromkeys([*self.inputs, *paths_of(self.initial), *stored, *self.looked_up]))

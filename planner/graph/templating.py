@@ -80,55 +80,57 @@ class _Missing(StrictUndefined):
 
 
 class _Rendering:
-    """What one rendering has looked up, and what it may still do."""
+    """What one rendering has looked up, and how much it may still do."""
 
     def __init__(self, roots: Mapping[str, JsonValue]) -> None:
-        self.roots, self.items, self.characters = roots, MOST_ITEMS, LONGEST
+        self.roots, self._left = roots, MOST_ITEMS
         self.found: list[tuple[str, JsonValue]] = []
         """The ends of all look-ups with their paths, in order: the data of the text."""
 
     def part(self, value: Any, name: Any) -> Any:
-        """Return the part of a value with this name or number."""
+        """Return the part of a value with this name or number. Nothing of a Python object can be reached."""
         if isinstance(value, _Missing):
             return value.part(name)
         path = f"{self._path(value)}.{name}".lstrip(".")
+        number = int(name) if str(name).removeprefix("-").isdecimal() else None
         if isinstance(value, dict) and name in value:
             found = value[name]
-        elif isinstance(value, list | str) and _is_index(name) and -len(value) <= int(name) < len(value):
-            found = value[int(name)]
+        elif isinstance(value, list | str) and number is not None and -len(value) <= number < len(value):
+            found = value[number]
         else:
             return _Missing(nearest(str(name), value if isinstance(value, dict) else ()), name=path)
         self.found.append((path, found))
-        return found
+        return self.count(found, 1)
 
     def _path(self, value: object) -> str:
         if self.found and self.found[-1][1] is value:
             return self.found.pop()[0]
         return next((name for name, root in self.roots.items() if root is value), "")
 
-    def count(self, value: Any) -> Any:
-        """Charge for going through a value; a generator becomes a list."""
+    def count(self, value: Any, items: int | None = None) -> Any:
+        """Charge for going through a value, a long text by its length; a generator becomes a list."""
         if isinstance(value, Iterator):
             value = list(value)
-        self.items -= 1 + (len(value) if isinstance(value, list | tuple | dict) else 0)
-        if self.items < 0:
+        length = len(value) if isinstance(value, list | tuple | dict) else 1
+        self._left -= (items or 1 + length) + (len(value) // 1_000 if isinstance(value, str) else 0)
+        if self._left < 0:
             raise GraphError(f"the template goes through more than {MOST_ITEMS:,} items; select fewer of them")
         return value
 
-    def shown(self, value: Any) -> str:
-        """Return a value as text, and charge for it."""
-        if isinstance(value, Undefined):
-            str(value)  # raises
+    def finalize(self, value: Any) -> str:
+        """Return a value as text."""
         if any(root is value for root in self.roots.values()):
             self.found.append(("", value))
-        text = value_text(value)
-        self.charge(len(text))
-        return text
+        return value_text(_existing(value))
 
-    def charge(self, characters: int) -> None:
-        """Charge for a text. Raises GraphError where it makes the result too long."""
-        self.characters -= characters
-        _unless_long(LONGEST - self.characters)
+
+_RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
+
+
+def _existing(value: Any) -> Any:
+    if isinstance(value, Undefined):
+        str(value)  # raises
+    return value
 
 
 def _unless_long(characters: int) -> None:
@@ -136,15 +138,8 @@ def _unless_long(characters: int) -> None:
         raise GraphError(f"the template makes a text of more than {LONGEST:,} characters; leave something out")
 
 
-_RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
-
-
-def _is_index(name: object) -> bool:
-    return (isinstance(name, int) and not isinstance(name, bool)) or (isinstance(name, str) and name.isdecimal())
-
-
-class _Environment(ImmutableSandboxedEnvironment):
-    """Looks only into JSON values, so that no attribute of a Python object can be reached."""
+class _JsonSandbox(ImmutableSandboxedEnvironment):
+    """Looks only into JSON values, and calculates only with numbers."""
 
     intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
 
@@ -157,17 +152,12 @@ class _Environment(ImmutableSandboxedEnvironment):
         return _RENDERING.get().part(obj, argument)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        for each in (left, right):
-            if isinstance(each, Undefined):
-                str(each)  # raises
+        for each in map(_existing, (left, right)):
             if not isinstance(each, int | float) or abs(each) > LARGEST:
                 raise GraphError(f"{operator} takes numbers, of at most {LARGEST:,}")
         if operator == "**":
             raise GraphError("** is not allowed")
         return super().call_binop(context, operator, left, right)
-
-
-_PLAIN = ImmutableSandboxedEnvironment()
 
 
 def _bounded(name: str) -> Callable[..., Any]:
@@ -176,53 +166,34 @@ def _bounded(name: str) -> Callable[..., Any]:
     @pass_context
     def run(context: Context, value: Any, *arguments: Any, **named: Any) -> Any:
         rendering = _RENDERING.get()
-        rendering.count(value)
+        value = rendering.count(value)
         if name == "join":
-            _unless_long(_joined_length(value, *arguments, **named))
+            between = len(str(arguments[0] if arguments else named.get("d", "")))
+            _unless_long(sum(len(str(each)) + between for each in value))
         if name == "replace":
-            _unless_long(_replaced_length(str(value), *arguments, **named))
+            _unless_long(len(str(value)) + str(value).count(str(arguments[0])) * len(str(arguments[1])))
         return rendering.count(_PLAIN.call_filter(name, value, arguments, named, context=context))
 
     return run
 
 
-def _joined_length(values: Any, d: Any = "", attribute: Any = None) -> int:
-    parts = [each[attribute] if isinstance(each, dict) and attribute in each else each for each in values]
-    return sum(len(str(each)) for each in parts) + len(str(d)) * len(parts)
-
-
-def _replaced_length(text: str, old: Any, new: Any, count: Any = None) -> int:
-    return len(text) + text.count(str(old)) * len(str(new))
-
-
 @pass_context
-def _finalized(context: Context, value: Any) -> str:
-    return _RENDERING.get().shown(value)
+def _finalize(context: Context, value: Any) -> str:  # the context keeps Jinja from calculating constants beforehand
+    return _RENDERING.get().finalize(value)
 
 
 @pass_context
 def _counted(context: Context, value: Any) -> Any:
-    if isinstance(value, Undefined):
-        str(value)  # raises
-    return _RENDERING.get().count(value)
+    return _RENDERING.get().count(_existing(value))
 
 
-def _environment() -> _Environment:
-    made = _Environment(
-        undefined=_Missing,
-        finalize=_finalized,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-        optimized=False,  # constants are calculated under the bounds, too
-    )
-    made.filters = {**{name: _bounded(name) for name in FILTERS}, _COUNTED: _counted}
-    made.tests = {name: JINJA_TESTS[name] for name in TESTS}
-    made.globals = {}
-    return made
-
-
-_JINJA = _environment()
+_PLAIN = ImmutableSandboxedEnvironment()
+_JINJA = _JsonSandbox(
+    undefined=_Missing, finalize=_finalize, trim_blocks=True, lstrip_blocks=True, autoescape=False, optimized=False
+)
+_JINJA.filters = {**{name: _bounded(name) for name in FILTERS}, _COUNTED: _counted}
+_JINJA.tests = {name: JINJA_TESTS[name] for name in TESTS}
+_JINJA.globals = {}
 
 
 class LookUp(NamedTuple):
@@ -232,7 +203,7 @@ class LookUp(NamedTuple):
     may_be_missing: bool = False
 
 
-class _Source:
+class _JinjaSource:
     """The text of a template or an expression with its syntax tree. Raises ValueError for what is not allowed."""
 
     def __init__(self, source: str, tree: nodes.Template) -> None:
@@ -257,9 +228,6 @@ class _Source:
     def __str__(self) -> str:
         return self.source
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}.of({self.source!r})"
-
     @contextmanager
     def _rendering(self, values: Mapping[str, JsonValue]) -> Iterator[_Rendering]:
         rendering = _Rendering({name: value for name, value in values.items() if name in self.names})
@@ -272,13 +240,14 @@ class _Source:
             _RENDERING.reset(token)
 
 
-class Template(_Source):
+class Template(_JinjaSource):
     """The text of a prompt. Two templates of the same text are the same object."""
 
     def __init__(self, source: str) -> None:
-        tree = _parsed(source)
-        super().__init__(source, tree)
-        self._compiled = _compiled(tree)
+        with _reading("the text"):
+            tree = _JINJA.parse(source)
+            super().__init__(source, tree)
+            self._compiled: Any = _JINJA.from_string(tree)
 
     @staticmethod
     @lru_cache(maxsize=1_000)
@@ -299,15 +268,19 @@ class Template(_Source):
         return Rendered.of("".join(parts).strip(), data)
 
 
-class Expression(_Source):
+class Expression(_JinjaSource):
     """A condition, or where a value is to be found."""
 
     def __init__(self, source: str) -> None:
-        expression = _expression(source)
-        super().__init__(source, _tree(nodes.Output([expression])))
-        self.as_condition = tuple(_truths(expression))
-        """Likewise, where it is a condition."""
-        self._compiled = _compiled(_tree(nodes.Assign(nodes.Name(_RESULT, "store"), expression)))
+        with _reading(f"{source!r} is not an expression"):
+            parser = Parser(_JINJA, source, state="variable")
+            expression = parser.parse_expression()
+            if parser.stream.current.type != TOKEN_EOF:
+                parser.fail("something stands after its end", 1)
+            super().__init__(source, _tree(nodes.Output([expression])))
+            self._compiled: Any = _JINJA.from_string(_tree(nodes.Assign(nodes.Name(_RESULT, "store"), expression)))
+            self.as_condition = tuple(_truths(expression))
+            """Paths that are taken for true or false where it is a condition."""
 
     @staticmethod
     @lru_cache(maxsize=1_000)
@@ -336,26 +309,15 @@ class Expression(_Source):
             ) from None
 
 
-def _parsed(source: str) -> nodes.Template:
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
     try:
-        return _JINJA.parse(source)
+        yield
     except TemplateSyntaxError as error:
-        raise ValueError(f"line {error.lineno} of the text: {error.message}") from error
+        line = f", line {error.lineno}" if error.lineno > 1 else ""
+        raise ValueError(f"{what}{line}: {error.message}") from error
     except RecursionError:
-        raise ValueError("the text is nested too deeply") from None
-
-
-def _expression(source: str) -> nodes.Expr:
-    try:
-        parser = Parser(_JINJA, source, state="variable")
-        found = parser.parse_expression()
-    except TemplateSyntaxError as error:
-        raise ValueError(f"{source!r} is not an expression: {error.message}") from error
-    except RecursionError:
-        raise ValueError("the expression is nested too deeply") from None
-    if parser.stream.current.type != TOKEN_EOF:
-        raise ValueError(f"{source!r} is not an expression: something stands after its end")
-    return found
+        raise ValueError("this is nested too deeply") from None
 
 
 def _tree(node: nodes.Stmt) -> nodes.Template:
@@ -388,15 +350,6 @@ def _problem(node: nodes.Node) -> str:
     if isinstance(node, nodes.Test) and node.name not in TESTS:
         return f"there is no test {node.name}{nearest(node.name, TESTS)}"
     return "a loop cannot be recursive" if isinstance(node, nodes.For) and node.recursive else ""
-
-
-def _compiled(tree: nodes.Template) -> Any:
-    try:
-        return _JINJA.from_string(tree)
-    except TemplateError as error:
-        raise ValueError(str(error)) from error
-    except RecursionError:
-        raise ValueError("the text is nested too deeply") from None
 
 
 def _path(node: nodes.Node) -> str:

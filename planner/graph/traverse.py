@@ -8,23 +8,42 @@ when the same pass is run again on the same journal.
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pydantic import JsonValue
 
-from planbook.planner.asking import Draw
+from planbook.planner.asking import FIRST, Draw
 from planbook.planner.errors import GraphError, UnusableReply
-from planbook.planner.graph.asking import NodeQuestion, ask, compose, items_of, variables
-from planbook.planner.graph.database import Database
+from planbook.planner.graph.database import GraphDatabase, json_value
 from planbook.planner.graph.graph import Graph
-from planbook.planner.graph.hooking import Finishing, Hooks, call
-from planbook.planner.graph.node import IfBranch, Loop, Node
-from planbook.planner.graph.templating import Expression, value_text
+from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks, call
+from planbook.planner.graph.node import ANSWER, EachLoop, GraphNode, IfBranch
+from planbook.planner.graph.templating import DATABASE, Expression, value_text
+from planbook.planner.prompts import Prompts
+from planbook.planner.rendered import Rendered
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 
+PROMPTS = Prompts(Path(__file__).parent / "templates")
+Answers = Mapping[str, JsonValue]
+"""Answers by the names of their nodes."""
 LONGEST_RECORDED = 2_000
 """Characters of a value that a node's event repeats."""
 LEFT_OUT = "(too long to be repeated here)"
+
+
+@dataclass(frozen=True)
+class NodeQuestion:
+    """A node's question, which is rendered already; the record has it under the node's name."""
+
+    name: str
+    text: Rendered
+
+    def render(self, **variables: object) -> Rendered:
+        """Return the text; a node's question has no variables left."""
+        if variables:
+            raise TypeError(f"node {self.name} takes no variables, but got {sorted(variables)}")
+        return self.text
 
 
 class NodeAnswered(Payload):
@@ -38,7 +57,7 @@ class NodeAnswered(Payload):
     number: int = 0
     """Of the pass, from 0."""
     skipped: bool = False
-    """Whether its last answer stood in for a new one."""
+    """Whether its last answer was used instead of a new one."""
     temporary: bool = False
     answer: JsonValue = None
     stored: dict[str, JsonValue] = {}
@@ -48,12 +67,12 @@ class NodeAnswered(Payload):
 
     @property
     def title(self) -> str:
-        """Name it."""
+        """The node's name."""
         return self.node
 
     @property
     def status(self) -> str:
-        """Say whether it was asked."""
+        """``skipped`` where it was not asked."""
         return "skipped" if self.skipped else ""
 
 
@@ -68,7 +87,7 @@ class Pass:
 
     @property
     def order(self) -> list[str]:
-        """All nodes in the order in which they were evaluated."""
+        """All nodes in the order of evaluation."""
         return [name for layer in self.layers for name in layer]
 
     @property
@@ -79,7 +98,7 @@ class Pass:
 
 def run_pass(
     graph: Graph,
-    database: Database,
+    database: GraphDatabase,
     scope: Scope,
     *,
     number: int = 0,
@@ -87,7 +106,7 @@ def run_pass(
     side_by_side: int = 1,
     anew: bool = False,
 ) -> Pass:
-    """Traverse the graph once; passes are numbered from 0. The nodes of a layer are asked ``side_by_side`` at most.
+    """Traverse the graph once; passes are numbered from 0. At most ``side_by_side`` nodes are asked at a time.
 
     With ``anew`` a pass that failed can be run again on its journal: the node that had no usable reply is asked anew.
 
@@ -106,7 +125,7 @@ def run_pass(
 @dataclass
 class _Passing:
     graph: Graph
-    database: Database
+    database: GraphDatabase
     scope: Scope
     hooks: Hooks
     result: Pass
@@ -136,7 +155,7 @@ class _Passing:
                 stored = self._after_query(node, answers[node.name])
                 self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
 
-    def _reused(self, node: Node) -> list[JsonValue]:
+    def _reused(self, node: GraphNode) -> list[JsonValue]:
         """Return the answer that stands for a node that is skipped; nothing where it has to be asked."""
         due = self.result.number % node.every == 0 and (node.when is None or self._holds(node.when, node))
         if due and not self.graph.is_skipped(node.name):
@@ -145,7 +164,7 @@ class _Passing:
             return [self.graph.last[node.name]]
         return [] if node.otherwise is None else [node.otherwise]
 
-    def _payload(self, node: Node) -> NodeAnswered:
+    def _payload(self, node: GraphNode) -> NodeAnswered:
         """Return what is known of a node before it is asked."""
         return NodeAnswered(
             node=node.name,
@@ -155,7 +174,7 @@ class _Passing:
             of=tuple(self.graph.told(node.name)),
         )
 
-    def _answers(self, nodes: list[Node], told: Mapping[str, list[str]]) -> dict[str, JsonValue]:
+    def _answers(self, nodes: list[GraphNode], told: Mapping[str, list[str]]) -> dict[str, JsonValue]:
         """Return what the models answer; all questions are composed before the first is asked."""
         questions = [
             compose(node, self.result.answers, told[node.name], self.database, self.hooks, self.result.number)
@@ -168,7 +187,7 @@ class _Passing:
         answered = _each(answer, len(nodes), self.side_by_side)
         return {node.name: each for node, each in zip(nodes, answered, strict=True)}
 
-    def _answer(self, node: Node, question: NodeQuestion) -> JsonValue:
+    def _answer(self, node: GraphNode, question: NodeQuestion) -> JsonValue:
         """Return what the model answers. Where an earlier invocation failed here, ``anew`` uses the next scope.
 
         All that is needed to know that is in the journal, so that resuming takes the same way every time.
@@ -187,7 +206,7 @@ class _Passing:
                     raise  # it failed just now
             tries += 1
 
-    def _after_query(self, node: Node, answer: JsonValue) -> dict[str, JsonValue]:
+    def _after_query(self, node: GraphNode, answer: JsonValue) -> dict[str, JsonValue]:
         """Apply ``store``, branches, the loop and the finish hook to an answer. Returns what was stored."""
         self.database.written.clear()
         for path, part in node.store.items():
@@ -212,13 +231,13 @@ class _Passing:
                 raise GraphError(f"node {node.name}: {node.finish} refused an accepted answer: {error}") from error
         return self._written()
 
-    def _value(self, part: Expression, node: Node, answer: JsonValue) -> JsonValue:
+    def _value(self, part: Expression, node: GraphNode, answer: JsonValue) -> JsonValue:
         try:
             return part.value(variables(self.database, self.result.answers, answer=answer))
         except GraphError as error:
             raise GraphError(f"node {node.name}: {part}: {error}") from error
 
-    def _holds(self, condition: Expression, node: Node, *answer: JsonValue) -> bool:
+    def _holds(self, condition: Expression, node: GraphNode, *answer: JsonValue) -> bool:
         own = dict(zip(("answer",), answer, strict=False))
         try:
             return condition.holds(variables(self.database, self.result.answers, **own))
@@ -237,7 +256,7 @@ class _Passing:
         awaited = {name for node in nodes for name in (*node.after, *node.needs)}
         self._lead_back([name for name in branch.nodes if name not in awaited], branch.before)
 
-    def _add_loop(self, node: Node, loop: Loop, answer: JsonValue) -> None:
+    def _add_loop(self, node: GraphNode, loop: EachLoop, answer: JsonValue) -> None:
         try:
             items = items_of(node, answer, self.result.answers, self.database)
         except (ValueError, GraphError) as error:
@@ -245,7 +264,7 @@ class _Passing:
         if loop.store:
             self.database.set(loop.store, [])
         for number, item in enumerate(items, 1):
-            each = Node.of_item(node, loop, number, item)
+            each = GraphNode.of_item(node, loop, number, item)
             self.graph.add_temporary_node(each)
             self._lead_back([each.name], loop.before)
 
@@ -257,7 +276,7 @@ class _Passing:
 
 
 def _each(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> list[JsonValue]:
-    """The answers in order. The first that fails, in that order, is raised, when those under way have come back."""
+    """Return the answers in order. Raises the first failure in that order, when the calls under way have ended."""
     if side_by_side <= 1 or count <= 1:
         return [answer(place) for place in range(count)]
     with ThreadPoolExecutor(min(side_by_side, count)) as pool:
@@ -268,3 +287,71 @@ def _each(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> 
             for future in futures:
                 future.cancel()
             raise
+
+
+def variables(database: GraphDatabase, answers: Answers, **own: JsonValue) -> dict[str, JsonValue]:
+    """Return what templates and expressions of a node can use."""
+    return {**answers, DATABASE: database.root, **own}
+
+
+def compose(
+    node: GraphNode, answers: Answers, told: list[str], database: GraphDatabase, hooks: Hooks, number: int
+) -> NodeQuestion:
+    """Return a node's whole question: the answers of the nodes in ``told``, its prompt, the form of answer wanted."""
+    context = ""
+    if node.compose:
+        context = call(hooks, node.compose, Composing(node, database.view(), dict(answers), number))
+        if not isinstance(context, str):
+            raise GraphError(f"{node.name}: the compose hook {node.compose} must return a text")
+    try:
+        prompt = node.prompt.render(variables(database, answers, **node.given))
+    except GraphError as error:
+        raise GraphError(f"node {node.name}: prompt: {error}") from error
+    text = PROMPTS["node"].render(
+        answers=[] if node.compose else [(name, value_text(answers[name])) for name in told],
+        context=context,
+        prompt=prompt,
+        kind=node.expect.kind,
+        choices=node.expect.choices,
+        sketch=node.expect.sketch() if node.expect.is_json else "",
+    )
+    return NodeQuestion(node.name, text)
+
+
+def ask(
+    node: GraphNode,
+    question: NodeQuestion,
+    scope: Scope,
+    answers: Answers,
+    database: GraphDatabase,
+    hooks: Hooks,
+    draw: Draw = FIRST,
+) -> JsonValue:
+    """Return the node's answer. One that does not fit goes back to the model a few times. Raises UnusableReply."""
+    view = database.view()
+
+    def read(text: str) -> JsonValue:
+        answer = node.expect.read(text)
+        if node.check:
+            answer = json_value(call(hooks, node.check, answer, view), f"what the hook {node.check} returned")
+        if node.loop and node.loop.items.names == {ANSWER}:
+            items_of(node, answer, answers, database)  # what is wrong with the list is the model's to correct
+        return answer
+
+    return scope.ask(node.model, question, read=read, draw=draw).value
+
+
+def items_of(node: GraphNode, answer: JsonValue, answers: Answers, database: GraphDatabase) -> list[JsonValue]:
+    """Return the items of a node's loop. Raises AfterQueryError where there is no list, or too long a one."""
+    assert node.loop is not None
+    try:
+        items = node.loop.items.value(variables(database, answers, answer=answer))
+    except KeyError:
+        if node.loop.items.names == {ANSWER}:
+            return []  # a field that may be left out
+        raise GraphError(f"there is nothing at {node.loop.items}") from None
+    if not isinstance(items, list):
+        raise AfterQueryError(f"{node.loop.items} must be a list, and is {value_text(items)[:60]!r}")
+    if len(items) > node.loop.most:
+        raise AfterQueryError(f"{node.loop.items} may have {node.loop.most} items at most, and has {len(items)}")
+    return items

@@ -22,7 +22,7 @@ LONGEST = 1_000_000
 """Characters of a file."""
 
 
-class Fault(NamedTuple):
+class FileFault(NamedTuple):
     """One thing that is wrong with a file. Lines count from 1; ``where`` is a dotted place, empty for the whole."""
 
     line: int
@@ -52,32 +52,32 @@ class YamlFile(NamedTuple):
             value = value[each]
         return int(line)
 
-    def fault(self, where: Where, message: str) -> Fault:
+    def fault(self, where: Where, message: str) -> FileFault:
         """Return what is wrong there."""
-        return Fault(self.line(where), dotted(where), message)
+        return FileFault(self.line(where), dotted(where), message)
 
 
-def read_yaml(text: str) -> YamlFile | list[Fault]:
+def read_yaml(text: str) -> YamlFile | list[FileFault]:
     """Return the content of a text; where it cannot be read at all, what is wrong with it."""
     if len(text) > LONGEST:
-        return [Fault(1, "", f"the file has {len(text):,} characters; at most {LONGEST:,} are allowed")]
+        return [FileFault(1, "", f"the file has {len(text):,} characters; at most {LONGEST:,} are allowed")]
     try:
         if refused := list(_refused(text)):
             return refused
         marked = YAML(typ="rt").load(StringIO(text))
-        return [Fault(1, "", "the file is empty")] if marked is None else YamlFile(_plain(marked), marked)
+        return [FileFault(1, "", "the file is empty")] if marked is None else YamlFile(_plain(marked), marked)
     except DuplicateKeyError as error:
         name, mark = str(error.problem).partition('"')[2].partition('"')[0], error.problem_mark
-        return [Fault(mark.line + 1 if mark else 1, "", f"{name} stands twice; leave one out, or rename it")]
+        return [FileFault(mark.line + 1 if mark else 1, "", f"{name} stands twice; leave one out, or rename it")]
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         why = " ".join(filter(None, (error.context, error.problem)))
-        return [Fault(mark.line + 1 if mark else 1, "", f"this is not YAML: {why}")]
+        return [FileFault(mark.line + 1 if mark else 1, "", f"this is not YAML: {why}")]
     except (YAMLError, ValueError) as error:
-        return [Fault(1, "", f"this is not YAML: {str(error).splitlines()[0]}")]
+        return [FileFault(1, "", f"this is not YAML: {str(error).splitlines()[0]}")]
 
 
-def _refused(text: str) -> Iterator[Fault]:
+def _refused(text: str) -> Iterator[FileFault]:
     """Yield what is not part of a graph file, by the events alone: nothing is built yet."""
     depth, documents = 0, 0
     for event in YAML(typ="safe", pure=True).parse(StringIO(text)):
@@ -85,14 +85,16 @@ def _refused(text: str) -> Iterator[Fault]:
         documents += isinstance(event, DocumentStartEvent)
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
         if depth > DEEPEST or documents > 1:
-            yield Fault(line, "", f"values are more than {DEEPEST} levels deep here" if depth > DEEPEST else _SECOND)
+            yield FileFault(
+                line, "", f"values are more than {DEEPEST} levels deep here" if depth > DEEPEST else _SECOND
+            )
             return
         if isinstance(event, AliasEvent):
-            yield Fault(line, "", f"*{event.anchor} repeats a value; write it out")
+            yield FileFault(line, "", f"*{event.anchor} repeats a value; write it out")
         elif isinstance(event, NodeEvent) and event.anchor:
-            yield Fault(line, "", f"&{event.anchor} names a value to be repeated; write it out where it is needed")
+            yield FileFault(line, "", f"&{event.anchor} names a value to be repeated; write it out where it is needed")
         elif getattr(event, "ctag", None) is not None and event.ctag:
-            yield Fault(
+            yield FileFault(
                 line, "", f"the tag {event.ctag} is not allowed; write plain texts, numbers, lists and mappings"
             )
 

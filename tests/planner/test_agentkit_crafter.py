@@ -8,10 +8,10 @@ import pytest
 
 from planbook.envs.crafter.package import rules
 from planbook.planner import Body, MemoryJournal, Outcome
-from planbook.planner.graph import Composing, Database
+from planbook.planner.graph import Composing, GraphDatabase
 from planbook.planner.graph.hooks import crafter_context
-from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNT, WANTED
-from planbook.planner.strategies.agentkit.passes import graph_named
+from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, WANTED
+from planbook.planner.strategies.agentkit import graph_named
 from planbook.sandbox import Sandbox
 from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, action_row, discovery, missing
 from tests.planner.graph.given import question
@@ -88,13 +88,13 @@ def test_the_first_step_looks_back_on_nothing(sandbox: Sandbox) -> None:
 # What is remembered.
 
 
-def composing(database: Database) -> Composing:
+def composing(database: GraphDatabase) -> Composing:
     return Composing(question("reflect", "What?"), database, {}, 0)
 
 
 def test_a_reflection_looks_back_on_25_steps_and_the_skills_own_history_on_all() -> None:
     history = [{"step": step, "observation": f"seen {step}", "action": "did", "skill": "Walk"} for step in range(40)]
-    database = Database({"history": history, "skill": {"name": "Walk", "feedback": ""}, "step": {"number": 40}})  # type: ignore[dict-item]
+    database = GraphDatabase({"history": history, "skill": {"name": "Walk", "feedback": ""}, "step": {"number": 40}})  # type: ignore[dict-item]
     assert re.findall(r"^Turn (\d+)\.", crafter_context.recent(composing(database)), re.MULTILINE) == [
         str(turn) for turn in range(16, 41)
     ]
@@ -177,7 +177,7 @@ def test_what_passes_every_test_is_stored_and_is_unknown_no_more(sandbox: Sandbo
     assert WOOD not in unknown
 
 
-@pytest.mark.parametrize("test", LEARNT)
+@pytest.mark.parametrize("test", LEARNED)
 def test_what_fails_one_test_is_not_stored(sandbox: Sandbox, test: str) -> None:
     known, unknown = knowledge_of(sandbox, {WOOD: discovery(**{test: "no, not at all"})}, {WOOD: missing()})
     assert "1 wood" not in known

@@ -4,7 +4,7 @@ import pytest
 
 from planbook.envs import load_world
 from planbook.planner import Outcome
-from planbook.planner.strategies.agentkit.passes import graph_named
+from planbook.planner.strategies.agentkit import graph_named
 from planbook.sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, code, played, task_of
 

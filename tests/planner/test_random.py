@@ -4,7 +4,7 @@ import pytest
 
 from planbook.envs import Selection, load_world
 from planbook.planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
-from planbook.planner.strategies.agentkit.random_choice import choices_in
+from planbook.planner.strategies.agentkit import choices_in
 from planbook.sandbox import Sandbox
 
 

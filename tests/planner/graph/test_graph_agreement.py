@@ -11,7 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planbook.planner import Body, EventKind, JournalFailed, MemoryJournal
-from planbook.planner.graph import Database, Edge, Finishing, Graph, GraphError, IfBranch, Loop, Node, shape_of
+from planbook.planner.graph import (
+    EachLoop,
+    Edge,
+    Finishing,
+    Graph,
+    GraphDatabase,
+    GraphError,
+    GraphNode,
+    IfBranch,
+    shape_of,
+)
 from tests.planner.graph.given import Answers, chain, changed, passed, question
 from tests.spanning import held
 
@@ -19,10 +29,10 @@ ITEMS = shape_of(["whole"])
 
 
 @st.composite
-def random_nodes(draw: st.DrawFn) -> list[Node]:
+def random_nodes(draw: st.DrawFn) -> list[GraphNode]:
     """Nodes with branches, loops, conditions, stores that overwrite each other, edits and skips of later nodes."""
     count = draw(st.integers(2, 7))
-    nodes: list[Node] = []
+    nodes: list[GraphNode] = []
     for number in range(count):
         earlier, later = [f"n{each}" for each in range(number)], [f"n{each}" for each in range(number + 1, count)]
         some = st.lists(st.sampled_from(earlier), unique=True, max_size=3) if earlier else st.just([])
@@ -38,7 +48,9 @@ def random_nodes(draw: st.DrawFn) -> list[Node]:
     return nodes
 
 
-def _of_kind(node: Node, kind: str, before: tuple[str, ...], earlier: list[str], later: list[str], path: str) -> Node:
+def _of_kind(
+    node: GraphNode, kind: str, before: tuple[str, ...], earlier: list[str], later: list[str], path: str
+) -> GraphNode:
     node = changed(node, store={path: "answer"})
     if kind == "if":
         inner = (
@@ -49,7 +61,7 @@ def _of_kind(node: Node, kind: str, before: tuple[str, ...], earlier: list[str],
         return changed(node, branches=(branch,))
     if kind == "for":
         inner_node = question("each", "I {{ item }} {{ db.b | default('-') }}")
-        loop = Loop(items="answer", node=inner_node, store=f"{path}s", before=before)
+        loop = EachLoop(items="answer", node=inner_node, store=f"{path}s", before=before)
         return changed(node, expect=ITEMS, loop=loop)
     if kind == "when" and earlier:
         return changed(node, when=f'{earlier[0]} != "1"', otherwise="else")
@@ -104,9 +116,9 @@ def timeless(journal: MemoryJournal) -> dict[Any, Any]:
     }
 
 
-def played(nodes: list[Node], journal: MemoryJournal, replies: Replies, side_by_side: int) -> Mapping[str, Any]:
+def played(nodes: list[GraphNode], journal: MemoryJournal, replies: Replies, side_by_side: int) -> Mapping[str, Any]:
     """Three passes over the graph on one database."""
-    graph, database = Graph(*nodes), Database()
+    graph, database = Graph(*nodes), GraphDatabase()
     before = graph.edges()
     answers: list[Any] = []
     for number in range(3):
@@ -123,7 +135,7 @@ def played(nodes: list[Node], journal: MemoryJournal, replies: Replies, side_by_
 
 @settings(deadline=None, max_examples=60)
 @given(random_nodes())
-def test_side_by_side_and_one_by_one_agree_in_answers_database_and_events(nodes: list[Node]) -> None:
+def test_side_by_side_and_one_by_one_agree_in_answers_database_and_events(nodes: list[GraphNode]) -> None:
     one, many = MemoryJournal(), MemoryJournal()
     assert played(nodes, one, Replies(), 1) == played(nodes, many, Replies(slow=True), 4)
     assert timeless(one) == timeless(many)
@@ -148,7 +160,7 @@ class Killed(MemoryJournal):
 @settings(deadline=None, max_examples=20)
 @given(random_nodes(), st.integers(1, 5), st.sampled_from([1, 3]))
 def test_passes_killed_again_and_again_end_as_undisturbed_ones_and_nothing_is_asked_twice(
-    nodes: list[Node], every: int, side_by_side: int
+    nodes: list[GraphNode], every: int, side_by_side: int
 ) -> None:
     whole, replies = MemoryJournal(), Replies()
     expected = played(nodes, whole, replies, 1)

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from planbook.planner.graph import Database, GraphError
+from planbook.planner.graph import GraphDatabase, GraphError
 
 
 def test_values_go_in_and_come_out_as_copies() -> None:
     plan: Any = {"steps": ["a"]}
-    database = Database({"plan": plan})
+    database = GraphDatabase({"plan": plan})
     plan["steps"].append("b")
     got: Any = database.get("plan.steps")
     got.append("c")
@@ -39,4 +39,4 @@ def test_values_go_in_and_come_out_as_copies() -> None:
 )
 def test_what_cannot_be_done_says_why(act: Any, message: str) -> None:
     with pytest.raises(GraphError, match=message.replace("?", r"\?")):
-        act(Database({"plan": {"goal": "x"}}))
+        act(GraphDatabase({"plan": {"goal": "x"}}))

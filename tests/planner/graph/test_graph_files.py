@@ -74,7 +74,7 @@ def test_every_fault_is_told_at_once_with_its_line_and_what_to_do() -> None:
         "16: nodes.three.when: four.g: its answer has no g; expected is <yes or no>",
         '16: nodes.three.when: fuor: there is no node fuor; did you mean "four"?',
         "20: nodes.four.each.in: answer is not a list",
-        "20: nodes.four.each.node.prompt: line 1 of the text: unexpected end",
+        "20: nodes.four.each.node.prompt: the text: unexpected end",
         '23: nodes.four.if[1].nodes.five.aftr: there is no such key; did you mean "after"?',
     ]
     for each in expected:
@@ -219,7 +219,7 @@ def test_hooks_of_a_file_beside_the_graph_are_found_and_checking_executes_nothin
     told = [str(fault) for fault in file_faults(path.read_text(), path)]
     assert told == [
         '2: nodes.a.check: mine.py: there is no function louderr; did you mean "louder"?',
-        "2: nodes.a.finish: mine.txt:f names no hook; write FILE.py:function",
+        "2: nodes.a.finish: mine.txt:f is not a hook; write FILE.py:function",
     ]
 
 
@@ -227,7 +227,7 @@ def test_hooks_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     path = tmp_path / "graph.yaml"
     path.write_text("nodes:\n  a: {prompt: x, check: mine.py:f}\n")
     (tmp_path / "mine.py").write_text("def f(:\n")
-    assert "mine.py is no Python that can be read" in str(file_faults(path.read_text(), path)[0])
+    assert "mine.py cannot be parsed" in str(file_faults(path.read_text(), path)[0])
     (tmp_path / "mine.py").write_text("def f(a, b): return a\n1 / 0\n")
     with pytest.raises(GraphError, match=r"mine\.py failed while it was read: ZeroDivisionError"):
         read_graph(path)

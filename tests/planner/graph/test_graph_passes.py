@@ -9,9 +9,9 @@ from planbook.planner import MemoryJournal, UnusableReply
 from planbook.planner.graph import (
     AfterQueryError,
     Composing,
-    Database,
     Finishing,
     Graph,
+    GraphDatabase,
     GraphError,
     graph_of,
     read_graph,
@@ -35,7 +35,7 @@ def test_a_node_is_told_the_answers_it_waits_for_in_order_then_its_prompt_then_t
         question("c", "Look: {{ db.seen }}", after=("a", "b"), expect=shape_of({"x": "text", "y?": ["whole"]})),
     )
     answers = Answers(a='{"k": "yes"}', b="$db.seen$ {{ db.seen }}", c='{"x": "z"}')
-    passed(graph, answers, Database({"seen": "a hill"}))
+    passed(graph, answers, GraphDatabase({"seen": "a hill"}))
     assert answers.prompt("c") == (
         '### a\n{\n "k": "yes"\n}\n\n### b\n$db.seen$ {{ db.seen }}\n\nLook: a hill\n\nAnswer with JSON, in a fence '
         'that begins with ```json, in this form:\n{"x": <text>, "y": [<a whole number>, ...] (may be left out)}'
@@ -71,11 +71,11 @@ def test_an_answer_that_does_not_fit_goes_back_with_its_message_and_then_the_pas
         question("a", "?", expect=shape_of("yes/no"), store={"said": "answer"}), question("b", "?", after=("a",))
     )
     mended = Answers(a=["perhaps", "N/A", "No."])
-    database = Database()
+    database = GraphDatabase()
     assert passed(graph, mended, database).answers["a"] == "no"
     assert database.values() == {"said": "no"}
     assert "must begin with the word yes or no, and not with 'perhaps'" in mended.asked[1][2]
-    never, journal, database = Answers(a="N/A"), MemoryJournal(), Database()
+    never, journal, database = Answers(a="N/A"), MemoryJournal(), GraphDatabase()
     with pytest.raises(UnusableReply, match=r"no usable reply to a: .*'N/A'"):
         passed(graph, never, database, journal=journal)
     assert never.names == ["a"] * 3, "bounded"
@@ -84,14 +84,14 @@ def test_an_answer_that_does_not_fit_goes_back_with_its_message_and_then_the_pas
 
 
 def test_a_check_hook_may_refuse_an_answer_or_put_another_in_its_place() -> None:
-    def known(answer: Any, database: Database) -> Any:
+    def known(answer: Any, database: GraphDatabase) -> Any:
         if answer not in database.values()["names"]:  # type: ignore[operator]
             raise AfterQueryError(f"{answer} is not known")
         return answer.upper()
 
     graph = Graph(question("a", "?", check="known"))
     answers = Answers(a=["tom", "ann"])
-    assert passed(graph, answers, Database({"names": ["ann"]}), hooks={"known": known}).answers == {"a": "ANN"}
+    assert passed(graph, answers, GraphDatabase({"names": ["ann"]}), hooks={"known": known}).answers == {"a": "ANN"}
     assert "tom is not known" in answers.asked[1][2]
 
 
@@ -120,7 +120,7 @@ def test_a_compose_hook_replaces_what_stands_above_the_prompt() -> None:
 
     graph = Graph(question("a", "?"), question("b", "Say {{ db.x }}.", after=("a",), compose="history"))
     answers = Answers()
-    passed(graph, answers, Database({"x": "X"}), number=4, hooks={"history": history})
+    passed(graph, answers, GraphDatabase({"x": "X"}), number=4, hooks={"history": history})
     assert answers.prompt("b") == "Pass 4 of b: {'a': 'a says so'} {{ db.x }}\n\nSay X."
 
 
@@ -130,7 +130,7 @@ def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
         finishing.graph.add_temporary_node(question("more", "Say more.", after=(finishing.node.name,)))
         finishing.graph.add_temporary_edge("more", "b")
 
-    graph, database, answers = chain("a", "b"), Database(), Answers()
+    graph, database, answers = chain("a", "b"), GraphDatabase(), Answers()
     graph.replace_node(question("a", "?", finish="finish"))
     done = [passed(graph, answers, database, number=number, hooks={"finish": finish}) for number in range(2)]
     assert [each.layers for each in done] == [[["a"], ["more"], ["b"]]] * 2
@@ -243,7 +243,7 @@ nodes:
 """)
     many = '{"items": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}'
     answers = Answers({"list": [many, '{"items": [{"name": "a"}, {"name": "b"}]}'], "list:1": "yes", "list:2": "no"})
-    database = Database()
+    database = GraphDatabase()
     done = passed(Graph(*file.nodes.values()), answers, database)
     assert "answer.items may have 2 items at most, and has 3" in answers.asked[1][2]
     assert done.layers == [["list", "other"], ["list:1", "list:2"], ["end"]]
@@ -258,7 +258,7 @@ inputs: {things: what there is}
 nodes:
   a: {prompt: "?", each: {in: db.things, node: {prompt: "{{ item }}?"}}}
 """)
-    database = Database({"things": ["x", "y"]})
+    database = GraphDatabase({"things": ["x", "y"]})
     assert passed(Graph(*file.nodes.values()), Answers(), database).order == ["a", "a:1", "a:2"]
     database.set("things", "x")
     with pytest.raises(GraphError, match=r"node a: db\.things must be a list"):
@@ -269,7 +269,7 @@ nodes:
 
 def test_what_is_looked_up_and_not_there_names_the_node() -> None:
     with pytest.raises(GraphError, match=r"node a: prompt: db.plan.goal has no value; did you mean \"gaol\""):
-        passed(Graph(question("a", "{{ db.plan.goal }}")), database=Database({"plan": {"gaol": 1}}))
+        passed(Graph(question("a", "{{ db.plan.goal }}")), database=GraphDatabase({"plan": {"gaol": 1}}))
 
 
 def test_every_node_leaves_an_event_with_what_became_of_it() -> None:
@@ -299,7 +299,7 @@ def test_an_event_tells_what_a_hook_has_stored_but_repeats_nothing_long() -> Non
         finishing.database.set("long", "x" * 3_000)
         finishing.database.delete("gone")
 
-    journal, database = MemoryJournal(), Database({"gone": 1})
+    journal, database = MemoryJournal(), GraphDatabase({"gone": 1})
     passed(Graph(question("a", "?", finish="keep")), database=database, journal=journal, hooks={"keep": keep})
     (event,) = held(journal, "node")
     assert event["stored"] == {"short": "x", "long": "(too long to be repeated here)", "gone": None}
@@ -307,5 +307,5 @@ def test_an_event_tells_what_a_hook_has_stored_but_repeats_nothing_long() -> Non
 
 def test_a_condition_of_the_database_decides_whether_a_node_is_asked() -> None:
     node = question("a", "?", when="db.count >= 2", otherwise="none")
-    assert passed(Graph(node), database=Database({"count": 1})).answers == {"a": "none"}
-    assert passed(Graph(node), database=Database({"count": 2})).answers == {"a": "a says so"}
+    assert passed(Graph(node), database=GraphDatabase({"count": 1})).answers == {"a": "none"}
+    assert passed(Graph(node), database=GraphDatabase({"count": 2})).answers == {"a": "a says so"}

@@ -10,7 +10,7 @@ from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
 from planbook.planner import Ending, Outcome
 from planbook.planner.strategies.advocate.figures import Search
-from planbook.planner.strategies.agentkit.figures import Passes
+from planbook.planner.strategies.agentkit import Passes
 from planbook.run import Run, recorded_endings
 
 SOLVED, FAILED = Outcome.DIRECT_SUCCESS, Outcome.FAILURE
