@@ -13,14 +13,13 @@ from pydantic import JsonValue
 from planbook import errors
 from planbook.arguments import Asked, by_role, lasting_model, spending_of
 from planbook.console import console
-from planbook.envs import known_worlds
+from planbook.envs import known_environments
 from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
 from planbook.graphs.running import GraphArguments, run_graph
 from planbook.option_values import pairs
 from planbook.options import ASKING, JSON, SPENDING, options
 from planbook.planner import graph as written
-from planbook.planner.asking import DEFAULT
 from planbook.planner.graph import (
     FORMATS,
     SHIPPED_GRAPHS,
@@ -36,6 +35,7 @@ from planbook.planner.graph import (
     value_text,
     whole_graph,
 )
+from planbook.planner.roles import DEFAULT
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
@@ -114,7 +114,7 @@ def _layers(file: GraphFile) -> list[list[str]]:
 @click.option("--format", "form", default=None, type=click.Choice(sorted(FORMATS)), help="Else by the file's ending.")
 @click.option("--out", default=None, type=OUT, help="The file to write; else it is printed.")
 def draw(name: str, form: str | None, out: Path | None) -> int:
-    """Draw GRAPH, with every branch and loop."""
+    """Sample GRAPH, with every branch and loop."""
     form = _form(form, out)
     drawn = FORMATS[form](read_graph(graph_path(name)))
     if out and out.suffix.lower() == ".md":
@@ -228,7 +228,7 @@ def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) 
     if file.code is None or not looks or any(_meet(each, WORLD) for each in (*values, *file.inputs, *file.initial)):
         return
     ships = path.parent.resolve() == SHIPPED_GRAPHS.resolve()
-    if ships and file.name in known_worlds():
+    if ships and file.name in known_environments():
         how = f"--env {file.name}"
     else:
         how = f"--env ENV --planner-option graph={file.name if ships else path}"

@@ -19,8 +19,8 @@ from pydantic import (
     create_model,
 )
 
-from planbook.planner.asking import as_text
 from planbook.planner.graph.templating import nearest
+from planbook.planner.roles import as_text
 from planbook.planner.thought import as_plan
 
 TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY, CHOICE, FIELDS, EACH, LIST = (

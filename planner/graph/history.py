@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from planbook.planner.action_docs import AGENT
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.templating import value_text
-from planbook.planner.surface import AGENT
 from planbook.sandbox.reading import parse
 from planbook.sandbox.types import Fault
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from planbook.planner.asking import FIRST, Draw
 from planbook.planner.errors import GraphError, UnusableReply
 from planbook.planner.graph.database import GraphDatabase, json_value
 from planbook.planner.graph.graph import Graph
@@ -21,6 +20,7 @@ from planbook.planner.graph.node import ANSWER, EachLoop, GraphNode, IfBranch
 from planbook.planner.graph.templating import DATABASE, Expression, value_text
 from planbook.planner.prompts import Prompts
 from planbook.planner.rendered import Rendered
+from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 
@@ -198,9 +198,9 @@ class _Passing:
             if node.name not in self.spans:
                 self.spans[node.name] = scope.span(self._payload(node))
             recorded = scope.recorded_replies if self.anew else 0
-            draw = Draw(sample=tries)
+            sample = Sample(sample=tries)
             try:
-                return ask(node, question, scope, self.result.answers, self.database, self.hooks, draw)
+                return ask(node, question, scope, self.result.answers, self.database, self.hooks, sample)
             except UnusableReply:
                 if not recorded or scope.asked > recorded:
                     raise  # it failed just now
@@ -325,7 +325,7 @@ def ask(
     answers: Answers,
     database: GraphDatabase,
     hooks: Hooks,
-    draw: Draw = FIRST,
+    sample: Sample = FIRST_SAMPLE,
 ) -> JsonValue:
     """Return the node's answer. One that does not fit goes back to the model a few times. Raises UnusableReply."""
     view = database.view()
@@ -338,7 +338,7 @@ def ask(
             items_of(node, answer, answers, database)  # what is wrong with the list is the model's to correct
         return answer
 
-    return scope.ask(node.model, question, read=read, draw=draw).value
+    return scope.ask(node.model, question, read=read, sample=sample).value
 
 
 def items_of(node: GraphNode, answer: JsonValue, answers: Answers, database: GraphDatabase) -> list[JsonValue]:

@@ -18,6 +18,7 @@ from typing import Any, Literal, Self, get_args, get_origin
 from pydantic import BaseModel, Field, JsonValue, field_validator, model_validator
 
 from planbook.envs import Action, ActionSpec, Environment
+from planbook.planner.action_docs import action_docs_of, call_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import BadGraphFile, UnusableReply
 from planbook.planner.graph import (
@@ -35,7 +36,6 @@ from planbook.planner.graph import (
 )
 from planbook.planner.strategies.base import Method, Options, told_task
 from planbook.planner.strategies.figures import Figures, Played
-from planbook.planner.surface import call_of, surface_of
 from planbook.planner.templates import PROMPTS
 from planbook.planner.types import Feedback
 
@@ -132,7 +132,7 @@ def agentkit(episode: Episode, options: BaseModel) -> None:
     chosen = AgentKitOptions.model_validate(options)
     file = chosen.graph_file(episode.world.name)
     graph, database = Graph(*file.nodes.values()), file.new_database()
-    steps, idle = chosen.steps or file.steps or max(1, episode.terms.actions), 0
+    steps, idle = chosen.steps or file.steps or max(1, episode.settings.actions), 0
     manual = chosen.manual(episode.world.name)
     for number in range(steps):
         database.set("step", {"number": number, "nth": number + 1, "most": steps})
@@ -158,11 +158,11 @@ def _look(episode: Episode, database: GraphDatabase, manual: JsonValue) -> None:
     told: dict[str, JsonValue] = {
         "goal": episode.task.goal,
         "about": world.about,
-        "surface": PROMPTS["surface"].render(surface=surface_of(world)),
+        "surface": PROMPTS["action_docs"].render(action_docs=action_docs_of(world)),
         "scene": SAME if (scene := world.scene()) in seen.text else scene,
         "observation": seen.text,
         "state": world.state(),
-        "left": episode.terms.actions - episode.actions,
+        "left": episode.settings.actions - episode.actions,
     }
     if database.has("world.observation"):
         told["previous"] = database.get("world.observation")
@@ -236,8 +236,8 @@ class RandomOptions(Options):
 
 def random_choice(episode: Episode, options: BaseModel) -> None:
     """Take random actions, drawn by the seed of the run and the task."""
-    steps = RandomOptions.model_validate(options).steps or CELLS_PER_ACTION * episode.terms.actions
-    dice = random.Random(f"{episode.terms.seed}/{episode.task.id}")
+    steps = RandomOptions.model_validate(options).steps or CELLS_PER_ACTION * episode.settings.actions
+    dice = random.Random(f"{episode.settings.seed}/{episode.task.id}")
     with episode.frame("plan"):
         for _ in range(steps):
             choices = choices_in(episode.world)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planbook.envs import load_world
+from planbook.envs import load_environment
 from planbook.planner import Outcome
 from planbook.planner.strategies.agentkit import graph_named
 from planbook.sandbox import Sandbox
@@ -33,7 +33,7 @@ def shopper(*calls: str, **more: Reply) -> Nodes:
 
 def test_it_has_six_nodes_and_buys(sandbox: Sandbox) -> None:
     assert tuple(graph_named("shopping").nodes) == NODES
-    world = load_world("shopping")()
+    world = load_environment("shopping")()
     world.reset(task_of("shopping", TASK))
     (wanted,) = world.possible_actions() or []
     world.act(wanted)
