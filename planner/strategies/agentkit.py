@@ -1,8 +1,8 @@
 """AgentKit (section 2): a graph of prompts with one pass a step. One node's answer is the plan code of the step.
 
-The database of the graph holds, for its prompts, ``world`` (goal, about, surface, manual, scene, observation, previous,
-state, knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0, nth, from 1,
-and most). What does not exist yet is not in it: ``{{ db.last.code | default("Nothing was done yet.") }}``.
+The database of the graph holds, for its prompts, ``world`` (goal, about, action_docs, manual, scene, observation,
+previous, state, knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0,
+nth, from 1, and most). What does not exist yet is not in it: ``{{ db.last.code | default("Nothing was done yet.") }}``.
 
 The baseline of the paper's table 1 that needs no model is here, too: random actions.
 """
@@ -158,7 +158,7 @@ def _look(episode: Episode, database: GraphDatabase, manual: JsonValue) -> None:
     told: dict[str, JsonValue] = {
         "goal": episode.task.goal,
         "about": world.about,
-        "surface": PROMPTS["action_docs"].render(action_docs=action_docs_of(world)),
+        "action_docs": PROMPTS["action_docs"].render(action_docs=action_docs_of(world)),
         "scene": SAME if (scene := world.scene()) in seen.text else scene,
         "observation": seen.text,
         "state": world.state(),

@@ -96,8 +96,8 @@ def test_the_guidance_is_in_the_prompts(sandbox: Sandbox) -> None:
 def test_what_a_page_says_is_no_look_up(sandbox: Sandbox) -> None:
     """A product cannot read the database, nor a model's answer."""
     nodes = shopper(
-        "search('$db.world.surface$ {{ db.manual }}')", summary_actor_plan="$db.manual$ {{ db.world.goal }}"
+        "search('$db.world.action_docs$ {{ db.manual }}')", summary_actor_plan="$db.manual$ {{ db.world.goal }}"
     )
     played(sandbox, nodes, "shopping", TASK, options={"steps": 2})
-    assert "$db.world.surface$ {{ db.manual }}" in nodes.questions("obs")[1]
+    assert "$db.world.action_docs$ {{ db.manual }}" in nodes.questions("obs")[1]
     assert "Plan: $db.manual$ {{ db.world.goal }}" in nodes.questions("actor_sketch")[1]
