@@ -22,9 +22,9 @@ TASKS = 3
 ACTIONS = 20
 """Actions taken on each task, unless it ends before."""
 SECONDS = 2.0
-"""No further action is taken on a task after so long."""
+"""Seconds after which no further action is taken on a task."""
 SEEDS = (0, 1, 2)
-"""What an environment is asked for that makes its tasks from seeds."""
+"""The seeds requested of an environment that makes its tasks from seeds."""
 PLAIN = (str, int, float, bool, None, NoneType, Any, object, dict, list, inspect.Parameter.empty)
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
@@ -32,21 +32,21 @@ Steps = list[tuple[Action, Observation]]
 
 
 class Checked(NamedTuple):
-    """Mistakes, a line each, and what was tried."""
+    """The mistakes, a line each, and what was checked."""
 
     mistakes: tuple[str, ...]
     unchecked: Mapping[str, str]
-    """Splits whose tasks are not on this machine, and why."""
+    """Splits whose tasks are not on this machine, and the reason."""
     tasks: int
     actions: int
 
 
 class _Failed(Exception):
-    """The author's code failed, and that is noted as a mistake."""
+    """The author's code failed, and the mistake has been noted."""
 
 
 def check_environment(world: type[Environment], options: BaseModel | None = None) -> Checked:
-    """Play random actions on a few tasks of each split. Raises MissingRequirement where an episode lacks something."""
+    """Play random actions on a few tasks of each split. Raises MissingRequirement if an episode lacks something."""
     checker = _Checker(world, options)
     checker.check()
     return Checked(checker.mistakes, checker.unchecked, checker.tasks, checker.actions)
@@ -59,7 +59,7 @@ class _Checker:
         self._mistakes: dict[tuple[str, str], str] = {}
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
-        """Actions with a parameter that no value can be made for."""
+        """Actions with a parameter for which no value can be made."""
         self.tasks = self.actions = self._noted = 0
 
     def check(self) -> None:
@@ -82,18 +82,18 @@ class _Checker:
 
     @property
     def mistakes(self) -> tuple[str, ...]:
-        """What was noted, in order."""
+        """The noted mistakes, in order."""
         return tuple(self._mistakes.values())
 
     def _note(self, mistake: str, function: Callable[..., Any] | None = None, *, kind: str = "") -> None:
-        """Note a mistake at a function; of one kind at one place only the first is kept."""
+        """Note a mistake at a function; only the first of a kind at one place is kept."""
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         place = f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code else self._file
         self._mistakes.setdefault((place, kind or mistake), f"{place}: {mistake}")
         self._noted += 1
 
     def _call(self, what: str, function: Callable[..., Value], *arguments: Any) -> Value:
-        """Call the author's code. Raises _Failed where it fails, MissingRequirement."""
+        """Call the author's code. Raises _Failed if it fails, and MissingRequirement."""
         try:
             return function(*arguments)
         except MissingRequirement:
@@ -144,7 +144,7 @@ class _Checker:
     # Tasks.
 
     def _tasks_of(self, split: str) -> Sequence[Task]:
-        """Return the tasks of a split to play; note what is wrong with those that are listed."""
+        """Return the tasks of a split to play, and note what is wrong with the listed ones."""
         world, seeded = self._world, self._world.takes_seeds(split)
         asked = Selection(split=split or None, seeds=SEEDS if seeded else ())
         try:
@@ -233,7 +233,7 @@ class _Checker:
         return steps
 
     def _drawn(self, world: Environment, task: Task, seen: Observation, dice: random.Random) -> Action | None:
-        """Return one of the actions that are possible now, else one with arguments that the goal or the view names."""
+        """Return a possible action, else one with arguments taken from the goal or the observation."""
         if possible := self._call("possible_actions()", world.possible_actions):
             return dice.choice(possible)
         specs = [spec for spec in world.offer.actions.values() if spec.name not in self._faulty]
@@ -282,7 +282,7 @@ class _Checker:
         return verdict
 
     def _check_reports(self, world: Environment) -> None:
-        """Call what prompts and reports ask for."""
+        """Call the members that prompts and reports use."""
         for name, kind in (("state", str), ("scene", str), ("milestones", Sequence), ("measures", Mapping)):
             told = self._call(f"{name}()", getattr(world, name))
             if not isinstance(told, kind):
@@ -303,7 +303,7 @@ class _Checker:
 
 
 def _is_json(annotation: Any) -> bool:
-    """Whether values of a type are plain data."""
+    """Return whether values of a type are plain data."""
     origin = get_origin(annotation)
     if origin is Literal or annotation is JsonValue:
         return True
@@ -313,7 +313,7 @@ def _is_json(annotation: Any) -> bool:
 
 
 def _value(annotation: Any, words: Sequence[str], dice: random.Random) -> Any:
-    """Return a value of a type, drawn from words where it is free."""
+    """Return a random value of a type, taken from words where it is free."""
     if get_origin(annotation) is Literal:
         return dice.choice(get_args(annotation))
     if get_origin(annotation) in (Union, UnionType):

@@ -17,7 +17,7 @@ class AutoManualSupport:
     """For AutoManual."""
 
     pauses: ClassVar[bool] = False
-    """Whether plans should stop in between and look, as on a page that shows its results only after an action."""
+    """True if plans should stop in between and look, as on a page that shows its results only after an action."""
 
 
 class AdaptSupport:
@@ -56,7 +56,7 @@ class Goals:
     """
 
     direct = True
-    """Whether a goal is one action. Otherwise a controller has to reach it, action by action."""
+    """True if a goal is one action. Otherwise a controller has to reach it, action by action."""
 
     def __init__(self, world: "Environment") -> None:
         self.world = world

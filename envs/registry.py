@@ -15,12 +15,12 @@ from planbook.envs.text_matching import did_you_mean
 
 
 class CannotLoad(Exception):
-    """A Python file that was named is not there, or fails while it is imported."""
+    """A named Python file does not exist, or fails while it is imported."""
 
 
 @cache
 def load_module(path: Path) -> ModuleType:
-    """Return the module of a file, executed once a process. It may import modules beside it. Raises CannotLoad."""
+    """Return the module of a file, executed once per process. It may import modules beside it. Raises CannotLoad."""
     if not path.is_file():
         raise CannotLoad(f"no file {path}")
     if str(path.parent) not in sys.path:
@@ -38,7 +38,7 @@ def load_module(path: Path) -> ModuleType:
 
 
 def import_error(error: BaseException) -> str:
-    """Return an import's error in a line, with the new name of a package that was planbook's own before 0.2."""
+    """Return an import error as one line, with the new name of a package renamed in 0.2."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     renamed = f". Since 0.2, planbook's {name} is imported as planbook.{name}" if name in PACKAGES else ""
     return f"{type(error).__name__}: {error}{renamed}"
@@ -59,13 +59,13 @@ SHIPPED: Mapping[str, str] = {
 
 
 def known_environments() -> dict[str, str]:
-    """Name to "module:class" of every world that loads by name; other packages may not replace a shipped one."""
+    """Return "module:class" by name for every environment that loads by name. Shipped ones cannot be replaced."""
     registered = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
     return {**registered, **SHIPPED}
 
 
 def load_environment(name: str) -> type[Environment]:
-    """The class of a world, by its name or as ``FILE.py:Class``. Raises UnknownEnvironment, saying what exists."""
+    """Return the class of an environment, by its name or as ``FILE.py:Class``. Raises UnknownEnvironment."""
     path, _, class_name = name.partition(":")
     if path.endswith(".py"):
         return _from_file(Path(path).resolve(), class_name)
@@ -82,7 +82,7 @@ def load_environment(name: str) -> type[Environment]:
 
 @cache
 def _from_file(path: Path, class_name: str) -> type[Environment]:
-    """Executed once a process, so that a name always means the same class."""
+    """Return the class from a file, executed once per process, so that a name always means the same class."""
     try:
         module = load_module(path)
     except CannotLoad as error:

@@ -23,28 +23,28 @@ SAID = {"collect_drink": "You drink", "eat_cow": "You eat the cow", "eat_plant":
 
 
 class CrafterAction(NamedTuple):
-    """An action of ours: its name and its argument, if it has one."""
+    """One of our actions: its name, and its argument if it has one."""
 
     verb: str
     thing: str = ""
 
     @property
     def code(self) -> str:
-        """The game's own name for it."""
+        """The game's own name for the action."""
         thing = MOVES[self.thing] if self.verb == "move" else self.thing
         return f"{self.verb}_{thing}" if thing else self.verb
 
 
 @cache
 def all_deeds() -> Sequence[CrafterAction]:
-    """Every deed that the game has, in the order of its list."""
+    """Return every action of the game, in the order of its list."""
     things = {"move": MOVES, "place": rules().place, "make": rules().make, "do": [""], "sleep": [""], "noop": [""]}
     deeds = [CrafterAction(verb, thing) for verb, named in things.items() for thing in named]
     return sorted(deeds, key=lambda deed: rules().actions.index(deed.code))
 
 
 def refusal(game: "CrafterGame", deed: CrafterAction) -> str:
-    """Why a deed would not do now what it is for; empty if it would."""
+    """Return why an action would not have its effect now; empty if it would."""
     if is_fast_asleep(game) and deed.verb not in ("sleep", "noop"):
         return "you are asleep, and sleep on"
     judge = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(deed.verb)
@@ -52,12 +52,12 @@ def refusal(game: "CrafterGame", deed: CrafterAction) -> str:
 
 
 def is_fast_asleep(game: "CrafterGame") -> bool:
-    """Whether whatever is done now becomes sleep."""
+    """Return whether any action now becomes sleep."""
     return bool(game.player.sleeping and game.player.inventory["energy"] < rules().most["energy"])
 
 
 def is_luckless(game: "CrafterGame", deed: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
-    """Whether collecting, which on some materials takes luck, gave nothing."""
+    """Return whether collecting, which takes luck on some materials, gave nothing."""
     if deed.verb != "do" or faced not in rules().collect:
         return False
     counts = game.player.achievements
@@ -65,7 +65,7 @@ def is_luckless(game: "CrafterGame", deed: CrafterAction, faced: str, before: Ma
 
 
 def outcome(game: "CrafterGame", deed: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
-    """What a deed did, read off the game's own counts; without a mark at the end."""
+    """Return what an action did, according to the game's own counts, without a full stop."""
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")
@@ -76,7 +76,7 @@ def outcome(game: "CrafterGame", deed: CrafterAction, faced: str, before: Mappin
 
 
 def faced_kind(game: "CrafterGame") -> str:
-    """What the player faces."""
+    """Return what the player faces."""
     return kind_at(game, *_faced(game))
 
 

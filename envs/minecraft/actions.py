@@ -24,12 +24,12 @@ from planbook.envs.minecraft.terrain import Terrain, trip
 from planbook.envs.types import Action
 
 CRAFTING = {None: 10, TABLE: 30}
-"""Ticks for repeating a recipe in the hand or at a table, however often."""
+"""Ticks for repeating a recipe in the hand or at a table, any number of times."""
 SMELTING = 200
 """Ticks for one item in the furnace."""
 WEARING = 10
 MOST = 36 * 64
-"""What an inventory has room for."""
+"""Capacity of an inventory."""
 
 
 class GoalRefused(Exception):
@@ -37,11 +37,11 @@ class GoalRefused(Exception):
 
 
 class NoneLeft(GoalRefused):
-    """This world has not enough of it: only who tries finds that out."""
+    """This map does not have enough of it, which only trying finds out."""
 
 
 def reckon(layout: Terrain, body: Body, action: Action) -> GoalEffects:
-    """What the goal comes to from the present state, changing nothing. Raises Refused, NoneLeft."""
+    """Return the effects of a goal from the current state, changing nothing. Raises GoalRefused, NoneLeft."""
     return _VERBS[action.name](layout, body, *action.args)
 
 
@@ -106,7 +106,7 @@ _VERBS: Mapping[str, Callable[..., GoalEffects]] = {
 
 
 def one_kind(obj: JsonValue) -> tuple[str, int]:
-    """The one item that a goal names, and its count. Raises Refused."""
+    """Return the one item that a goal names, and its count. Raises GoalRefused."""
     counts = amounts(obj, "what is wanted")
     if len(counts) != 1:
         raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
@@ -116,7 +116,7 @@ def one_kind(obj: JsonValue) -> tuple[str, int]:
 
 
 def amounts(given: JsonValue, what: str) -> dict[str, int]:
-    """Names with whole counts, of at least one and at most what an inventory holds. Raises Refused."""
+    """Return names with whole counts, from 1 to the capacity of an inventory. Raises GoalRefused."""
     if not isinstance(given, dict):
         raise GoalRefused(f'{what} must be written like {{"log": 3}}, not {given!r}')
     counts: dict[str, int] = {}
@@ -128,7 +128,7 @@ def amounts(given: JsonValue, what: str) -> dict[str, int]:
 
 
 def known_item(item: str) -> None:
-    """Raises Refused for what is no item, with the nearest that is."""
+    """Raise GoalRefused for a name that is no item, with the nearest that is."""
     if item not in ITEMS and item in SOURCES:
         raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(SOURCES[item].gives)}")
     if item not in ITEMS:
@@ -137,7 +137,7 @@ def known_item(item: str) -> None:
 
 
 def wanted_source(verb: str, item: str) -> Source:
-    """The source that a mine or kill goal means. Raises Refused."""
+    """Return the source that a mine or kill goal means. Raises GoalRefused."""
     source = source_of(item)
     if source is not None and source.verb == verb:
         return source
@@ -148,7 +148,7 @@ def wanted_source(verb: str, item: str) -> Source:
 
 
 def _other_way(item: str) -> str:
-    """How an item is had, for a goal that wants it otherwise."""
+    """Return how an item is obtained, for a goal that wants it otherwise."""
     if source := source_of(item):
         return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
     ways = dict.fromkeys(_PAST[recipe.verb] for recipe in RECIPES.get(item, ()))
@@ -159,7 +159,7 @@ _PAST = {"craft": "crafted", "smelt": "smelted"}
 
 
 def recipe_for(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
-    """The recipe that the plan means: the one of exactly these materials. Raises Refused."""
+    """Return the recipe that the plan means: the one of exactly these materials. Raises GoalRefused."""
     recipes = [recipe for recipe in RECIPES.get(item, ()) if recipe.verb == verb]
     if not recipes:
         raise GoalRefused(f"{item} cannot be {_PAST[verb]}{_other_way(item)}")
@@ -174,7 +174,7 @@ def recipe_for(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
 
 
 def covers(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
-    """Whether the materials that the plan states are enough. Raises Refused."""
+    """Check that the materials that the plan states are enough. Raises GoalRefused."""
     needs = recipe.needs(count)
     if any(stated[name] < needed for name, needed in needs.items()):
         times = recipe.times(count)
@@ -185,7 +185,7 @@ def covers(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
 
 
 def named_tool(tool: JsonValue) -> str:
-    """The tool that the plan names; empty for none. Raises Refused."""
+    """Return the tool that the plan names; empty for none. Raises GoalRefused."""
     if tool is None:
         return ""
     if not isinstance(tool, str):
@@ -196,7 +196,7 @@ def named_tool(tool: JsonValue) -> str:
 
 
 def _stated(body: Body, tool: JsonValue) -> str:
-    """The tool that the plan names, held; empty for none. Raises Refused."""
+    """Return the tool that the plan names, which must be held; empty for none. Raises GoalRefused."""
     named = named_tool(tool)
     if named not in ("", GIVEN_TOOL) and not body.held(named):
         raise GoalRefused(f"no tool: you hold no {named}")
@@ -204,7 +204,7 @@ def _stated(body: Body, tool: JsonValue) -> str:
 
 
 def suits(source: Source, held: str, item: str) -> None:
-    """Whether the tool does for the source. Raises Refused."""
+    """Check that the tool works for the source. Raises GoalRefused."""
     enough = held == source.tool if not source.tier else PICKAXES.get(held, 0) >= source.tier
     if not source.tool or enough:
         return
@@ -225,10 +225,10 @@ def _station(recipe: Recipe, body: Body, stated: str) -> None:
 
 
 def lacks_station(recipe: Recipe, stated: str) -> bool:
-    """Whether a recipe takes a station, and the plan names another tool or none."""
+    """Return whether a recipe needs a station, and the plan names another tool or none."""
     return recipe.station is not None and stated != recipe.station
 
 
 def listed(counts: Mapping[str, int]) -> str:
-    """Counts as the paper writes an inventory: "10 planks, 4 stick"."""
+    """Return counts as the paper writes an inventory: "10 planks, 4 stick"."""
     return ", ".join(f"{count} {item}" for item, count in counts.items()) or "nothing"

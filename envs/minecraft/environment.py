@@ -20,7 +20,7 @@ from planbook.envs.types import Action, EnvironmentOptions, Observation, Selecti
 
 
 class MinecraftOptions(EnvironmentOptions):
-    """How the world is played; recorded beside every figure."""
+    """Options of Minecraft, recorded with every figure."""
 
     ticks: int | None = Field(
         default=None,
@@ -90,21 +90,21 @@ class Minecraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """One task for each object (or number of parallel goals) and seed; seed 0 unless others are chosen."""
+        """Return one task for each object (or number of parallel goals) and seed; seed 0 unless others are chosen."""
         return tasks.select(selection, MinecraftOptions.read(options).ticks)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """The recipes, and the goals that horizons are learnt from."""
+        """Return the digests of the recipes, and of the goals that horizons are learned from."""
         return {"recipes": file_digest(RECIPES), "recorded goals": file_digest(RECORDED)}
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Recipes, tools, and what is held."""
+        """Return preconditions from recipes, tools and inventory."""
         return preconditions(task)
 
     def versions(self) -> Mapping[str, str]:
-        """Options, recipes, and where the world is not the game."""
+        """Return options, recipes, and the differences from the game."""
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
         return {
             **options,
@@ -119,18 +119,18 @@ class Minecraft(Environment):
 
     @property
     def layout(self) -> Terrain:
-        """The map of the task's seed; the host's knowledge."""
+        """The map of the task's seed. Plans never see it."""
         return self._layout
 
     @property
     def body(self) -> Body:
-        """The player as it is now; the host's knowledge."""
+        """The player's current state. Plans never see it."""
         return self._body
 
     # One episode.
 
     def begin(self, task: Task) -> Observation:
-        """Stand at the spawn of the seed's world."""
+        """Place the player at the spawn of the seed's map."""
         self._layout, self._wanted = layout_of(task.seed), tasks.wanted(task)
         parallel = task.type in tasks.PARALLEL
         self._body = Body(inventory=dict(tasks.PARALLEL_START) if parallel else {})
@@ -142,11 +142,11 @@ class Minecraft(Environment):
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Nothing but where one is: inventory and place change, and are told by ``state``."""
+        """Return only the place: inventory and position change, and ``state`` gives them."""
         return f"You are in Minecraft, with an {GIVEN_TOOL} in hand."
 
     def state(self) -> str:
-        """Inventory, what is worn, the place, what is in sight, and the time."""
+        """Return inventory, equipment, place, sight and time."""
         body = self._body
         worn = f" You wear {', '.join(body.worn)}." if body.worn else ""
         depth = f"{body.spot.depth} blocks under the ground" if body.spot.depth else "on the ground"
@@ -161,7 +161,7 @@ class Minecraft(Environment):
         )
 
     def biome(self) -> str:
-        """The biome that the agent stands in."""
+        """Return the biome of the player's place."""
         return self._layout.biome(self._body.spot.x, self._body.spot.y)
 
     @action('agent.mine({"log": 3}) -> "You mine 3 log. Inventory: 3 log."')
@@ -224,11 +224,11 @@ class Minecraft(Environment):
         return self._told(f"You {deed.text}.{carry_out(self._layout, self._body, deed, self._chosen.durability)}")
 
     def ticks_for(self, deed: GoalEffects) -> int:
-        """The ticks that a deed takes, with or without success, unless luck is bad."""
+        """Return the ticks that a goal takes, unless luck is bad."""
         return min(deed.ticks, time_limit(deed)) if self._chosen.time_limits else deed.ticks
 
     def _outcome(self, deed: GoalEffects) -> tuple[int, str]:
-        """The ticks that a deed takes now, and why it fails; empty if it does not."""
+        """Return the ticks that a goal takes now, and why it fails; empty if it does not."""
         limit = time_limit(deed)
         if self._chosen.time_limits and deed.ticks > limit:
             return limit, f"to {deed.text} takes longer than the {limit} ticks that such a goal may take"
@@ -248,7 +248,7 @@ class Minecraft(Environment):
     # The host's judgement.
 
     def verdict(self) -> Verdict:
-        """Solved when everything wanted is held (equipment: worn). The score is the share of milestones reached."""
+        """Return solved if everything wanted is held (equipment: worn). The score is the share of milestones."""
         if not self.task:
             return Verdict(False, 0.0)
         solved, ahead = self._solved(), self.milestones_of(self.task)
@@ -263,10 +263,10 @@ class Minecraft(Environment):
 
     @classmethod
     def milestones_of(cls, task: Task) -> list[str]:
-        """What is to be reached on the way to a task's end, in order: items, and "equip ITEM" where it must be worn.
+        """Return the milestones of a task, in order: items, and "equip ITEM" where it must be worn.
 
-        Of a single object, all that back-chaining from it finds (for the diamond, the twelve of figure 8); of parallel
-        goals, those themselves.
+        For a single object, everything that back-chaining from it finds (for the diamond, the twelve of figure 8); for
+        parallel goals, the goals themselves.
         """
         if task.type in tasks.PARALLEL:
             return list(tasks.wanted(task))
@@ -274,7 +274,7 @@ class Minecraft(Environment):
         return [*milestones(item), *([f"equip {item}"] if task.type == tasks.EQUIP else [])]
 
     def milestones(self) -> list[str]:
-        """Those of the task's milestones that were reached in this episode; for the host only."""
+        """Return the task's milestones reached in this episode."""
         if not self.task:
             return []
         if self.task.type in tasks.PARALLEL:

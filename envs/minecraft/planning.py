@@ -35,7 +35,7 @@ from planbook.envs.minecraft.game_data import (
     wearable,
 )
 from planbook.envs.minecraft.terrain import distance_word
-from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, told_by
+from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, deed_from_rules
 from planbook.envs.types import Action, Task
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @cache
 def known_goals() -> tuple[Action, ...]:
-    """One of each thing from each source by each tool, each recipe once, and what can be worn or held."""
+    """Return every goal once: each thing from each source by each tool, each recipe, and what can be equipped."""
     worn = (Action("equip", (item,)) for item in sorted(ITEMS) if wearable(item))
     return (*_gathering_goals(), *_making_goals(), *worn)
 
@@ -56,7 +56,7 @@ def _gathering_goals() -> Iterator[Action]:
 
 
 def _tools(source: Source) -> list[str | None]:
-    """The tools that do it, the least first."""
+    """Return the tools that work, the least first."""
     if not source.tier:
         return [source.tool or None]
     better = [name for name, tier in PICKAXES.items() if tier >= source.tier]
@@ -70,21 +70,21 @@ def _making_goals() -> Iterator[Action]:
 
 
 NEVER = -1.0
-"""Stands for a time or a distance that there is none of."""
+"""Stands for a time or distance that does not exist."""
 GATHERING = ("mine", "kill")
 RECORDED = Path(__file__).with_name("horizons.csv")
-"""What envs/minecraft/recording.py has written."""
+"""The table that envs/minecraft/recording.py writes."""
 
 
 class MinecraftGoals(Goals):
-    """Every goal is one action; how long it takes depends on where the agent is, and when."""
+    """The goals of Minecraft: each is one action, whose duration depends on place and time."""
 
     world: "Minecraft"
 
     def refusal(self, goal: Action) -> str:
-        """The reason that the action would give, in its words; empty where it would be tried.
+        """Return the reason that the action would give; empty if it would be tried.
 
-        That this world has none of a thing is no such reason: no agent sees it beforehand.
+        That the map has none of a thing is no reason: no agent knows it beforehand.
         """
         try:
             reckon(self.world.layout, self.world.body, goal)
@@ -110,7 +110,7 @@ class MinecraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """The same thing from other sources, and by recipes from what can be gathered (wool from string)."""
+        """Return the goal, other sources of the thing, and recipes from what can be gathered (wool from string)."""
         if goal.name not in GATHERING:
             return (goal,)
         try:
@@ -126,16 +126,16 @@ class MinecraftGoals(Goals):
         return (goal, *others, *made)
 
     def known(self) -> Sequence[Action]:
-        """One of each thing from each source by each tool, each recipe once, and what can be worn or held."""
+        """Return every goal once."""
         return known_goals()
 
     def names(self, goal: Action) -> Sequence[str]:
-        """The source of what is gathered."""
+        """Return the source of what is gathered."""
         source = source_of(_named(goal)[0]) if goal.name in GATHERING else None
         return (source.name,) if source else ()
 
     def times(self, goal: Action, count: int) -> Action:
-        """So many of the object, with materials for all of them; what is equipped is not counted."""
+        """Return the goal for this many of the object, with materials for all; equipping is not counted."""
         if goal.name == "equip":
             return goal
         item, _ = _named(goal)
@@ -145,7 +145,7 @@ class MinecraftGoals(Goals):
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
-        """What the agent sees and knows: the goal, the place, and when and how far off its source was last seen."""
+        """Return what the agent knows: the goal, the place, and when and how far off its source was last seen."""
         body, item, count = self.world.body, *_named(goal)
         source = source_of(item) if goal.name in GATHERING else None
         tool = goal.args[-1] if goal.name in GATHERING else None
@@ -166,9 +166,9 @@ class MinecraftGoals(Goals):
         }
 
     def horizon(self, goal: Action) -> float:
-        """The ticks that the goal takes from here: what the action takes, without bad luck and if time allows.
+        """Return the ticks that the goal takes from here, without bad luck and if time allows.
 
-        Infinite for what this world has not enough of.
+        Infinite for what the map does not have enough of.
         """
         try:
             deed = reckon(self.world.layout, self.world.body, goal)
@@ -179,7 +179,7 @@ class MinecraftGoals(Goals):
         return float(self.world.ticks_for(deed))
 
     def recorded(self) -> Path | None:
-        """Goals reached in worlds of their own, in random order."""
+        """Return the table of goals reached on separate maps, in random order."""
         return RECORDED
 
 
@@ -207,7 +207,7 @@ def _named(goal: Action) -> tuple[str, int]:
 
 
 def _sighting(world: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """How far the source is in a word, how long ago it was seen, and how far from here that was."""
+    """Return the distance of the source in a word, the time since it was seen, and how far off that was."""
     if source is None:
         return "none", NEVER, NEVER
     body, sight = world.body, world.body.sight(world.layout)
@@ -221,7 +221,7 @@ def _sighting(world: "Minecraft", source: Source | None) -> tuple[str, float, fl
 
 
 def preconditions(task: Task) -> Preconditions:
-    """What a task's goals need, from what is held at its start."""
+    """Return the preconditions of a task's goals, from the inventory at its start."""
     start = tasks.PARALLEL_START if task.type in tasks.PARALLEL else {}
     ways: Mapping[str, Callable[..., Deed]] = {
         "mine": lambda obj, tool: _gather("mine", obj, tool),
@@ -230,7 +230,7 @@ def preconditions(task: Task) -> Preconditions:
         "smelt": lambda obj, materials, tool: _make("smelt", obj, materials, tool),
         "equip": _equip,
     }
-    deeds = {name: told_by(way, GoalRefused, unclear=_held(UNKNOWN)) for name, way in ways.items()}
+    deeds = {name: deed_from_rules(way, GoalRefused, unclear=_held(UNKNOWN)) for name, way in ways.items()}
     return Preconditions(deeds, start={_held(item): count for item, count in start.items()}, usual={"held": 0})
 
 

@@ -15,11 +15,11 @@ START = Spot(0.0, 0.0, 0, 0)
 
 @dataclass(frozen=True)
 class GoalEffects:
-    """A goal that can be reached, and all that reaching it changes."""
+    """A goal that can be reached, and everything that reaching it changes."""
 
     text: str
     skill: str
-    """What is practised: a source's name, or the kind of work."""
+    """The practised skill: a source's name, or the kind of work."""
     ticks: int
     gains: Mapping[str, int] = field(default_factory=dict)
     losses: Mapping[str, int] = field(default_factory=dict)
@@ -30,26 +30,26 @@ class GoalEffects:
 
 @dataclass
 class Body:
-    """All that changes in an episode."""
+    """The player: everything that changes in an episode."""
 
     inventory: dict[str, int] = field(default_factory=dict)
     spot: Spot = START
     worn: tuple[str, ...] = ()
     gone: dict[int, int] = field(default_factory=dict)
-    """What was taken from each site, by number."""
+    """Amount taken from each site, by number."""
     uses: dict[str, int] = field(default_factory=dict)
-    """Blocks that the tool in use has dug."""
+    """Number of blocks that the tool in use has dug."""
     memory: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    """By source: when one was last in sight where a goal ended that led somewhere, and where it was."""
+    """By source: when one was last seen at the end of a successful goal, and where."""
     first: dict[str, float] = field(default_factory=dict)
-    """When each item was first held."""
+    """Tick at which each item was first held."""
     tries: int = 0
-    """How many goals were begun."""
+    """Number of goals begun."""
     _seen: tuple[Spot, Sight] | None = None
-    """What was in sight when it was last asked for: it follows from the spot, which has the time."""
+    """The last result of ``sight``, which depends on the spot only, as that has the time."""
 
     def copy(self) -> "Body":
-        """A copy that shares nothing that changes."""
+        """Return a copy that shares nothing mutable."""
         return replace(
             self,
             inventory=dict(self.inventory),
@@ -60,11 +60,11 @@ class Body:
         )
 
     def held(self, item: str) -> int:
-        """How many of an item there are."""
+        """Return how many of an item are held."""
         return self.inventory.get(item, 0)
 
     def exchange(self, losses: Mapping[str, int], gains: Mapping[str, int]) -> None:
-        """Use up the one and take the other."""
+        """Remove the losses and add the gains."""
         for item, count in losses.items():
             self.inventory[item] -= count
             if not self.inventory[item]:
@@ -74,7 +74,7 @@ class Body:
             self.first.setdefault(item, self.spot.tick)
 
     def sight(self, layout: Terrain) -> Sight:
-        """What is in sight now."""
+        """Return what is in sight now."""
         if self._seen is None or self._seen[0] != self.spot:
             self._seen = self.spot, visible(layout, self.spot, self.gone)
         return self._seen[1]
@@ -85,7 +85,7 @@ class Body:
             self.memory[source] = self.spot.tick, x, y
 
     def wear_out(self, tool: str, blocks: int) -> bool:
-        """Use a tool; whether it broke. One that lasts into a goal lasts to its end."""
+        """Use a tool and return whether it broke. One that lasts into a goal lasts to its end."""
         if tool not in DURABILITY:
             return False
         used = self.uses.get(tool, 0) + blocks
@@ -117,13 +117,13 @@ CHANCES = {
 }
 THREE_IRON_ORES = 0.16
 OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
-"""As birch, llama, iron ore and dirt."""
+"""The chances of birch, llama, iron ore and dirt."""
 SHORT, ORE, LONG = 600, 3000, 12000
-"""Ticks a goal may take: most, ores, and diamonds."""
+"""Ticks that a goal may take: most goals, ores, and diamonds."""
 
 
 def chance(deed: GoalEffects) -> float:
-    """How likely the deed is done within its time."""
+    """Return the probability that the goal is reached within its time."""
     if deed.skill == "iron_ore" and sum(deed.gains.values()) >= 3:
         return THREE_IRON_ORES
     return CHANCES.get(deed.skill, _other(deed.skill))
@@ -141,7 +141,7 @@ def _other(skill: str) -> float:
 
 
 def time_limit(deed: GoalEffects) -> int:
-    """Ticks that the deed may take."""
+    """Return the ticks that the goal may take."""
     if deed.skill == "diamond_ore":
         return LONG
     source = SOURCES.get(deed.skill)
@@ -149,18 +149,18 @@ def time_limit(deed: GoalEffects) -> int:
 
 
 def succeeds(deed: GoalEffects, task_id: str, tries: int) -> bool:
-    """Whether the deed is done this time: thrown anew for each goal that is begun, the same in every replay."""
+    """Return whether the goal is reached this time: drawn for each goal that is begun, the same in every replay."""
     return random.Random(f"luck/{task_id}/{tries}").random() < chance(deed)
 
 
 def wait(layout: Terrain, body: Body, ticks: int) -> None:
-    """Time passes, and nothing comes of it; the agent is back where it was."""
+    """Let time pass without effect; the player ends where it was."""
     body.spot = body.spot._replace(tick=body.spot.tick + ticks)
     body.look(layout)
 
 
 def carry_out(layout: Terrain, body: Body, deed: GoalEffects, durability: bool) -> str:
-    """Let a deed happen; what else there is to tell of it."""
+    """Apply the effects of a goal, and return what else there is to report."""
     spot = deed.trip.spot if deed.trip else body.spot
     body.spot = spot._replace(tick=body.spot.tick + deed.ticks)
     body.exchange(deed.losses, deed.gains)

@@ -18,13 +18,13 @@ from planbook.envs.minecraft.planning import RECORDED
 from planbook.envs.types import Action, Task
 
 SEEDS = range(100_000, 100_150)
-"""No figure is measured in these worlds."""
+"""Seeds of maps on which no figure is measured."""
 TICKS = 20_000
-"""Of an episode: enough for all of it, so that no far goal is missing from the table."""
+"""Ticks of an episode: enough for all of it, so that no distant goal is missing from the table."""
 FREE_GOALS, MOST, MAKING = 12, 4, 0.5
-"""Of free play: goals of an episode, the most of a thing that are gathered, and how often a thing is made if it can."""
+"""Free play: goals of an episode, maximum gathered at once, and probability of making a thing if possible."""
 FREE = "diamond"
-"""The task of free play, which ends it hardly ever."""
+"""The task of free play, which it hardly ever reaches."""
 HEADER = (
     f"# Goals reached in Minecraft in text ({VERSION}), seeds {SEEDS.start} to {SEEDS.stop - 1}: what was seen before, "
     "and the ticks until each was reached.\n# Made by: python -m planbook.envs.minecraft.recording\n"
@@ -33,7 +33,7 @@ Row = tuple[Features, int]
 
 
 def recorded() -> str:
-    """The table as it is shipped, made anew."""
+    """Return the table that ships, made again."""
     rows = [row for seed in SEEDS for row in _of_seed(seed)]
     file = io.StringIO(HEADER)
     file.seek(0, io.SEEK_END)
@@ -51,7 +51,7 @@ def _of_seed(seed: int) -> Iterator[Row]:
 
 
 def _parallel(task: Task, dice: random.Random) -> Iterator[Row]:
-    """The goals of a task in random order, each by a random route."""
+    """Yield the goals of a task in random order, each by a random route."""
     world = _begun(task)
     goals = tasks.parallel_goals(task)
     for goal in dice.sample(goals, len(goals)):
@@ -59,7 +59,7 @@ def _parallel(task: Task, dice: random.Random) -> Iterator[Row]:
 
 
 def _free(task: Task, dice: random.Random) -> Iterator[Row]:
-    """Whatever can be done, gathering and making by turns."""
+    """Yield rows of free play, gathering and making at random."""
     world = _begun(task)
     for _ in range(FREE_GOALS):
         makings = _open(world, _makings(world))
@@ -74,7 +74,7 @@ def _begun(task: Task) -> Minecraft:
 
 
 def _tried(world: Minecraft, goal: Action) -> Iterator[Row]:
-    """The row of a goal if it is reached."""
+    """Yield the row of a goal if it is reached."""
     if world.ended:
         return
     features, begun = world.goals.features(goal), world.body.spot.tick
@@ -87,7 +87,7 @@ def _open(world: Minecraft, goals: Sequence[Action]) -> list[Action]:
 
 
 def _makings(world: Minecraft) -> list[Action]:
-    """A piece of everything that has a recipe, and putting on what is held."""
+    """Return the goals to make one of everything possible, and to equip what is held."""
     recipes = [recipe for ways in RECIPES.values() for recipe in ways]
     held = set(world.body.inventory)
     made = [
@@ -99,7 +99,7 @@ def _makings(world: Minecraft) -> list[Action]:
 
 
 def _gatherings(world: Minecraft, dice: random.Random) -> list[Action]:
-    """Some of each source, with the best pickaxe held where it takes one."""
+    """Return goals to gather from each source, with the best pickaxe held where one is needed."""
     held = [name for name in PICKAXES if name in world.body.inventory]
     return [
         Action(source.verb, ({source.asked: dice.randint(1, MOST)}, held[-1] if source.tier and held else None))
@@ -108,7 +108,7 @@ def _gatherings(world: Minecraft, dice: random.Random) -> list[Action]:
 
 
 def _short(value: float | str) -> float | str:
-    """Whole numbers without a point."""
+    """Return whole numbers without a decimal point."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

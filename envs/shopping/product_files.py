@@ -21,7 +21,7 @@ from planbook.envs.errors import BadSelection
 from planbook.envs.shopping.catalogue import NO_BOUND, SHUFFLED_WITH, Product, Shop, Wish, price_clause, upper_price
 
 USUAL_PRICE = 100.0
-"""Of a product that says none."""
+"""Price of a product that states none."""
 LONGEST_ID = 10
 _AMOUNT = re.compile(r"\$\s*([\d,]+(?:\.\d+)?)")
 Entry = Mapping[str, Any]
@@ -29,7 +29,7 @@ Entry = Mapping[str, Any]
 
 @cache
 def shop_of(items: str, attributes: str, goals: str) -> Shop:
-    """The shop that the files describe, read once a process. Raises BadSelection for files that do not."""
+    """Return the shop that the files describe, read once per process. Raises BadSelection for other files."""
     said, wanted = _table(attributes), _table(goals)
     products: dict[str, Product] = {}
     try:
@@ -51,7 +51,7 @@ def shop_of(items: str, attributes: str, goals: str) -> Shop:
 
 
 def digest_of(*files: str) -> str:
-    """What tells these files from others."""
+    """Return one digest of the files."""
     digests = []
     for file in filter(None, files):
         with Path(file).open("rb") as opened:
@@ -100,7 +100,7 @@ def _prices(told: object) -> tuple[float, float]:
 
 
 def _options(told: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Values as WebShop writes them: small letters, ``a | b`` for ``a/b``. None adds to the price."""
+    """Yield options as WebShop writes them: lower case, ``a | b`` for ``a/b``. None adds to the price."""
     for name, contents in told.items():
         values = [str(each["value"]).strip().replace("/", " | ").lower() for each in contents or ()]
         if values:
@@ -125,7 +125,7 @@ def _wishes(product: Product, said: Mapping[str, Any], wanted: Mapping[str, Any]
 
 
 def _wish(product: Product, sentence: str, attributes: list[str], values: list[str]) -> Iterator[Wish]:
-    """The wish, unless it wants nothing in particular: such ones WebShop leaves out."""
+    """Yield the wish, unless it names no attribute: WebShop leaves out such wishes."""
     if attributes:
         upper = upper_price(product.price, random.Random(f"bound/{product.id}/{sentence}"))
         sentence += price_clause(upper) if upper < NO_BOUND else ""

@@ -15,9 +15,9 @@ from planbook.envs.tabletop.table import CONTAINERS, JOINED, SIZES, Supports, Ta
 from planbook.envs.types import Observation, Selection, Task, Verdict
 
 RUNS = range(5)
-"""The seeds of a selection that names none; the paper plays each task five times."""
+"""The default seeds; the paper plays each task five times."""
 DEV_SEEDS = 10_000
-"""The first seed of the split ``dev``: there, seeds are counted from here on, so that no task is in both splits."""
+"""Offset of the seeds of the split ``dev``, so that no task is in both splits."""
 
 
 class Tabletop(Environment):
@@ -46,7 +46,7 @@ class Tabletop(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """One task for each chosen type and seed; ``dev`` counts its seeds from DEV_SEEDS on."""
+        """Return one task for each chosen type and seed; ``dev`` offsets its seeds by DEV_SEEDS."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         first = DEV_SEEDS if chosen_split(selection, cls.splits, cls.name) == "dev" else 0
@@ -58,7 +58,7 @@ class Tabletop(Environment):
 
     @classmethod
     def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Those of ``dev`` are counted from DEV_SEEDS on."""
+        """Return the seeds of the split; ``dev`` offsets them by DEV_SEEDS."""
         return [DEV_SEEDS + seed for seed in seeds] if split == "dev" else seeds
 
     @classmethod
@@ -68,24 +68,24 @@ class Tabletop(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """The rules of the table, on the scene as it is dealt."""
+        """Return the rules of the table, for the scene of the task."""
         return preconditions(deal(task.type, task.seed))
 
     def begin(self, task: Task) -> Observation:
-        """Deal the scene."""
+        """Set up the scene."""
         self._scene = deal(task.type, task.seed)
         self.layout = Table(self._scene.things, self._scene.on)
         return Observation(f"{self.scene()} {self.state()}\nYour task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """The places, which stay where they are."""
+        """Return the places, which never change."""
         fixed = [each.told for each in self.layout.things.values() if each.name not in self.layout.on]
         places = ", ".join(each for each in fixed if not each.startswith("spot_"))
         return f"You see a table with spot_1 to spot_12, and {places}."
 
     @property
     def goals(self) -> TabletopGoals:
-        """Moves, and whether the table allows them now."""
+        """The moves, and whether the table allows them now."""
         return TabletopGoals(self)
 
     @action("agent.pick_place('red_block', 'red_bowl') -> 'You put red_block in red_bowl.'")
@@ -142,12 +142,12 @@ class Tabletop(Environment):
         return f"{'in' if inside else 'on'} {JOINED.join(supports)}"
 
     def state(self) -> str:
-        """What is where."""
+        """Return what is where."""
         lying = [f"{self.layout.things[name].told} {self._where(name)}" for name in self.layout.on]
         return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
-        """Solved when every placement is done."""
+        """Return solved if every placement is done."""
         share = done_share(self._scene, self.layout) if self.task else 0.0
         return Verdict(share == 1.0, share)
 

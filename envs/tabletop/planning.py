@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
 
 KNOWN = 2_000
-"""Moves that a line may be taken for, at most."""
+"""Maximum number of moves that a line may be matched to."""
 
 
 class TabletopGoals(Goals):
-    """A goal is one move. Of two that need the same place, only one can be reached."""
+    """The goals of the table: each is one move. Of two that need the same place, only one can be reached."""
 
     def __init__(self, world: "Tabletop") -> None:
         super().__init__(world)
         self._layout: Table = world.layout
 
     def refusal(self, goal: Action) -> str:
-        """What the move would be refused with now; nothing is moved."""
+        """Return why the move would be refused now; nothing is moved."""
         return self._layout.refusal(*goal.args)
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the arm can make the move: what lies where is in plain sight."""
+        """Return whether the arm can make the move, which is visible."""
         return not self.refusal(goal)
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """The thing that is moved, and the place that is used up by having it put there; a box takes several."""
+        """Return the moved thing, and the place that it takes up; a box takes several."""
         moved, supports = str(goal.args[0]), self._supports(goal)
         taken = [] if not supports or self._kind(supports[0]) == "box" else [JOINED.join(supports)]
         return dict.fromkeys((moved, *taken), 1)
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Any free spot serves as well as the spot that was named."""
+        """Return the goal, and the same with any other free spot in place of a spot."""
         thing, target = goal.args
         if self._kind(target) != "spot":
             return (goal,)
@@ -48,9 +48,9 @@ class TabletopGoals(Goals):
         return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
 
     def known(self) -> Sequence[Action]:
-        """Each thing put wherever its kind may go, also across two blocks where there are bases to stand side by side.
+        """Return each thing put wherever its kind may go, also across two blocks if there are bases side by side.
 
-        The first KNOWN of them.
+        At most KNOWN of them.
         """
         return list(islice(self._moves(), KNOWN))
 
@@ -66,7 +66,7 @@ class TabletopGoals(Goals):
                     yield Action("pick_place", (moved, JOINED.join(pair)))
 
     def features(self, goal: Action) -> Features:
-        """What is to be moved, onto what, how high up that is, and how much lies in the way."""
+        """Return what is moved, onto what, how high that is, and how much is in the way."""
         supports = self._supports(goal)
         levels = [self._layout.position(name)[2] for name in supports]
         return {
@@ -77,7 +77,7 @@ class TabletopGoals(Goals):
         }
 
     def horizon(self, goal: Action) -> float:
-        """One move, and one for each thing that must be moved away before."""
+        """Return one move, and one for each thing that must be moved away before."""
         return 1.0 + self._in_the_way(goal)
 
     def _kind(self, name: object) -> str:
@@ -90,7 +90,7 @@ class TabletopGoals(Goals):
         return tuple(name for name in names if name in self._layout.things)
 
     def _in_the_way(self, goal: Action) -> int:
-        """How many things lie on what is to be moved, and on a single place that it is to be put on."""
+        """Return the number of things on what is moved, and on a single place that it is moved to."""
         supports = self._supports(goal)
         single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
         moved = goal.args[0]
@@ -104,11 +104,11 @@ class TabletopGoals(Goals):
 
 
 LYING = Fact("what lies where")
-"""Its value: pairs of a thing and what it lies on, as ``Layout.on`` has them."""
+"""Its value: pairs of a thing and what it lies on, as in ``Table.on``."""
 
 
 def preconditions(scene: TableScene) -> Preconditions:
-    """What a scene's moves need."""
+    """Return the preconditions of a scene's moves."""
 
     def pick_place(thing: Given, target: Given) -> Deed:
         if thing is UNKNOWN or target is UNKNOWN:

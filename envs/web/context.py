@@ -23,7 +23,7 @@ ANSWERED: Mapping[str, tuple[bool, str]] = {
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""By kind of dialog: whether it is accepted, and how that is told."""
+"""By kind of dialog: whether it is accepted, and the text that says so."""
 
 
 @dataclass
@@ -35,41 +35,41 @@ class TabTarget:
     traffic: Traffic
     hidden: bool = False
     refused: bool = False
-    """Whether it was kept from going somewhere."""
+    """True if it was kept from going somewhere."""
     gone: bool = False
     closed: bool = False
-    """Whether it is not even there any more: its page, or the browser, closed it."""
+    """True if it no longer exists: its page, or the browser, closed it."""
 
 
 @dataclass
 class News:
-    """What happened unasked since it was last told."""
+    """Events since the last observation."""
 
     told: dict[str, int] = field(default_factory=dict)
-    """Sentences, and how often each was to be told."""
+    """Sentences to report, and how often each occurred."""
     refused: list[str] = field(default_factory=list)
-    """Why a tab did not go where it was to go."""
+    """Reasons why a tab did not go to a page."""
     dialogs: int = 0
 
     def taken(self) -> "News":
-        """What there is, and from now on nothing of it."""
+        """Return the news, and start again with none."""
         taken = News(self.told, self.refused, self.dialogs)
         self.told, self.refused, self.dialogs = {}, [], 0
         return taken
 
     def tell(self, sentence: str) -> None:
-        """Tell this with the next look."""
+        """Report this sentence in the next observation."""
         self.told[sentence] = self.told.get(sentence, 0) + 1
 
     def lines(self) -> list[str]:
-        """A line for each sentence."""
+        """Return a line for each sentence."""
         return [f"{told} ({times} times)" if times > 1 else told for told, times in self.told.items()]
 
 
 class EventListener:
     """A browser context: the tabs that there are in it, and what became known of them unasked.
 
-    ``popups`` holds those that pages opened, until the world takes them.
+    ``popups`` holds those that pages opened, until the environment takes them.
     """
 
     def __init__(self, browser: chromium.Browser, gate: AddressPolicy) -> None:
@@ -161,7 +161,7 @@ class EventListener:
             self.news.tell(f"A dialog ({kind}){said}; {how}.")
 
     def _paused(self, target: TabTarget, params: Params) -> None:
-        """A request waits for leave. Where a document may not come, an empty answer leaves the page where it is."""
+        """Answer a paused request. A refused document gets an empty answer, which leaves the page where it is."""
         request, url = params["requestId"], str(params["request"]["url"])
         document = params.get("resourceType") == "Document"
         if not (why := "" if self.gate.lets(url) else self.gate.why_not(url)):
@@ -189,25 +189,25 @@ _OF_TAB: Mapping[str, Any] = {
 
 
 QUIET = 0.03
-"""Seconds without a word from the browser after which a page that waits for nothing is taken for settled."""
+"""Seconds of silence after which a page that waits for nothing counts as settled."""
 RESTLESS = 1.5
-"""Seconds after which a page that stays at work, though it goes nowhere, is looked at as it is."""
+"""Seconds after which a busy page that goes nowhere is read as it is."""
 
 
 class TabGone(EnvironmentBroken):
-    """The tab of an action crashed, was closed, or does not answer any more; the browser itself is there."""
+    """The tab of an action crashed, was closed, or no longer answers; the browser itself is alive."""
 
 
 class Context(EventListener):
-    """The tabs of one world."""
+    """The tabs of one environment."""
 
     def __init__(self, browser: chromium.Browser, gate: AddressPolicy, patience: float) -> None:
-        """``patience`` in seconds: how long a page may load, or leave a command without an answer."""
+        """``patience`` is in seconds: how long a page may load, or leave a command without an answer."""
         super().__init__(browser, gate)
         self.patience = patience
 
     def close(self) -> None:
-        """End the context with its tabs, cookies and storage; harmless where the browser is gone."""
+        """End the context with its tabs, cookies and storage; harmless if the browser is gone."""
         try:
             self._browser("Target.disposeBrowserContext", browserContextId=self._id)
         except EnvironmentBroken:
@@ -216,9 +216,9 @@ class Context(EventListener):
             self.connection.close()
 
     def renew(self) -> TabTarget:
-        """End all tabs and begin again with an empty one, without cookies and storage.
+        """End all tabs and start again with an empty one, without cookies and storage.
 
-        What the browser keeps of pages that their servers let it keep stays: this is for servers of ours.
+        The browser's HTTP cache stays, so this is only for servers of ours.
         """
         first = self.open()
         for target in [*self._targets.values()]:
@@ -238,7 +238,7 @@ class Context(EventListener):
             raise EnvironmentBroken(f"the browser refuses a cookie of the login: {error}") from error
 
     def open(self, hidden: bool = False) -> TabTarget:
-        """A new, empty tab. A ``hidden`` one keeps its news to itself."""
+        """Open an empty tab. A ``hidden`` one reports no news."""
         made = self._browser("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
         attached = self._browser("Target.attachToTarget", targetId=made["targetId"], flatten=True)
         target = self._know(str(made["targetId"]), str(attached["sessionId"]), hidden)
@@ -246,7 +246,7 @@ class Context(EventListener):
         return target
 
     def drop(self, target: TabTarget) -> None:
-        """Close a tab, whatever state it is in."""
+        """Close a tab, whatever its state."""
         target.gone = True
         self._targets.pop(target.session, None)
         try:
@@ -255,11 +255,11 @@ class Context(EventListener):
             return
 
     def call(self, target: TabTarget, method: str, **parameters: JsonValue) -> Answer:
-        """One command to a tab. Raises CommandRefused, TabGone, and EnvironmentBroken where the browser is gone."""
+        """Send one command to a tab. Raises CommandRefused, TabGone, and EnvironmentBroken if the browser is gone."""
         return self.call_all(target, [(method, parameters)])[0]
 
     def call_all(self, target: TabTarget, commands: Sequence[Command]) -> list[Answer]:
-        """Several commands to a tab, in order."""
+        """Send several commands to a tab, in order."""
         if target.gone:
             raise TabGone("the page crashed")
         try:
@@ -269,7 +269,7 @@ class Context(EventListener):
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
 
     def catch_up(self, target: TabTarget) -> str:
-        """Learn what a tab showed before it was listened to, and wait until it is there. The address it came to."""
+        """Learn what a tab showed before it was listened to, wait for it, and return its address."""
         tree, state = self.call_all(
             target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
         )
@@ -285,9 +285,9 @@ class Context(EventListener):
         self.connection.post(method, target.session, **parameters)
 
     def rest(self, target: TabTarget, document: str) -> str:
-        """Wait until a tab that showed a document has come to rest, and give up a page that does not come.
+        """Wait until a tab has settled, and stop a page that does not load.
 
-        Why it did not come; empty if it did, or if none was to come.
+        Return why it did not load; empty if it did, or if none was expected.
         """
         if self.settle(target):
             return self._turn_back(target) if target.traffic.failed else ""
@@ -300,7 +300,7 @@ class Context(EventListener):
         return f"the page did not load within {self.patience:g} seconds"
 
     def _turn_back(self, target: TabTarget) -> str:
-        """Leave the browser's own page about a failure. What failed."""
+        """Leave the browser's own page about a failure; return what failed."""
         failed, target.traffic.failed = target.traffic.failed, ""
         history = self.call(target, "Page.getNavigationHistory")
         if history["currentIndex"]:
@@ -310,7 +310,7 @@ class Context(EventListener):
         return failed
 
     def settle(self, target: TabTarget) -> bool:
-        """Wait until nothing more comes of what was done; whether the tab came to rest within the patience."""
+        """Wait until nothing more happens; return whether the tab settled within the patience."""
         begun = time.monotonic()
         while (passed := time.monotonic() - begun) < self.patience:
             if target.gone:

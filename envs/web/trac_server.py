@@ -19,12 +19,12 @@ from typing import Any
 
 USER = "robin"
 NOW = datetime(2031, 3, 17, 9, 0, tzinfo=UTC)
-"""When an episode begins; every look at the clock is a second later than the one before."""
+"""Time at the start of an episode; every call of the clock is a second later than the one before."""
 _seconds = itertools.count()
 
 
 def now(zone: Any = None) -> datetime:
-    """The made-up time: unlike a frozen one it keeps two changes of one ticket apart."""
+    """Return the fictional time; it advances, which keeps two changes of one ticket apart."""
     return (NOW + timedelta(seconds=next(_seconds))).astimezone(zone or UTC)
 
 
@@ -36,7 +36,7 @@ from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
 
 STATIC = "/chrome/"
-"""Below it lie style sheets, scripts and icons, which never change while the server runs."""
+"""Prefix of style sheets, scripts and icons, which never change while the server runs."""
 KEEP = ("Cache-Control", "max-age=86400")
 CONDITIONS = ("HTTP_IF_MODIFIED_SINCE", "HTTP_IF_NONE_MATCH")
 File = tuple[str, list[tuple[str, str]], bytes]
@@ -51,7 +51,7 @@ class Application:
         self.files: dict[str, File] = {}
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        """Answer one request, as the one user; Trac gives the pieces of the body."""
+        """Answer one request as the one user."""
         environ["REMOTE_USER"] = USER
         environ["trac.env_path"] = self.environment
         path = environ.get("PATH_INFO", "")
@@ -65,7 +65,7 @@ class Application:
 
 
 def _file(environ: dict[str, Any]) -> File:
-    """What Trac answers, whole."""
+    """Return Trac's whole answer."""
     pieces: list[bytes] = []
     told: list[Any] = []
 
@@ -81,8 +81,7 @@ def _file(environ: dict[str, Any]) -> File:
 def reset(seeded: Path, database: Path) -> None:
     """Copy the seeded database over the served one, through SQLite, so that open connections see it.
 
-    Trac's caches notice by themselves: each is kept with a number that is in the database, too, and a change that
-    raises the number empties the cache.
+    Trac's caches notice the change: each has a generation number that is also in the database.
     """
     global _seconds
     with sqlite3.connect(seeded) as source, sqlite3.connect(database, timeout=10) as target:
@@ -93,7 +92,7 @@ def reset(seeded: Path, database: Path) -> None:
 
 
 def main(folder: Path, seeded: Path) -> None:
-    """Serve until standard input ends; one line to standard output when ready, and one for each reset."""
+    """Serve until standard input ends. Print one line when ready, and one for each reset."""
     open_environment(str(folder), use_cache=True)  # a damaged one is told at once, not by every page
     server = TracHTTPServer(("127.0.0.1", 0), Application(folder), None, None, use_http_11=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
