@@ -58,13 +58,13 @@ class Goals:
     direct = True
     """True if a goal is one action. Otherwise a controller has to reach it, action by action."""
 
-    def __init__(self, world: "Environment") -> None:
-        self.world = world
+    def __init__(self, environment: "Environment") -> None:
+        self.environment = environment
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
         """The goals that plans may name, by name."""
-        return self.world.offer.actions
+        return self.environment.offer.actions
 
     def refusal(self, goal: Action) -> str:
         """Return why the goal cannot be reached from the current state; empty if it can."""

@@ -48,7 +48,7 @@ class Belief:
         """Return the belief as the result of a line, or ``before`` if the values are the same."""
         return before if self.values == before.values else Belief(self.values, frozenset({line}), (before,))
 
-    def since_when(self, told: "Callable[[Belief], str]") -> tuple[int, ...]:
+    def since_when(self, reason_of: "Callable[[Belief], str]") -> tuple[int, ...]:
         """Return the lines since which ``told`` gives this text (none: from the start); "" means it does not hold."""
         waiting, seen, lines = [self], set[int](), set[int]()
         while waiting:
@@ -56,7 +56,7 @@ class Belief:
             if id(belief) in seen:
                 continue
             seen.add(id(belief))
-            if len(belief.before) > 1 or any(told(each) == told(belief) for each in belief.before):
+            if len(belief.before) > 1 or any(reason_of(each) == reason_of(belief) for each in belief.before):
                 waiting.extend(belief.before)
             else:
                 lines |= belief.since

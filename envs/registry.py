@@ -71,12 +71,16 @@ def load_environment(name: str) -> type[Environment]:
         return _from_file(Path(path).resolve(), class_name)
     known = known_environments()
     if name not in known:
-        raise UnknownEnvironment(f"no world is called {name!r}{did_you_mean(name, sorted(known))}, or FILE.py:Class")
+        raise UnknownEnvironment(
+            f"no environment is called {name!r}{did_you_mean(name, sorted(known))}, or FILE.py:Class"
+        )
     module_name, _, class_name = known[name].partition(":")
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
-        raise UnknownEnvironment(f"the world {name!r} cannot be imported: {type(error).__name__}: {error}") from error
+        raise UnknownEnvironment(
+            f"the environment {name!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
     return _checked(getattr(module, class_name, None), name)
 
 
@@ -86,22 +90,24 @@ def _from_file(path: Path, class_name: str) -> type[Environment]:
     try:
         module = load_module(path)
     except CannotLoad as error:
-        raise UnknownEnvironment(f"{error}; a world of yours is named FILE.py:Class") from error
-    worlds = [
-        name for name, member in vars(module).items() if _is_world(member) and member.__module__ == module.__name__
+        raise UnknownEnvironment(f"{error}; an environment of yours is named FILE.py:Class") from error
+    found = [
+        name
+        for name, member in vars(module).items()
+        if _is_environment(member) and member.__module__ == module.__name__
     ]
-    if not worlds:
+    if not found:
         raise UnknownEnvironment(f"{path} defines no class derived from envs.Environment")
-    if not class_name and len(worlds) == 1:
-        class_name = worlds[0]
-    if class_name not in worlds:
-        choices = " or ".join(f"{path.name}:{world}" for world in worlds)
-        there = f"has no environment {class_name!r}" if class_name else f"has {len(worlds)} environments"
+    if not class_name and len(found) == 1:
+        class_name = found[0]
+    if class_name not in found:
+        choices = " or ".join(f"{path.name}:{env}" for env in found)
+        there = f"has no environment {class_name!r}" if class_name else f"has {len(found)} environments"
         raise UnknownEnvironment(f"{path} {there}: name {choices}")
     return _checked(getattr(module, class_name), f"{path}:{class_name}")
 
 
-def _is_world(member: object) -> bool:
+def _is_environment(member: object) -> bool:
     return isinstance(member, type) and issubclass(member, Environment) and member is not Environment
 
 

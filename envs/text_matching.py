@@ -16,8 +16,8 @@ def did_you_mean(name: str, known: Iterable[str], there_are: str = "there are") 
     """Return the end of a message about an unknown name: ``; did you mean X? There are X, Y``."""
     listed = list(known)
     meant = nearest_names(name, listed)
-    told = f"did you mean {meant[0]}? {there_are.capitalize()}" if meant else there_are
-    return f"; {told} {', '.join(listed)}"
+    hint = f"did you mean {meant[0]}? {there_are.capitalize()}" if meant else there_are
+    return f"; {hint} {', '.join(listed)}"
 
 
 def _normalized(name: str) -> str:

@@ -96,7 +96,7 @@ class Alfworld(Environment):
         chosen = AlfworldOptions.read(options)
         everything = super().offered(options)
         offered = everything.only(wording.DOCS) if chosen.paper_actions else everything
-        return wording.told_briefly(offered) if chosen.paper_docs else offered
+        return wording.with_paper_docs(offered) if chosen.paper_docs else offered
 
     @classmethod
     def takes_seeds(cls, split: str) -> bool:
@@ -187,7 +187,7 @@ class Alfworld(Environment):
         self._won = reply.won
         return reply
 
-    def _told(self, reply: GameReply) -> Observation:
+    def _observe(self, reply: GameReply) -> Observation:
         accepted = reply.text != NOTHING
         return Observation(f"{paper_text(reply.text)} {self.state()}", accepted=accepted, terminated=reply.won)
 
@@ -203,7 +203,7 @@ class Alfworld(Environment):
             reply = self._send("examine {}", receptacle)
         if reply.text != NOTHING:
             self._location = receptacle
-        return self._told(reply)
+        return self._observe(reply)
 
     def _opens_up(self, receptacle: str) -> bool:
         """Return whether a refused go_to may look into another receptacle at the same location."""
@@ -212,12 +212,12 @@ class Alfworld(Environment):
     @action("agent.open('drawer_4') -> 'You open drawer_4. In drawer_4, you see keychain_1. ...'")
     def open(self, receptacle: str) -> Observation:
         """Open the closed receptacle that the agent is at, and see what is in it."""
-        return self._told(self._send("open {}", receptacle))
+        return self._observe(self._send("open {}", receptacle))
 
     @action("agent.close('drawer_4') -> 'You close drawer_4. ...'", name="close")
     def shut(self, receptacle: str) -> Observation:
         """Close the open receptacle that the agent is at."""
-        return self._told(self._send("close {}", receptacle))
+        return self._observe(self._send("close {}", receptacle))
 
     @action(
         "agent.take_from('pen_1', 'shelf_2') -> 'You take pen_1 from shelf_2. You are at shelf_2 and holding pen_1.'"
@@ -227,7 +227,7 @@ class Alfworld(Environment):
         reply = self._send("take {} from {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = object
-        return self._told(reply)
+        return self._observe(reply)
 
     @action("agent.put_in_or_on('pen_1', 'drawer_4') -> 'You put pen_1 in/on drawer_4. ...'")
     def put_in_or_on(self, object: str, receptacle: str) -> Observation:
@@ -235,42 +235,42 @@ class Alfworld(Environment):
         reply = self._send("put {} in/on {}" if self._puts else "move {} to {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = EMPTY_HANDED
-        return self._told(reply)
+        return self._observe(reply)
 
     @action("agent.use('floorlamp_1') -> 'You turn on floorlamp_1. ...'")
     def use(self, object: str) -> Observation:
         """Turn on a lamp that is where the agent is."""
-        return self._told(self._send("use {}", object))
+        return self._observe(self._send("use {}", object))
 
     @action("agent.clean_with('fork_2', 'sinkbasin_1') -> 'You clean fork_2 using sinkbasin_1. ...'")
     def clean_with(self, object: str, receptacle: str) -> Observation:
         """Clean the object that the agent holds, at a sink."""
-        return self._told(self._send("clean {} with {}", object, receptacle))
+        return self._observe(self._send("clean {} with {}", object, receptacle))
 
     @action("agent.heat_with('egg_1', 'microwave_1') -> 'You heat egg_1 using microwave_1. ...'")
     def heat_with(self, object: str, receptacle: str) -> Observation:
         """Heat the object that the agent holds, at a microwave."""
-        return self._told(self._send("heat {} with {}", object, receptacle))
+        return self._observe(self._send("heat {} with {}", object, receptacle))
 
     @action("agent.cool_with('bowl_3', 'fridge_1') -> 'You cool bowl_3 using fridge_1. ...'")
     def cool_with(self, object: str, receptacle: str) -> Observation:
         """Cool the object that the agent holds, at a fridge."""
-        return self._told(self._send("cool {} with {}", object, receptacle))
+        return self._observe(self._send("cool {} with {}", object, receptacle))
 
     @action("agent.look() -> 'You are facing shelf_2. Next to it, you see nothing. ...'")
     def look(self) -> Observation:
         """See which receptacle the agent faces; not what is in or on it."""
-        return self._told(self._send("look"))
+        return self._observe(self._send("look"))
 
     @action("agent.inventory() -> 'You are carrying: pen_1. ...'")
     def inventory(self) -> Observation:
         """See what the agent holds."""
-        return self._told(self._send("inventory"))
+        return self._observe(self._send("inventory"))
 
     @action("agent.examine('shelf_2') -> 'On shelf_2, you see vase_3. ...'")
     def examine(self, thing: str) -> Observation:
         """See what is in or on a receptacle where the agent is, or what is special about the object that it holds."""
-        return self._told(self._send("examine {}", thing))
+        return self._observe(self._send("examine {}", thing))
 
 
 def _game(task: Task) -> AlfworldGame:

@@ -44,7 +44,7 @@ def find_plan(engine: Direct, wanted: SearchGoal) -> list[str] | None:
     for things, places in _orders(engine, wanted):
         walk = _Solution(engine)
         try:
-            walk.fulfil(wanted, things, places)
+            walk.solve(wanted, things, places)
         except _RefusedError:
             continue
         finally:
@@ -72,7 +72,7 @@ class _Solution:
         self.won = engine.reset().won
         self.commands: list[str] = []
 
-    def fulfil(self, wanted: SearchGoal, things: tuple[str, ...], places: tuple[str, ...]) -> None:
+    def solve(self, wanted: SearchGoal, things: tuple[str, ...], places: tuple[str, ...]) -> None:
         """Fetch each thing, treat it at the machine, and put it into the target, or bring it under the lamp."""
         names = self._engine.scene.names
         for thing in things:

@@ -122,10 +122,10 @@ class AlfworldGoals(Goals):
 
     def known(self) -> Sequence[Action]:
         """Return every goal with the receptacles of the room and the kinds that the task names."""
-        task = self.world.task
-        told = self.world.told_params(task) if task else {}
-        kinds = [str(told[name]) for name in ("object", "lamp") if name in told]
-        places = list(dict.fromkeys(_ID.findall(self.world.scene())))
+        task = self.environment.task
+        params = self.environment.told_params(task) if task else {}
+        kinds = [str(params[name]) for name in ("object", "lamp") if name in params]
+        places = list(dict.fromkeys(_ID.findall(self.environment.scene())))
         return [*(Action("find", (kind,)) for kind in kinds), *_at_places(kinds, places)]
 
 

@@ -158,8 +158,8 @@ def _kinds_of_machine(*types: str) -> Callable[[BoundRule], None]:
     def need(case: BoundRule) -> None:
         receptacle = case.value("?r")
         if receptacle is not UNKNOWN and case.room.scene.kinds[case.room.receptacles[receptacle]] not in types:
-            told = " or ".join(kind.removesuffix("type") for kind in types)
-            case.impossible = case.impossible or f"{receptacle} is no {told}"
+            listed = " or ".join(kind.removesuffix("type") for kind in types)
+            case.impossible = case.impossible or f"{receptacle} is no {listed}"
 
     return need
 

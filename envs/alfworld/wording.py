@@ -289,7 +289,7 @@ DOCS = {
 """Docs by action: without the preconditions, which the agent has to learn."""
 
 
-def told_briefly(offered: Offered) -> Offered:
+def with_paper_docs(offered: Offered) -> Offered:
     """Return the offered actions, with the docs of the paper where it had the action."""
     actions = {name: replace(spec, doc=DOCS.get(name, spec.doc)) for name, spec in offered.actions.items()}
     return Offered(actions, offered.queries)

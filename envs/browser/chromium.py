@@ -73,7 +73,7 @@ def require() -> tuple[str, str]:
     if chromium is None or driver is None:
         missing = [name for name, found in (("chromium", chromium), ("chromedriver", driver)) if found is None]
         are = f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'}"
-        raise MissingRequirement(f"this world needs a browser, and {are} not there: {REMEDY}")
+        raise MissingRequirement(f"this environment needs a browser, and {are} not there: {REMEDY}")
     return chromium, driver
 
 

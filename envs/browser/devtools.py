@@ -55,14 +55,14 @@ class Connection:
     A connection to the whole browser addresses each tab by its ``session``.
     """
 
-    def __init__(self, url: str, patience: float = PATIENCE, heard: Callable[[Event], None] | None = None) -> None:
-        """``patience`` is in seconds. ``heard`` receives every event read while waiting; else events are dropped.
+    def __init__(self, url: str, patience: float = PATIENCE, on_event: Callable[[Event], None] | None = None) -> None:
+        """``patience`` is in seconds. ``on_event`` receives every event; without it, events are dropped.
 
-        ``heard`` may call ``post``; an error that it raises ends the waiting.
+        ``on_event`` may call ``post``; an error that it raises ends the waiting.
         """
         self._numbers = count(1)
         self._lost = ""
-        self._patience, self._heard = patience, heard
+        self._patience, self._on_event = patience, on_event
         try:
             self._socket = _websocket().create_connection(
                 url, timeout=patience, suppress_origin=True, skip_utf8_validation=True, enable_multithread=False
@@ -150,8 +150,8 @@ class Connection:
         """Return the next message, after the listener got it. Raises EnvironmentBroken if the tab is gone."""
         self._socket.settimeout(self._patience if deadline is None else max(0.001, deadline - time.monotonic()))
         message: Answer = json.loads(self._socket.recv())
-        if "method" in message and self._heard is not None:
-            self._heard(message)
+        if "method" in message and self._on_event is not None:
+            self._on_event(message)
         elif message.get("method") in DEAD:
             self._lost = f"the tab is gone: {message['method']}"
             raise EnvironmentBroken(self._lost)

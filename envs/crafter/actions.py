@@ -36,19 +36,19 @@ class CrafterAction(NamedTuple):
 
 
 @cache
-def all_deeds() -> Sequence[CrafterAction]:
+def all_actions() -> Sequence[CrafterAction]:
     """Return every action of the game, in the order of its list."""
     things = {"move": MOVES, "place": rules().place, "make": rules().make, "do": [""], "sleep": [""], "noop": [""]}
-    deeds = [CrafterAction(verb, thing) for verb, named in things.items() for thing in named]
-    return sorted(deeds, key=lambda deed: rules().actions.index(deed.code))
+    acts = [CrafterAction(verb, thing) for verb, named in things.items() for thing in named]
+    return sorted(acts, key=lambda act: rules().actions.index(act.code))
 
 
-def refusal(game: "CrafterGame", deed: CrafterAction) -> str:
+def refusal(game: "CrafterGame", act: CrafterAction) -> str:
     """Return why an action would not have its effect now; empty if it would."""
-    if is_fast_asleep(game) and deed.verb not in ("sleep", "noop"):
+    if is_fast_asleep(game) and act.verb not in ("sleep", "noop"):
         return "you are asleep, and sleep on"
-    judge = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(deed.verb)
-    return judge(game, deed.thing) if judge else ""
+    judge = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(act.verb)
+    return judge(game, act.thing) if judge else ""
 
 
 def is_fast_asleep(game: "CrafterGame") -> bool:
@@ -56,23 +56,23 @@ def is_fast_asleep(game: "CrafterGame") -> bool:
     return bool(game.player.sleeping and game.player.inventory["energy"] < rules().most["energy"])
 
 
-def is_luckless(game: "CrafterGame", deed: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
+def is_luckless(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
     """Return whether collecting, which takes luck on some materials, gave nothing."""
-    if deed.verb != "do" or faced not in rules().collect:
+    if act.verb != "do" or faced not in rules().collect:
         return False
     counts = game.player.achievements
     return all(counts[f"collect_{name}"] == before[f"collect_{name}"] for name in rules().collect[faced].receive)
 
 
-def outcome(game: "CrafterGame", deed: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
+def outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
     """Return what an action did, according to the game's own counts, without a full stop."""
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")
             return SAID.get(name) or f"You {verb} {'the ' if verb == 'defeat' else ''}{thing}"
-    if deed.verb == "do":
+    if act.verb == "do":
         return f"You hit the {faced}"
-    return {"move": f"You move {deed.thing}", "sleep": "You sleep", "noop": "You wait"}[deed.verb]
+    return {"move": f"You move {act.thing}", "sleep": "You sleep", "noop": "You wait"}[act.verb]
 
 
 def faced_kind(game: "CrafterGame") -> str:

@@ -13,7 +13,7 @@ from planbook.envs.crafter.actions import (
     Direction,
     Placeable,
     Tool,
-    all_deeds,
+    all_actions,
     faced_kind,
     is_luckless,
     outcome,
@@ -208,8 +208,8 @@ class Crafter(Environment):
 
     def possible_actions(self) -> list[Action]:
         """Return the actions that would have their effect now (collecting from grass: with luck)."""
-        deeds = [deed for deed in all_deeds() if not refusal(self.game, deed)]
-        return [Action(deed.verb, (deed.thing,) if deed.thing else ()) for deed in deeds]
+        acts = [act for act in all_actions() if not refusal(self.game, act)]
+        return [Action(act.verb, (act.thing,) if act.thing else ()) for act in acts]
 
     def _save(self) -> object:
         from planbook.envs.crafter.game import save
@@ -265,19 +265,19 @@ class Crafter(Environment):
         """What is on the four squares beside the agent."""
         return {direction: beside(self.moment.view, direction) for direction in STEPS}
 
-    def _take(self, deed: CrafterAction) -> Observation:
+    def _take(self, act: CrafterAction) -> Observation:
         """Take one step of the game and return the observation."""
         game, before = self.game, self.moment
-        if deed not in all_deeds():
-            return Observation.refused(f"there is no {deed.verb} {deed.thing!r}")
-        reason, faced, counts = refusal(game, deed), faced_kind(game), dict(game.player.achievements)
-        game.advance(deed.code)
-        if not reason and is_luckless(game, deed, faced, counts):
+        if act not in all_actions():
+            return Observation.refused(f"there is no {act.verb} {act.thing!r}")
+        reason, faced, counts = refusal(game, act), faced_kind(game), dict(game.player.achievements)
+        game.advance(act.code)
+        if not reason and is_luckless(game, act, faced, counts):
             reason = f"the {faced} holds nothing this time"
-        told = f"Nothing happens: {reason}" if reason else outcome(game, deed, faced, counts)
+        happened = f"Nothing happens: {reason}" if reason else outcome(game, act, faced, counts)
         now = self._moment = view.moment_of(game)
         changed = view.changes(before, now)
-        text = f"{told}. Step {now.step}{f': {changed}' if changed else ''}."
+        text = f"{happened}. Step {now.step}{f': {changed}' if changed else ''}."
         solved = self.verdict().solved
         ending = " You died." * game.dead or ENDED * solved or TIME_IS_UP * game.over
         return Observation(

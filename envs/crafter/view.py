@@ -162,19 +162,19 @@ def status(moment: PlayerView) -> str:
 
 def changes(before: PlayerView, now: PlayerView) -> str:
     """Return the differences in one line; empty if there are none."""
-    told = [f"unlocked {name}" for name in before.remaining if name not in now.remaining]
-    told += [
+    changed = [f"unlocked {name}" for name in before.remaining if name not in now.remaining]
+    changed += [
         f"{name} {before.vitals[name]} -> {value}" for name, value in now.vitals.items() if value != before.vitals[name]
     ]
     for name in rules().things:
         if (had := before.inventory.get(name, 0)) != (has := now.inventory.get(name, 0)):
-            told.append(f"{name} {had} -> {has}")
+            changed.append(f"{name} {had} -> {has}")
     if before.sleeping != now.sleeping:
-        told.append("you fell asleep" if now.sleeping else "you woke up")
+        changed.append("you fell asleep" if now.sleeping else "you woke up")
     seen, gone = _kinds(now.view) - _kinds(before.view), _kinds(before.view) - _kinds(now.view)
-    told += [f"now in view: {', '.join(sorted(seen))}"] * bool(seen)
-    told += [f"out of view: {', '.join(sorted(gone))}"] * bool(gone)
-    return "; ".join(told)
+    changed += [f"now in view: {', '.join(sorted(seen))}"] * bool(seen)
+    changed += [f"out of view: {', '.join(sorted(gone))}"] * bool(gone)
+    return "; ".join(changed)
 
 
 def _nearest(rows: Rows) -> Sequence[str]:

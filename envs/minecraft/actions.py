@@ -19,7 +19,7 @@ from planbook.envs.minecraft.game_data import (
     source_of,
     wearable,
 )
-from planbook.envs.minecraft.player import Body, GoalEffects
+from planbook.envs.minecraft.player import GoalEffects, Player
 from planbook.envs.minecraft.terrain import Terrain, trip
 from planbook.envs.types import Action
 
@@ -40,58 +40,52 @@ class NoneLeft(GoalRefused):
     """This map does not have enough of it, which only trying finds out."""
 
 
-def reckon(layout: Terrain, body: Body, action: Action) -> GoalEffects:
+def effects_of(terrain: Terrain, player: Player, action: Action) -> GoalEffects:
     """Return the effects of a goal from the current state, changing nothing. Raises GoalRefused, NoneLeft."""
-    return _VERBS[action.name](layout, body, *action.args)
+    return _VERBS[action.name](terrain, player, *action.args)
 
 
-def _gather(verb: str, layout: Terrain, body: Body, obj: JsonValue, tool: JsonValue = None) -> GoalEffects:
+def _gather(verb: str, terrain: Terrain, player: Player, obj: JsonValue, tool: JsonValue = None) -> GoalEffects:
     item, count = one_kind(obj)
     source = wanted_source(verb, item)
-    held = _stated(body, tool)
+    held = _stated(player, tool)
     suits(source, held, item)
     given = item if item in source.gives else next(iter(source.gives))
     units = -(-count // source.gives[given])
-    done = trip(layout, body.spot, body.gone, source, units, DIGGING.get(held, 0))
+    done = trip(terrain, player.spot, player.gone, source, units, DIGGING.get(held, 0))
     if done is None:
         raise NoneLeft(f"there are not {count} {item} left to be found in this world")
     gains = {name: each * units for name, each in source.gives.items()}
-    told = f"mine {gains[given]} {given}" + ("" if item in source.gives else f" from {source.name}")
+    text = f"mine {gains[given]} {given}" + ("" if item in source.gives else f" from {source.name}")
     if verb == "kill":
-        told = f"kill {units} {source.name}"
-    return GoalEffects(told, source.name, ceil(done.spot.tick - body.spot.tick), gains, {}, done, held)
+        text = f"kill {units} {source.name}"
+    return GoalEffects(text, source.name, ceil(done.spot.tick - player.spot.tick), gains, {}, done, held)
 
 
-def _craft(layout: Terrain, body: Body, obj: JsonValue, materials: JsonValue, tool: JsonValue = None) -> GoalEffects:
-    return _make("craft", body, obj, materials, tool)
-
-
-def _smelt(layout: Terrain, body: Body, obj: JsonValue, materials: JsonValue, tool: JsonValue = None) -> GoalEffects:
-    return _make("smelt", body, obj, materials, tool)
-
-
-def _make(verb: str, body: Body, obj: JsonValue, materials: JsonValue, tool: JsonValue) -> GoalEffects:
+def _make(
+    verb: str, terrain: Terrain, player: Player, obj: JsonValue, materials: JsonValue, tool: JsonValue = None
+) -> GoalEffects:
     item, count = one_kind(obj)
     recipe = recipe_for(verb, item, amounts(materials, "the materials"))
     needs = recipe.needs(count)
     covers(recipe, count, amounts(materials, "the materials"))
-    short = [f"{n} {name} (you hold {body.held(name)})" for name, n in needs.items() if body.held(name) < n]
+    short = [f"{n} {name} (you hold {player.held(name)})" for name, n in needs.items() if player.held(name) < n]
     if short:
         raise GoalRefused(f"not enough material: to {verb} {count} {item} takes {' and '.join(short)}")
-    _station(recipe, body, _stated(body, tool))
+    _station(recipe, player, _stated(player, tool))
     gains = {item: recipe.makes * recipe.times(count)}
     ticks = SMELTING * recipe.times(count) if verb == "smelt" else CRAFTING[recipe.station]
     skill = f"{verb} at {recipe.station}" if recipe.station else verb
     return GoalEffects(f"{verb} {listed(gains)} from {listed(needs)}", skill, ticks, gains, needs)
 
 
-def _equip(layout: Terrain, body: Body, obj: JsonValue) -> GoalEffects:
+def _equip(terrain: Terrain, player: Player, obj: JsonValue) -> GoalEffects:
     if not isinstance(obj, str):
         raise GoalRefused(f"equip takes the name of one item, not {obj!r}")
     known_item(obj)
     if not wearable(obj):
         raise GoalRefused(f"{obj} cannot be equipped")
-    if not body.held(obj):
+    if not player.held(obj):
         raise GoalRefused(f"you hold no {obj}")
     return GoalEffects(f"equip the {obj}", "equip", WEARING, worn=obj)
 
@@ -99,8 +93,8 @@ def _equip(layout: Terrain, body: Body, obj: JsonValue) -> GoalEffects:
 _VERBS: Mapping[str, Callable[..., GoalEffects]] = {
     "mine": lambda *args: _gather("mine", *args),
     "kill": lambda *args: _gather("kill", *args),
-    "craft": _craft,
-    "smelt": _smelt,
+    "craft": lambda *args: _make("craft", *args),
+    "smelt": lambda *args: _make("smelt", *args),
     "equip": _equip,
 }
 
@@ -195,10 +189,10 @@ def named_tool(tool: JsonValue) -> str:
     return tool
 
 
-def _stated(body: Body, tool: JsonValue) -> str:
+def _stated(player: Player, tool: JsonValue) -> str:
     """Return the tool that the plan names, which must be held; empty for none. Raises GoalRefused."""
     named = named_tool(tool)
-    if named not in ("", GIVEN_TOOL) and not body.held(named):
+    if named not in ("", GIVEN_TOOL) and not player.held(named):
         raise GoalRefused(f"no tool: you hold no {named}")
     return named
 
@@ -214,10 +208,10 @@ def suits(source: Source, held: str, item: str) -> None:
     raise GoalRefused(f"no tool: to mine {item} takes {needed}, and the plan uses none")
 
 
-def _station(recipe: Recipe, body: Body, stated: str) -> None:
+def _station(recipe: Recipe, player: Player, stated: str) -> None:
     if not lacks_station(recipe, stated):
         return
-    holding = "" if recipe.station and body.held(recipe.station) else f", and you hold no {recipe.station}"
+    holding = "" if recipe.station and player.held(recipe.station) else f", and you hold no {recipe.station}"
     raise GoalRefused(
         f"no {recipe.station}: to {recipe.verb} {recipe.output} takes {recipe.station} as tool; "
         f"the plan uses {stated or 'none'}{holding}"

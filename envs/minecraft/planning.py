@@ -13,12 +13,12 @@ from planbook.envs.minecraft.actions import (
     NoneLeft,
     amounts,
     covers,
+    effects_of,
     known_item,
     lacks_station,
     named_tool,
     one_kind,
     recipe_for,
-    reckon,
     suits,
     wanted_source,
 )
@@ -79,7 +79,7 @@ RECORDED = Path(__file__).with_name("horizons.csv")
 class MinecraftGoals(Goals):
     """The goals of Minecraft: each is one action, whose duration depends on place and time."""
 
-    world: "Minecraft"
+    environment: "Minecraft"
 
     def refusal(self, goal: Action) -> str:
         """Return the reason that the action would give; empty if it would be tried.
@@ -87,7 +87,7 @@ class MinecraftGoals(Goals):
         That the map has none of a thing is no reason: no agent knows it beforehand.
         """
         try:
-            reckon(self.world.layout, self.world.body, goal)
+            effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return ""
         except GoalRefused as why:
@@ -98,7 +98,7 @@ class MinecraftGoals(Goals):
         """Return whether the stated materials and the stated tool are held, whatever the recipe is."""
         tool = goal.args[-1] if goal.args else None
         takes = {**self.materials(goal), **({str(tool): 1} if isinstance(tool, str) and tool != GIVEN_TOOL else {})}
-        return all(self.world.body.held(item) >= count for item, count in takes.items())
+        return all(self.environment.player.held(item) >= count for item, count in takes.items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
         """Return the materials that a plan states for crafting or smelting; nothing for other goals."""
@@ -146,23 +146,23 @@ class MinecraftGoals(Goals):
 
     def features(self, goal: Action) -> Features:
         """Return what the agent knows: the goal, the place, and when and how far off its source was last seen."""
-        body, item, count = self.world.body, *_named(goal)
+        player, item, count = self.environment.player, *_named(goal)
         source = source_of(item) if goal.name in GATHERING else None
         tool = goal.args[-1] if goal.name in GATHERING else None
-        seen, since, remembered = _sighting(self.world, source)
+        seen, since, remembered = _sighting(self.environment, source)
         return {
             "action": goal.name,
             "item": item,
             "source": source.name if source else "none",
             "count": float(count),
-            "biome": self.world.biome(),
+            "biome": self.environment.biome(),
             "seen": seen,
             "since_seen": since,
             "remembered_distance": remembered,
-            "depth": float(body.spot.depth),
+            "depth": float(player.spot.depth),
             "usual_depth": source.usual_depth if source else 0.0,
             "tier": float(PICKAXES.get(tool, 0)) if isinstance(tool, str) else 0.0,
-            "tick": float(body.spot.tick),
+            "tick": float(player.spot.tick),
         }
 
     def horizon(self, goal: Action) -> float:
@@ -171,12 +171,12 @@ class MinecraftGoals(Goals):
         Infinite for what the map does not have enough of.
         """
         try:
-            deed = reckon(self.world.layout, self.world.body, goal)
+            effects = effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return inf
         except GoalRefused:
             return 0.0
-        return float(self.world.ticks_for(deed))
+        return float(self.environment.ticks_for(effects))
 
     def recorded(self) -> Path | None:
         """Return the table of goals reached on separate maps, in random order."""
@@ -206,18 +206,18 @@ def _named(goal: Action) -> tuple[str, int]:
         return "none", 0
 
 
-def _sighting(world: "Minecraft", source: Source | None) -> tuple[str, float, float]:
+def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
     """Return the distance of the source in a word, the time since it was seen, and how far off that was."""
     if source is None:
         return "none", NEVER, NEVER
-    body, sight = world.body, world.body.sight(world.layout)
+    player, sight = environment.player, environment.player.sight(environment.terrain)
     if source.name in sight:
         return distance_word(sight[source.name][0]), 0.0, round(sight[source.name][0], -1)
-    if source.name not in body.memory:
+    if source.name not in player.memory:
         return "unseen", NEVER, NEVER
-    when, x, y = body.memory[source.name]
-    distance = ((x - body.spot.x) ** 2 + (y - body.spot.y) ** 2) ** 0.5
-    return "unseen", float(body.spot.tick - when), round(distance, -1)
+    when, x, y = player.memory[source.name]
+    distance = ((x - player.spot.x) ** 2 + (y - player.spot.y) ** 2) ** 0.5
+    return "unseen", float(player.spot.tick - when), round(distance, -1)
 
 
 def preconditions(task: Task) -> Preconditions:

@@ -29,7 +29,7 @@ class GoalEffects:
 
 
 @dataclass
-class Body:
+class Player:
     """The player: everything that changes in an episode."""
 
     inventory: dict[str, int] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Body:
     _seen: tuple[Spot, Sight] | None = None
     """The last result of ``sight``, which depends on the spot only, as that has the time."""
 
-    def copy(self) -> "Body":
+    def copy(self) -> "Player":
         """Return a copy that shares nothing mutable."""
         return replace(
             self,
@@ -73,15 +73,15 @@ class Body:
             self.inventory[item] = self.held(item) + count
             self.first.setdefault(item, self.spot.tick)
 
-    def sight(self, layout: Terrain) -> Sight:
+    def sight(self, terrain: Terrain) -> Sight:
         """Return what is in sight now."""
         if self._seen is None or self._seen[0] != self.spot:
-            self._seen = self.spot, visible(layout, self.spot, self.gone)
+            self._seen = self.spot, visible(terrain, self.spot, self.gone)
         return self._seen[1]
 
-    def look(self, layout: Terrain) -> None:
+    def look(self, terrain: Terrain) -> None:
         """Remember what is in sight."""
-        for source, (_, x, y) in self.sight(layout).items():
+        for source, (_, x, y) in self.sight(terrain).items():
             self.memory[source] = self.spot.tick, x, y
 
     def wear_out(self, tool: str, blocks: int) -> bool:
@@ -122,11 +122,11 @@ SHORT, ORE, LONG = 600, 3000, 12000
 """Ticks that a goal may take: most goals, ores, and diamonds."""
 
 
-def chance(deed: GoalEffects) -> float:
+def chance(effects: GoalEffects) -> float:
     """Return the probability that the goal is reached within its time."""
-    if deed.skill == "iron_ore" and sum(deed.gains.values()) >= 3:
+    if effects.skill == "iron_ore" and sum(effects.gains.values()) >= 3:
         return THREE_IRON_ORES
-    return CHANCES.get(deed.skill, _other(deed.skill))
+    return CHANCES.get(effects.skill, _other(effects.skill))
 
 
 def _other(skill: str) -> float:
@@ -140,35 +140,35 @@ def _other(skill: str) -> float:
     return OTHER_ORES if source.tool == "pickaxe" else OTHER_BLOCKS
 
 
-def time_limit(deed: GoalEffects) -> int:
+def time_limit(effects: GoalEffects) -> int:
     """Return the ticks that the goal may take."""
-    if deed.skill == "diamond_ore":
+    if effects.skill == "diamond_ore":
         return LONG
-    source = SOURCES.get(deed.skill)
+    source = SOURCES.get(effects.skill)
     return ORE if source is not None and source.tool == "pickaxe" and source.depth[1] else SHORT
 
 
-def succeeds(deed: GoalEffects, task_id: str, tries: int) -> bool:
+def succeeds(effects: GoalEffects, task_id: str, tries: int) -> bool:
     """Return whether the goal is reached this time: drawn for each goal that is begun, the same in every replay."""
-    return random.Random(f"luck/{task_id}/{tries}").random() < chance(deed)
+    return random.Random(f"luck/{task_id}/{tries}").random() < chance(effects)
 
 
-def wait(layout: Terrain, body: Body, ticks: int) -> None:
+def wait(terrain: Terrain, player: Player, ticks: int) -> None:
     """Let time pass without effect; the player ends where it was."""
-    body.spot = body.spot._replace(tick=body.spot.tick + ticks)
-    body.look(layout)
+    player.spot = player.spot._replace(tick=player.spot.tick + ticks)
+    player.look(terrain)
 
 
-def carry_out(layout: Terrain, body: Body, deed: GoalEffects, durability: bool) -> str:
+def carry_out(terrain: Terrain, player: Player, effects: GoalEffects, durability: bool) -> str:
     """Apply the effects of a goal, and return what else there is to report."""
-    spot = deed.trip.spot if deed.trip else body.spot
-    body.spot = spot._replace(tick=body.spot.tick + deed.ticks)
-    body.exchange(deed.losses, deed.gains)
-    if deed.worn and deed.worn not in body.worn:
-        body.worn = (*body.worn, deed.worn)
-    if deed.trip is None:
+    spot = effects.trip.spot if effects.trip else player.spot
+    player.spot = spot._replace(tick=player.spot.tick + effects.ticks)
+    player.exchange(effects.losses, effects.gains)
+    if effects.worn and effects.worn not in player.worn:
+        player.worn = (*player.worn, effects.worn)
+    if effects.trip is None:
         return ""
-    for number, count in deed.trip.taken.items():
-        body.gone[number] = body.gone.get(number, 0) + count
-    body.look(layout)
-    return f" Your {deed.tool} broke." if durability and body.wear_out(deed.tool, deed.trip.dug) else ""
+    for number, count in effects.trip.taken.items():
+        player.gone[number] = player.gone.get(number, 0) + count
+    player.look(terrain)
+    return f" Your {effects.tool} broke." if durability and player.wear_out(effects.tool, effects.trip.dug) else ""

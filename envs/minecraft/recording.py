@@ -52,55 +52,55 @@ def _of_seed(seed: int) -> Iterator[Row]:
 
 def _parallel(task: Task, dice: random.Random) -> Iterator[Row]:
     """Yield the goals of a task in random order, each by a random route."""
-    world = _begun(task)
+    environment = _begun(task)
     goals = tasks.parallel_goals(task)
     for goal in dice.sample(goals, len(goals)):
-        yield from _tried(world, dice.choice(_open(world, world.goals.routes(goal))))
+        yield from _tried(environment, dice.choice(_open(environment, environment.goals.routes(goal))))
 
 
 def _free(task: Task, dice: random.Random) -> Iterator[Row]:
     """Yield rows of free play, gathering and making at random."""
-    world = _begun(task)
+    environment = _begun(task)
     for _ in range(FREE_GOALS):
-        makings = _open(world, _makings(world))
-        pool = makings if makings and dice.random() < MAKING else _open(world, _gatherings(world, dice))
-        yield from _tried(world, dice.choice(pool))
+        makings = _open(environment, _makings(environment))
+        pool = makings if makings and dice.random() < MAKING else _open(environment, _gatherings(environment, dice))
+        yield from _tried(environment, dice.choice(pool))
 
 
 def _begun(task: Task) -> Minecraft:
-    world = Minecraft(MinecraftOptions(ticks=TICKS))
-    world.reset(task)
-    return world
+    environment = Minecraft(MinecraftOptions(ticks=TICKS))
+    environment.reset(task)
+    return environment
 
 
-def _tried(world: Minecraft, goal: Action) -> Iterator[Row]:
+def _tried(environment: Minecraft, goal: Action) -> Iterator[Row]:
     """Yield the row of a goal if it is reached."""
-    if world.ended:
+    if environment.ended:
         return
-    features, begun = world.goals.features(goal), world.body.spot.tick
-    if world.act(goal).accepted:
-        yield features, int(world.body.spot.tick - begun)
+    features, begun = environment.goals.features(goal), environment.player.spot.tick
+    if environment.act(goal).accepted:
+        yield features, int(environment.player.spot.tick - begun)
 
 
-def _open(world: Minecraft, goals: Sequence[Action]) -> list[Action]:
-    return [goal for goal in goals if not world.goals.refusal(goal)]
+def _open(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
+    return [goal for goal in goals if not environment.goals.refusal(goal)]
 
 
-def _makings(world: Minecraft) -> list[Action]:
+def _makings(environment: Minecraft) -> list[Action]:
     """Return the goals to make one of everything possible, and to equip what is held."""
     recipes = [recipe for ways in RECIPES.values() for recipe in ways]
-    held = set(world.body.inventory)
+    held = set(environment.player.inventory)
     made = [
         Action(recipe.verb, ({recipe.output: 1}, dict(recipe.ingredients), recipe.station))
         for recipe in recipes
         if held.issuperset(recipe.ingredients)
     ]
-    return made + [Action("equip", (item,)) for item in world.body.inventory if wearable(item)]
+    return made + [Action("equip", (item,)) for item in environment.player.inventory if wearable(item)]
 
 
-def _gatherings(world: Minecraft, dice: random.Random) -> list[Action]:
+def _gatherings(environment: Minecraft, dice: random.Random) -> list[Action]:
     """Return goals to gather from each source, with the best pickaxe held where one is needed."""
-    held = [name for name in PICKAXES if name in world.body.inventory]
+    held = [name for name in PICKAXES if name in environment.player.inventory]
     return [
         Action(source.verb, ({source.asked: dice.randint(1, MOST)}, held[-1] if source.tier and held else None))
         for source in SOURCES.values()

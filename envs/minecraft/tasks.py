@@ -153,13 +153,13 @@ def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
     dice = random.Random(f"{kind}/{seed}")
     drawn = dice.sample(list(CANDIDATES), PARALLEL[kind])
     goals: list[JsonValue] = [{item: dice.randint(1, CANDIDATES[item][1])} for item in drawn]
-    told = [f"{count} {item}" for goal in goals if isinstance(goal, dict) for item, count in goal.items()]
+    parts = [f"{count} {item}" for goal in goals if isinstance(goal, dict) for item, count in goal.items()]
     return Task(
         id=f"{kind}/{seed}",
         env=WORLD,
         split="parallel",
         type=kind,
-        goal=f"obtain {', '.join(told[:-1])} and {told[-1]}",
+        goal=f"obtain {', '.join(parts[:-1])} and {parts[-1]}",
         params={"goals": goals, "ticks": ticks or PARALLEL_TICKS},
         seed=seed,
     )

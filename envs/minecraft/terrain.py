@@ -107,7 +107,7 @@ class Terrain:
 
 
 @lru_cache(maxsize=128)
-def layout_of(seed: int) -> Terrain:
+def terrain_of(seed: int) -> Terrain:
     """Return the map of a seed, always the same."""
     dice = random.Random(f"minecraft/{seed}")
     names, weights = list(BIOMES), [biome.weight for biome in BIOMES.values()]
@@ -235,7 +235,7 @@ class Trip:
     taken: dict[int, int] = field(default_factory=dict)
 
 
-def trip(layout: Terrain, start: Spot, gone: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
+def trip(terrain: Terrain, start: Spot, gone: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
     """Gather this many of a source, nearest site first; return None if the map does not have enough.
 
     ``gone`` is the amount taken from each site before, ``dig`` the ticks for a block of stone.
@@ -244,7 +244,7 @@ def trip(layout: Terrain, start: Spot, gone: Mapping[int, int], source: Source, 
     wear = source.work if source.tool == "pickaxe" else 1
     done = Trip(start)
     while units > 0:
-        reached = _nearest(layout, done, gone, source, dig)
+        reached = _nearest(terrain, done, gone, source, dig)
         if reached is None:
             return None
         leg, site, left = reached
@@ -262,14 +262,14 @@ NOWHERE = -1
 
 
 def _nearest(
-    layout: Terrain, done: Trip, gone: Mapping[int, int], source: Source, dig: int
+    terrain: Terrain, done: Trip, gone: Mapping[int, int], source: Source, dig: int
 ) -> tuple[Leg, int, int] | None:
     """Return the quickest way to a site that has something left, with its number and how many are left."""
     if source.name in EVERYWHERE:
-        return _below(layout, done.spot, source), NOWHERE, FOREVER
+        return _below(terrain, done.spot, source), NOWHERE, FOREVER
     best: tuple[Leg, int, int] | None = None
     spot = done.spot
-    for site in layout.by_source[source.name]:
+    for site in terrain.by_source[source.name]:
         left = site.amount - gone.get(site.number, 0) - done.taken.get(site.number, 0)
         if left <= 0 or (best and site.gone_at == FOREVER and _at_least(spot, site) >= best[0].spot.tick):
             continue
@@ -284,10 +284,10 @@ def _at_least(spot: Spot, site: Location) -> float:
     return spot.tick + sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2) * WALK
 
 
-def _below(layout: Terrain, spot: Spot, source: Source) -> Leg:
+def _below(terrain: Terrain, spot: Spot, source: Source) -> Leg:
     """Return the way down to the stone, or up to the surface for soil."""
     if source is STONE:
-        depth = max(spot.depth, layout.soil(spot.x, spot.y))
+        depth = max(spot.depth, terrain.soil(spot.x, spot.y))
         return Leg(spot._replace(depth=depth, tick=spot.tick + (depth - spot.depth) * SOIL), 0)
     return Leg(spot._replace(depth=0, tick=spot.tick + spot.depth * CLIMB), 0)
 
@@ -334,13 +334,13 @@ def distance_word(distance: float) -> str:
     return next((word for reach, word in WORDS if distance <= reach), WORDS[-1][1])
 
 
-def visible(layout: Terrain, spot: Spot, gone: Mapping[int, int]) -> Sight:
+def visible(terrain: Terrain, spot: Spot, gone: Mapping[int, int]) -> Sight:
     """Return the nearest site in sight of each source. Underground, only close veins are seen."""
     x, y, depth, tick = spot
     reach = VEIN_SIGHT if depth else SIGHT
     squares: dict[str, tuple[float, float, float]] = {}
-    still = (layout.veins if depth else layout.surface).get(cell_of(x, y), ())
-    for site in (*still, *(() if depth else layout.herds)):
+    still = (terrain.veins if depth else terrain.surface).get(cell_of(x, y), ())
+    for site in (*still, *(() if depth else terrain.herds)):
         there = (site.x, site.y) if site.gone_at == FOREVER else site.at(tick)
         square = (there[0] - x) ** 2 + (there[1] - y) ** 2 + (site.depth - depth) ** 2
         if square > reach * reach or tick > site.gone_at or site.amount <= gone.get(site.number, 0):

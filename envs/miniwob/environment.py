@@ -224,7 +224,7 @@ class Miniwob(Environment):
 
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
-            raise EnvironmentBroken("the page of this episode is gone; only a reset brings the world back")
+            raise EnvironmentBroken("the page of this episode is gone; only a reset starts a new one")
         try:
             return self._observe(move(self._tab))
         except EnvironmentBroken:

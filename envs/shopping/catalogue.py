@@ -163,9 +163,9 @@ def own_shop() -> Shop:
     data = json.loads(KINDS.read_text(encoding="utf-8"))
     products = {
         product.id: product
-        for category, told in data["categories"].items()
-        for kind in told["kinds"]
-        for product in _kind(category, told["path"], kind, data["axes"])
+        for category, details in data["categories"].items()
+        for kind in details["kinds"]
+        for product in _kind(category, details["path"], kind, data["axes"])
     }
     return Shop(products, _wishes(list(products.values())))
 
@@ -174,8 +174,8 @@ def own_shop() -> Shop:
 def own_digest() -> str:
     """Return the digest of this catalogue."""
     shop = own_shop()
-    told = "\n".join(map(repr, [*shop.products.values(), *shop.wishes]))
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    details = "\n".join(map(repr, [*shop.products.values(), *shop.wishes]))
+    return hashlib.sha256(details.encode()).hexdigest()[:16]
 
 
 def upper_price(price: float, dice: random.Random) -> float:
@@ -207,11 +207,11 @@ def _family(
         price=round(dice.uniform(least, most), 2),
         rating=f"{dice.uniform(2.8, 5.0):.1f}",
     )
-    yield _told(first, dice)
+    yield _with_texts(first, dice)
     swapped = (*first.attributes[:3], attributes[4])
-    yield _told(replace(first, id=_new_id(dice), attributes=swapped, price=round(first.price * 0.97, 2)), dice)
+    yield _with_texts(replace(first, id=_new_id(dice), attributes=swapped, price=round(first.price * 0.97, 2)), dice)
     fewer = {name: dict(list(values.items())[1:]) for name, values in first.options.items()}
-    yield _told(replace(first, id=_new_id(dice), options=fewer, price=round(first.price * 1.6, 2)), dice)
+    yield _with_texts(replace(first, id=_new_id(dice), options=fewer, price=round(first.price * 1.6, 2)), dice)
 
 
 def _new_id(dice: random.Random) -> str:
@@ -224,7 +224,7 @@ def _values(axis: Sequence[str], least: float, dice: random.Random) -> dict[str,
     return {axis[each]: dice.choice((0.0, 0.0, round(least * dice.uniform(0.1, 0.6), 2))) for each in chosen}
 
 
-def _told(product: Product, dice: random.Random) -> Product:
+def _with_texts(product: Product, dice: random.Random) -> Product:
     """Return the product with its texts: one attribute in the title, two in the description, all in the bullets."""
     noun, attributes = product.query, dice.sample(product.attributes, len(product.attributes))
     first, second = attributes[:2]

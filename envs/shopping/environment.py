@@ -233,8 +233,8 @@ agent.click("Buy Now")
         for button in self._pages.buttons(self._place):
             if button.lower() == wanted:
                 return self._clicked(button)
-        told = ", ".join(f"[{button}]" for button in self._pages.buttons(self._place)) or "nothing; search first"
-        return Observation.refused(f"there is no [{line(target)}] on this page; what can be clicked: {told}")
+        listed = ", ".join(f"[{button}]" for button in self._pages.buttons(self._place)) or "nothing; search first"
+        return Observation.refused(f"there is no [{line(target)}] on this page; what can be clicked: {listed}")
 
     @query("agent.clickable() -> ['Back to Search', 'Next >', 'B07XQ2M4TD', ...]")
     def clickable(self) -> list[str]:

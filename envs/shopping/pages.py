@@ -96,11 +96,11 @@ class ShopPages:
 
     def _results(self, place: ShopState) -> Sequence[str]:
         shown, first = self.on_page(place), (place.number - 1) * self._window + 1
-        told = f"{first} to {first + len(shown) - 1} of {len(place.results)}" if shown else "none"
+        content = f"{first} to {first + len(shown) - 1} of {len(place.results)}" if shown else "none"
         products = [self._shop.products[each] for each in shown]
         listed = [f"[{each.id}] {line(each.title)}, {_price(each, {})}" for each in products]
         buttons = " ".join(f"[{button}]" for button in self._turning(place))
-        return [f"Results for '{line(place.keywords)}': {told}", buttons, *listed]
+        return [f"Results for '{line(place.keywords)}': {content}", buttons, *listed]
 
     def _item(self, place: ShopState) -> Sequence[str]:
         product, buttons = self._product(place), " ".join(f"[{button}]" for button in SUB_PAGES)
@@ -117,7 +117,7 @@ class ShopPages:
 
     def _sub_page(self, place: ShopState) -> Sequence[str]:
         product = self._product(place)
-        told = {
+        content = {
             "description": [line(product.description)],
             "features": [f"- {line(bullet)}" for bullet in product.bullets],
             "reviews": [f"- {line(review)}" for review in product.reviews],
@@ -128,7 +128,7 @@ class ShopPages:
                 f"kind: {line(product.path)}",
             ],
         }[place.page]
-        shown = [each for each in told if each] or ["There are none."]
+        shown = [each for each in content if each] or ["There are none."]
         return [f"The {place.page} page of {self._heading(place)}", f"[{BACK}] [{PREV}]", *shown]
 
     def _product(self, place: ShopState) -> Product:

@@ -70,7 +70,7 @@ def _read(file: str, expected: type) -> Any:
 
 
 def _table(file: str) -> Mapping[str, Any]:
-    return {id.upper(): told for id, told in _read(file, dict).items()} if file else {}
+    return {id.upper(): entry for id, entry in _read(file, dict).items()} if file else {}
 
 
 def _product(id: str, entry: Entry, said: Entry) -> Product:
@@ -93,15 +93,15 @@ def _product(id: str, entry: Entry, said: Entry) -> Product:
     )
 
 
-def _prices(told: object) -> tuple[float, float]:
-    amounts = told if isinstance(told, list) else _AMOUNT.findall(str(told or ""))
+def _prices(entry: object) -> tuple[float, float]:
+    amounts = entry if isinstance(entry, list) else _AMOUNT.findall(str(entry or ""))
     found = sorted(float(str(amount).replace(",", "")) for amount in amounts[:2])
     return (found[0], found[-1]) if found else (USUAL_PRICE, USUAL_PRICE)
 
 
-def _options(told: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
+def _options(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
     """Yield options as WebShop writes them: lower case, ``a | b`` for ``a/b``. None adds to the price."""
-    for name, contents in told.items():
+    for name, contents in entry.items():
         values = [str(each["value"]).strip().replace("/", " | ").lower() for each in contents or ()]
         if values:
             yield name.lower(), dict.fromkeys(values, 0.0)
@@ -109,19 +109,19 @@ def _options(told: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]
 
 def _wishes(product: Product, said: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> Iterator[Wish]:
     if wanted is not None:
-        for told in wanted.get(product.id, ()):
-            values = told["instruction_options"]
+        for entry in wanted.get(product.id, ()):
+            values = entry["instruction_options"]
             values = list(values.values()) if isinstance(values, dict) else values
-            yield from _wish(product, str(told["instruction"]).strip("."), told["instruction_attributes"], values)
+            yield from _wish(product, str(entry["instruction"]).strip("."), entry["instruction_attributes"], values)
         return
-    told = said.get(product.id, {})
-    if not told.get("instruction"):
+    entry = said.get(product.id, {})
+    if not entry.get("instruction"):
         return
     names = sorted(product.options)
     for values in itertools.product(*(product.options[name] for name in names)):
         given = ", and ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
-        sentence = f"{told['instruction']} with {given}" if given else str(told["instruction"])
-        yield from _wish(product, sentence, told["instruction_attributes"], list(values))
+        sentence = f"{entry['instruction']} with {given}" if given else str(entry["instruction"])
+        yield from _wish(product, sentence, entry["instruction_attributes"], list(values))
 
 
 def _wish(product: Product, sentence: str, attributes: list[str], values: list[str]) -> Iterator[Wish]:

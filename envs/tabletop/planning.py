@@ -21,13 +21,13 @@ KNOWN = 2_000
 class TabletopGoals(Goals):
     """The goals of the table: each is one move. Of two that need the same place, only one can be reached."""
 
-    def __init__(self, world: "Tabletop") -> None:
-        super().__init__(world)
-        self._layout: Table = world.layout
+    def __init__(self, environment: "Tabletop") -> None:
+        super().__init__(environment)
+        self._table: Table = environment.table
 
     def refusal(self, goal: Action) -> str:
         """Return why the move would be refused now; nothing is moved."""
-        return self._layout.refusal(*goal.args)
+        return self._table.refusal(*goal.args)
 
     def is_open(self, goal: Action) -> bool:
         """Return whether the arm can make the move, which is visible."""
@@ -44,7 +44,7 @@ class TabletopGoals(Goals):
         thing, target = goal.args
         if self._kind(target) != "spot":
             return (goal,)
-        others = [spot for spot in self._layout.free_spots() if spot != target]
+        others = [spot for spot in self._table.free_spots() if spot != target]
         return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
 
     def known(self) -> Sequence[Action]:
@@ -55,10 +55,10 @@ class TabletopGoals(Goals):
         return list(islice(self._moves(), KNOWN))
 
     def _moves(self) -> Iterator[Action]:
-        things = self._layout.things
+        things = self._table.things
         bases = [name for name, thing in things.items() if thing.kind == "base"]
         blocks = [name for name, thing in things.items() if thing.kind == "block"] if bases else []
-        for moved in self._layout.on:
+        for moved in self._table.on:
             takers = [name for name, thing in things.items() if things[moved].kind in TAKES[thing.kind]]
             yield from (Action("pick_place", (moved, name)) for name in takers if name != moved)
             for pair in combinations(blocks, 2):
@@ -68,7 +68,7 @@ class TabletopGoals(Goals):
     def features(self, goal: Action) -> Features:
         """Return what is moved, onto what, how high that is, and how much is in the way."""
         supports = self._supports(goal)
-        levels = [self._layout.position(name)[2] for name in supports]
+        levels = [self._table.position(name)[2] for name in supports]
         return {
             "kind": self._kind(goal.args[0]),
             "target": self._kind(supports[0]) if supports else "",
@@ -81,23 +81,23 @@ class TabletopGoals(Goals):
         return 1.0 + self._in_the_way(goal)
 
     def _kind(self, name: object) -> str:
-        thing = self._layout.things.get(name) if isinstance(name, str) else None
+        thing = self._table.things.get(name) if isinstance(name, str) else None
         return thing.kind if thing else ""
 
     def _supports(self, goal: Action) -> tuple[str, ...]:
         target = goal.args[1]
-        names = self._layout.supports(target) if isinstance(target, str) else ()
-        return tuple(name for name in names if name in self._layout.things)
+        names = self._table.supports(target) if isinstance(target, str) else ()
+        return tuple(name for name in names if name in self._table.things)
 
     def _in_the_way(self, goal: Action) -> int:
         """Return the number of things on what is moved, and on a single place that it is moved to."""
         supports = self._supports(goal)
         single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
         moved = goal.args[0]
-        roots = [name for name in (moved, *single) if isinstance(name, str) and name in self._layout.things]
+        roots = [name for name in (moved, *single) if isinstance(name, str) and name in self._table.things]
         found: set[str] = set()
         while roots:
-            above = set(self._layout.upon(roots.pop())) - found - {str(moved)}
+            above = set(self._table.upon(roots.pop())) - found - {str(moved)}
             found |= above
             roots += above
         return len(found)
@@ -114,14 +114,14 @@ def preconditions(scene: TableScene) -> Preconditions:
         if thing is UNKNOWN or target is UNKNOWN:
             return Deed(changes=[Change(LYING, UNKNOWN)])
 
-        def layout(lying: tuple[tuple[str, tuple[str, ...]], ...]) -> Table:
+        def table(lying: tuple[tuple[str, tuple[str, ...]], ...]) -> Table:
             return Table(scene.things, dict(lying))
 
         def moved(lying: tuple[tuple[str, tuple[str, ...]], ...]) -> Hashable:
-            after = layout(lying)
+            after = table(lying)
             after.move(thing, target)
             return tuple(after.on.items())
 
-        return Deed([Need(LYING, lambda now: layout(now).refusal(thing, target))], [Change(LYING, moved)], sure=True)
+        return Deed([Need(LYING, lambda now: table(now).refusal(thing, target))], [Change(LYING, moved)], sure=True)
 
     return Preconditions({"pick_place": pick_place}, start={LYING: tuple(scene.on.items())})

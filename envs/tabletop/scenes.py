@@ -113,7 +113,7 @@ def _stack_block_pyramid(dice: random.Random) -> TableScene:
     return scene
 
 
-DEALERS: Mapping[str, Callable[[random.Random], TableScene]] = {
+SCENES: Mapping[str, Callable[[random.Random], TableScene]] = {
     "assembling_kits": _assembling_kits,
     "towers_of_hanoi": _towers_of_hanoi,
     "put_block_in_bowl": _put_block_in_bowl,
@@ -130,9 +130,9 @@ GOALS: Mapping[str, str] = {
 """The instruction of each task, in our words."""
 
 
-def deal(kind: str, seed: int) -> TableScene:
+def make_scene(kind: str, seed: int) -> TableScene:
     """Return the start of a task: the same for a type and a seed, always."""
-    scene = DEALERS[kind](random.Random(f"tabletop/{kind}/{seed}"))
+    scene = SCENES[kind](random.Random(f"tabletop/{kind}/{seed}"))
     scene.on = dict(sorted(scene.on.items()))  # the order in which things were dealt would tell which ones matter
     return scene
 
@@ -141,25 +141,25 @@ PYRAMID = 6
 """Number of blocks in a pyramid of three levels."""
 
 
-def done_share(scene: TableScene, layout: Table) -> float:
+def done_share(scene: TableScene, table: Table) -> float:
     """Return the share of the placements that are done, 0 to 1.
 
     A ring counts in its final place: the largest on its peg, each other on the next larger one.
     """
     if not scene.wanted:
-        return sum(_in_pyramid(layout, name) for name in layout.on) / PYRAMID
+        return sum(_in_pyramid(table, name) for name in table.on) / PYRAMID
     settled: set[str] = set()
     for name, supports in scene.wanted.items():  # what a thing must lie on comes before it
-        if layout.on[name] == supports and all(each in settled or each not in layout.on for each in supports):
+        if table.on[name] == supports and all(each in settled or each not in table.on for each in supports):
             settled.add(name)
     return len(settled) / len(scene.wanted)
 
 
-def _in_pyramid(layout: Table, name: str) -> bool:
+def _in_pyramid(table: Table, name: str) -> bool:
     """Return whether this is a block on a base, or one across two blocks that are in the pyramid."""
-    if layout.things[name].kind != "block":
+    if table.things[name].kind != "block":
         return False
-    supports = layout.on[name]
+    supports = table.on[name]
     if len(supports) == 1:
-        return layout.things[supports[0]].kind == "base"
-    return all(_in_pyramid(layout, support) for support in supports)
+        return table.things[supports[0]].kind == "base"
+    return all(_in_pyramid(table, support) for support in supports)

@@ -45,7 +45,7 @@ class Thing:
     y: float = 0.0
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """The name, with the properties that it does not show."""
         if self.kind == "box":
             return f"{self.name} (room for {self.room})"
@@ -134,64 +134,64 @@ class Table:
         self.on = {**self.on, thing: self.supports(target)}
 
 
-def _lifted(layout: Table, thing: Thing, supports: Supports) -> str:
+def _lifted(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.kind not in MOVABLE:
         return f"{thing.name} is fixed to the table"
-    above = layout.upon(thing.name)
+    above = table.upon(thing.name)
     return f"{_listed(above)} on {thing.name}; it must be moved first" if above else ""
 
 
-def _elsewhere(layout: Table, thing: Thing, supports: Supports) -> str:
+def _elsewhere(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.name in supports:
         return f"{thing.name} cannot be put on itself"
-    return f"{thing.name} is there already" if layout.on[thing.name] == supports else ""
+    return f"{thing.name} is there already" if table.on[thing.name] == supports else ""
 
 
-def _taken_by_kind(layout: Table, thing: Thing, supports: Supports) -> str:
-    for support in (layout.things[name] for name in supports):
+def _taken_by_kind(table: Table, thing: Thing, supports: Supports) -> str:
+    for support in (table.things[name] for name in supports):
         takes = TAKES[support.kind]
         if thing.kind not in takes:
             return f"{support.name} takes only {' and '.join(f'{kind}s' for kind in takes)}"
     return ""
 
 
-def _not_upon_content(layout: Table, thing: Thing, supports: Supports) -> str:
+def _not_upon_content(table: Table, thing: Thing, supports: Supports) -> str:
     for name in supports:
-        where = layout.on[name][0] if name in layout.on else ""
-        if where and layout.things[where].kind in CONTAINERS:
+        where = table.on[name][0] if name in table.on else ""
+        if where and table.things[where].kind in CONTAINERS:
             return f"{name} is in {where}, so nothing can be put on it"
     return ""
 
 
-def _across(layout: Table, thing: Thing, supports: Supports) -> str:
+def _across(table: Table, thing: Thing, supports: Supports) -> str:
     """Return why a block cannot lie across two supports, which must be blocks side by side with nothing between."""
     if len(supports) == 1:
         return ""
-    if len(supports) > 2 or {thing.kind, *(layout.things[name].kind for name in supports)} != {"block"}:
+    if len(supports) > 2 or {thing.kind, *(table.things[name].kind for name in supports)} != {"block"}:
         return "only a block can lie across, and only on two blocks"
-    left, right = (layout.position(name) for name in supports)
+    left, right = (table.position(name) for name in supports)
     if (right[0] - left[0], right[1], right[2]) != (1.0, left[1], left[2]):
         return f"{supports[0]} and {supports[1]} do not stand side by side at the same height"
     for name in supports:
-        for above in layout.upon(name):
-            if above != thing.name and layout.on[above] in ((name,), supports):
+        for above in table.upon(name):
+            if above != thing.name and table.on[above] in ((name,), supports):
                 return f"{above} is on {name}"
     return ""
 
 
-def _room(layout: Table, thing: Thing, supports: Supports) -> str:
+def _room(table: Table, thing: Thing, supports: Supports) -> str:
     if len(supports) > 1:
         return ""
-    support = layout.things[supports[0]]
+    support = table.things[supports[0]]
     if support.kind != "box":
-        there = [name for name in layout.upon(support.name) if name != thing.name]
+        there = [name for name in table.upon(support.name) if name != thing.name]
         return f"{support.name} is taken: {_listed(there)} there" if there else ""
-    left = support.room - layout.filled(support.name)
+    left = support.room - table.filled(support.name)
     return f"{support.name} has room for {left} more, and {thing.name} needs {thing.size}" if thing.size > left else ""
 
 
-def _fits(layout: Table, thing: Thing, supports: Supports) -> str:
-    support = layout.things[supports[0]]
+def _fits(table: Table, thing: Thing, supports: Supports) -> str:
+    support = table.things[supports[0]]
     if support.kind == "hole" and support.shape != thing.shape:
         return f"{thing.name} does not fit into {support.name}"
     if support.kind == "ring" and thing.size >= support.size:

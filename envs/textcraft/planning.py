@@ -28,9 +28,9 @@ KNOWN, WAYS = 2_000, 30
 class TextcraftGoals(Goals):
     """The goals of TextCraft: getting is always possible; crafting uses ingredients, and often has alternatives."""
 
-    def __init__(self, world: "Textcraft") -> None:
-        super().__init__(world)
-        self._textcraft = world
+    def __init__(self, environment: "Textcraft") -> None:
+        super().__init__(environment)
+        self._textcraft = environment
 
     @property
     def _bench(self) -> Bench:

@@ -215,7 +215,9 @@ class Bench:
         wanted = counted(cleaned(text, "get"))
         self._check_item(wanted.name)
         if self.book.is_craftable(wanted.name):
-            raise CraftingRefused(f"{wanted.name} cannot be got, it has to be crafted{self._told(': ', wanted.name)}")
+            raise CraftingRefused(
+                f"{wanted.name} cannot be got, it has to be crafted{self._commands_hint(': ', wanted.name)}"
+            )
         return wanted
 
     def crafting(self, item: str, using: str = "") -> tuple[CraftingCommand, tuple[Ingredient, ...]]:
@@ -229,8 +231,8 @@ class Bench:
         recipe = self.book.fitting(command.makes, command.needs)
         if recipe is None:
             given = ", ".join(map(str, command.needs))
-            told = self._told("; one reads: ", command.makes) + self._kinds_told(command.makes)
-            raise CraftingRefused(f"no recipe makes {command.makes} from exactly {given}{told}")
+            hint = self._commands_hint("; one reads: ", command.makes) + self._kinds_hint(command.makes)
+            raise CraftingRefused(f"no recipe makes {command.makes} from exactly {given}{hint}")
         return recipe, command.needs
 
     def making(self, item: str) -> list[CraftingCommand]:
@@ -249,11 +251,11 @@ class Bench:
         named = sorted(members, key=lambda item: item not in shown)[:_NAMED]
         return f", such as {', '.join(named)}" if named else ""
 
-    def _told(self, lead: str, item: str) -> str:
+    def _commands_hint(self, lead: str, item: str) -> str:
         commands = self.making(item)
         return f"{lead}{', or '.join(map(str, commands))}" if commands else ""
 
-    def _kinds_told(self, item: str) -> str:
+    def _kinds_hint(self, item: str) -> str:
         """Return all members of the kinds that the item's commands use: not every wool is of the kind wool."""
         names = dict.fromkeys(need.name for recipe in self.making(item) for need in recipe.needs)
         kinds = [name for name in names if name in self.book.kinds]
@@ -264,5 +266,5 @@ def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> No
     """Raise CraftingRefused, naming everything that there is not enough of."""
     short = [need for need in needs if carried.get(need.name, 0) < need.count]
     if short:
-        told = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in short)
-        raise CraftingRefused(f"not enough, this takes {told}")
+        hint = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in short)
+        raise CraftingRefused(f"not enough, this takes {hint}")

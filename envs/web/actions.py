@@ -181,7 +181,7 @@ class Acting(Environment):
         if self.task is None:
             raise EpisodeEnded("web: no episode has begun; call reset(task) first")
         if self._visit is None:
-            raise EnvironmentBroken("the browser of this episode is gone; only a reset brings the world back")
+            raise EnvironmentBroken("the browser of this episode is gone; only a reset starts a new one")
         return self._visit
 
     def _drop(self) -> None:

@@ -106,9 +106,9 @@ class Names:
             text = text.replace(base, f"http://{name}")
         return text
 
-    def shorter(self, told: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    def shorter(self, described: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return the dict with every text made short."""
-        return {key: self.short(value) if isinstance(value, str) else value for key, value in told.items()}
+        return {key: self.short(value) if isinstance(value, str) else value for key, value in described.items()}
 
     def address(self, url: str, here: str) -> str:
         """Return the address that is meant on the page ``here``."""

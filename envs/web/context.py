@@ -45,7 +45,7 @@ class TabTarget:
 class News:
     """Events since the last observation."""
 
-    told: dict[str, int] = field(default_factory=dict)
+    sentences: dict[str, int] = field(default_factory=dict)
     """Sentences to report, and how often each occurred."""
     refused: list[str] = field(default_factory=list)
     """Reasons why a tab did not go to a page."""
@@ -53,139 +53,17 @@ class News:
 
     def taken(self) -> "News":
         """Return the news, and start again with none."""
-        taken = News(self.told, self.refused, self.dialogs)
-        self.told, self.refused, self.dialogs = {}, [], 0
+        taken = News(self.sentences, self.refused, self.dialogs)
+        self.sentences, self.refused, self.dialogs = {}, [], 0
         return taken
 
     def tell(self, sentence: str) -> None:
         """Report this sentence in the next observation."""
-        self.told[sentence] = self.told.get(sentence, 0) + 1
+        self.sentences[sentence] = self.sentences.get(sentence, 0) + 1
 
     def lines(self) -> list[str]:
         """Return a line for each sentence."""
-        return [f"{told} ({times} times)" if times > 1 else told for told, times in self.told.items()]
-
-
-class EventListener:
-    """A browser context: the tabs that there are in it, and what became known of them unasked.
-
-    ``popups`` holds those that pages opened, until the environment takes them.
-    """
-
-    def __init__(self, browser: chromium.Browser, gate: AddressPolicy) -> None:
-        self.gate = gate
-        self.news = News()
-        self.popups: list[TabTarget] = []
-        self._targets: dict[str, TabTarget] = {}
-        self._awaited = 0
-        self._origins: set[str] = set()
-        self.connection = Connection(browser.url, heard=self._hear)
-        made = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
-        self._id = str(made["browserContextId"])
-        self._browser("Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True)
-        self._browser("Target.setDiscoverTargets", discover=True, filter=[{"type": "page"}])
-
-    def _browser(self, method: str, **parameters: JsonValue) -> Answer:
-        return self.connection.call_all([(method, parameters)])[0]
-
-    def _know(self, target_id: str, session: str, hidden: bool = False) -> TabTarget:
-        target = self._targets[session] = TabTarget(target_id, session, Traffic(target_id), hidden)
-        return target
-
-    def _preparations(self) -> list[Command]:
-        watched = [{"urlPattern": pattern} for pattern in self.gate.watched()]
-        documents = [{"urlPattern": "*", "resourceType": "Document"}]
-        return [
-            ("Page.enable", {}),
-            ("Inspector.enable", {}),
-            ("Network.enable", {}),
-            ("Emulation.setDeviceMetricsOverride", VIEW),
-            ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
-            ("Page.setInterceptFileChooserDialog", {"enabled": True, "cancel": True}),
-            ("Fetch.enable", {"patterns": [*watched, *documents]}),
-        ]
-
-    def _hear(self, event: Event) -> None:
-        method, params = event["method"], event["params"]
-        if handler := _OF_BROWSER.get(method):
-            handler(self, params)
-        elif (target := self._targets.get(event.get("sessionId", ""))) is not None:
-            target.traffic.hear(method, params)
-            if method == "Page.frameNavigated":
-                self._origins.add(str(params["frame"].get("securityOrigin", "")))
-            if handler := _OF_TAB.get(method):
-                handler(self, target, params)
-
-    def _created(self, params: Params) -> None:
-        info = params["targetInfo"]
-        if info.get("browserContextId") == self._id and info.get("openerId") and info["type"] == "page":
-            there = sum(not target.hidden for target in self._targets.values())
-            if there + self._awaited >= MOST_TABS:
-                self.connection.post("Target.closeTarget", targetId=info["targetId"])
-                self.news.tell(f"A page wanted to open one more tab; {MOST_TABS} are open, it was not opened.")
-            else:
-                self._awaited += 1
-                self.connection.post("Target.attachToTarget", targetId=info["targetId"], flatten=True)
-
-    def _attached(self, params: Params) -> None:
-        info = params["targetInfo"]
-        if info.get("openerId") and info.get("browserContextId") == self._id:
-            self._awaited -= 1
-            popup = self._know(info["targetId"], params["sessionId"])
-            for method, parameters in self._preparations():
-                self.connection.post(method, popup.session, **parameters)
-            self.popups.append(popup)
-
-    def _destroyed(self, params: Params) -> None:
-        for target in list(self._targets.values()):
-            if target.id == params["targetId"]:
-                target.gone = target.closed = True
-                self._targets.pop(target.session, None)
-
-    def _download(self, params: Params) -> None:
-        name = quoted(str(params.get("suggestedFilename", "")), 80)
-        self.news.tell(f"The page wanted to download the file {name}; nothing is downloaded here.")
-
-    def _crashed(self, target: TabTarget, _: Params) -> None:
-        target.gone = True
-
-    def _dialog(self, target: TabTarget, params: Params) -> None:
-        kind = str(params["type"])
-        accepted, how = ANSWERED.get(kind, (False, "it was closed"))
-        self.connection.post("Page.handleJavaScriptDialog", target.session, accept=accepted)
-        if target.hidden:
-            return
-        self.news.dialogs += 1
-        if self.news.dialogs <= TOLD_DIALOGS:
-            said = f" said {quoted(str(params['message']), 300)}" if params["message"] else " came up"
-            self.news.tell(f"A dialog ({kind}){said}; {how}.")
-
-    def _paused(self, target: TabTarget, params: Params) -> None:
-        """Answer a paused request. A refused document gets an empty answer, which leaves the page where it is."""
-        request, url = params["requestId"], str(params["request"]["url"])
-        document = params.get("resourceType") == "Document"
-        if not (why := "" if self.gate.lets(url) else self.gate.why_not(url)):
-            self.connection.post("Fetch.continueRequest", target.session, requestId=request)
-        elif document:
-            self.connection.post("Fetch.fulfillRequest", target.session, requestId=request, responseCode=204)
-            if params["frameId"] == target.traffic.frame and not target.hidden:
-                target.refused = True
-                self.news.refused.append(f"{quoted(url)} was not opened: {why}")
-        else:
-            self.connection.post("Fetch.failRequest", target.session, requestId=request, errorReason="BlockedByClient")
-
-
-_OF_BROWSER: Mapping[str, Any] = {
-    "Target.targetCreated": EventListener._created,
-    "Target.attachedToTarget": EventListener._attached,
-    "Target.targetDestroyed": EventListener._destroyed,
-    "Browser.downloadWillBegin": EventListener._download,
-}
-_OF_TAB: Mapping[str, Any] = {
-    "Inspector.targetCrashed": EventListener._crashed,
-    "Page.javascriptDialogOpening": EventListener._dialog,
-    "Fetch.requestPaused": EventListener._paused,
-}
+        return [f"{sentence} ({times} times)" if times > 1 else sentence for sentence, times in self.sentences.items()]
 
 
 QUIET = 0.03
@@ -198,13 +76,25 @@ class TabGone(EnvironmentBroken):
     """The tab of an action crashed, was closed, or no longer answers; the browser itself is alive."""
 
 
-class Context(EventListener):
-    """The tabs of one environment."""
+class Context:
+    """The tabs of one environment, in a browser context of their own.
+
+    ``popups`` holds the tabs that pages opened, until the environment takes them.
+    """
 
     def __init__(self, browser: chromium.Browser, gate: AddressPolicy, patience: float) -> None:
         """``patience`` is in seconds: how long a page may load, or leave a command without an answer."""
-        super().__init__(browser, gate)
-        self.patience = patience
+        self.gate, self.patience = gate, patience
+        self.news = News()
+        self.popups: list[TabTarget] = []
+        self._targets: dict[str, TabTarget] = {}
+        self._awaited = 0
+        self._origins: set[str] = set()
+        self.connection = Connection(browser.url, on_event=self._handle)
+        made = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
+        self._id = str(made["browserContextId"])
+        self._browser("Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True)
+        self._browser("Target.setDiscoverTargets", discover=True, filter=[{"type": "page"}])
 
     def close(self) -> None:
         """End the context with its tabs, cookies and storage; harmless if the browser is gone."""
@@ -315,10 +205,114 @@ class Context(EventListener):
         while (passed := time.monotonic() - begun) < self.patience:
             if target.gone:
                 raise TabGone("the page crashed")
-            heard = self.connection.listen(QUIET)
-            if not heard and not target.traffic.busy:
+            received = self.connection.listen(QUIET)
+            if not received and not target.traffic.busy:
                 return True
             if passed > RESTLESS and not target.traffic.moving:
                 target.traffic.forget()
                 return True
         return False
+
+    # Events.
+
+    def _browser(self, method: str, **parameters: JsonValue) -> Answer:
+        return self.connection.call_all([(method, parameters)])[0]
+
+    def _know(self, target_id: str, session: str, hidden: bool = False) -> TabTarget:
+        target = self._targets[session] = TabTarget(target_id, session, Traffic(target_id), hidden)
+        return target
+
+    def _preparations(self) -> list[Command]:
+        watched = [{"urlPattern": pattern} for pattern in self.gate.watched()]
+        documents = [{"urlPattern": "*", "resourceType": "Document"}]
+        return [
+            ("Page.enable", {}),
+            ("Inspector.enable", {}),
+            ("Network.enable", {}),
+            ("Emulation.setDeviceMetricsOverride", VIEW),
+            ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
+            ("Page.setInterceptFileChooserDialog", {"enabled": True, "cancel": True}),
+            ("Fetch.enable", {"patterns": [*watched, *documents]}),
+        ]
+
+    def _handle(self, event: Event) -> None:
+        method, params = event["method"], event["params"]
+        if handler := _OF_BROWSER.get(method):
+            handler(self, params)
+        elif (target := self._targets.get(event.get("sessionId", ""))) is not None:
+            target.traffic.handle(method, params)
+            if method == "Page.frameNavigated":
+                self._origins.add(str(params["frame"].get("securityOrigin", "")))
+            if handler := _OF_TAB.get(method):
+                handler(self, target, params)
+
+    def _created(self, params: Params) -> None:
+        info = params["targetInfo"]
+        if info.get("browserContextId") == self._id and info.get("openerId") and info["type"] == "page":
+            there = sum(not target.hidden for target in self._targets.values())
+            if there + self._awaited >= MOST_TABS:
+                self.connection.post("Target.closeTarget", targetId=info["targetId"])
+                self.news.tell(f"A page wanted to open one more tab; {MOST_TABS} are open, it was not opened.")
+            else:
+                self._awaited += 1
+                self.connection.post("Target.attachToTarget", targetId=info["targetId"], flatten=True)
+
+    def _attached(self, params: Params) -> None:
+        info = params["targetInfo"]
+        if info.get("openerId") and info.get("browserContextId") == self._id:
+            self._awaited -= 1
+            popup = self._know(info["targetId"], params["sessionId"])
+            for method, parameters in self._preparations():
+                self.connection.post(method, popup.session, **parameters)
+            self.popups.append(popup)
+
+    def _destroyed(self, params: Params) -> None:
+        for target in list(self._targets.values()):
+            if target.id == params["targetId"]:
+                target.gone = target.closed = True
+                self._targets.pop(target.session, None)
+
+    def _download(self, params: Params) -> None:
+        name = quoted(str(params.get("suggestedFilename", "")), 80)
+        self.news.tell(f"The page wanted to download the file {name}; nothing is downloaded here.")
+
+    def _crashed(self, target: TabTarget, _: Params) -> None:
+        target.gone = True
+
+    def _dialog(self, target: TabTarget, params: Params) -> None:
+        kind = str(params["type"])
+        accepted, how = ANSWERED.get(kind, (False, "it was closed"))
+        self.connection.post("Page.handleJavaScriptDialog", target.session, accept=accepted)
+        if target.hidden:
+            return
+        self.news.dialogs += 1
+        if self.news.dialogs <= TOLD_DIALOGS:
+            said = f" said {quoted(str(params['message']), 300)}" if params["message"] else " came up"
+            self.news.tell(f"A dialog ({kind}){said}; {how}.")
+
+    def _paused(self, target: TabTarget, params: Params) -> None:
+        """Answer a paused request. A refused document gets an empty answer, which leaves the page where it is."""
+        request, url = params["requestId"], str(params["request"]["url"])
+        document = params.get("resourceType") == "Document"
+        if not (why := "" if self.gate.lets(url) else self.gate.why_not(url)):
+            self.connection.post("Fetch.continueRequest", target.session, requestId=request)
+        elif document:
+            self.connection.post("Fetch.fulfillRequest", target.session, requestId=request, responseCode=204)
+            if params["frameId"] == target.traffic.frame and not target.hidden:
+                target.refused = True
+                self.news.refused.append(f"{quoted(url)} was not opened: {why}")
+        else:
+            self.connection.post("Fetch.failRequest", target.session, requestId=request, errorReason="BlockedByClient")
+
+
+_OF_BROWSER: Mapping[str, Any] = {
+    "Target.targetCreated": Context._created,
+    "Target.attachedToTarget": Context._attached,
+    "Target.targetDestroyed": Context._destroyed,
+    "Browser.downloadWillBegin": Context._download,
+}
+_OF_TAB: Mapping[str, Any] = {
+    "Inspector.targetCrashed": Context._crashed,
+    "Page.javascriptDialogOpening": Context._dialog,
+    "Fetch.requestPaused": Context._paused,
+}

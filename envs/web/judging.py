@@ -147,13 +147,13 @@ class Evidence(Protocol):
 
 def judge(task: WebTask, facts: Evidence) -> Verdict:
     """Return the verdict on a task with real addresses (``tasks.placed``); a task without checks is never solved."""
-    if not task.checks or task.unjudged or _strayed(task, facts):
+    if not task.checks or task.unjudged or _changed_unasked(task, facts):
         return Verdict(solved=False, score=0.0)
     marks = [_JUDGES[type(check)](check, facts) for check in task.checks]
     return Verdict(solved=all(mark == 1 for mark in marks), score=sum(marks) / len(marks))
 
 
-def _strayed(task: WebTask, facts: Evidence) -> bool:
+def _changed_unasked(task: WebTask, facts: Evidence) -> bool:
     """Return whether our site was changed although the task asks for no change."""
     if facts.site is None or any(isinstance(check, ServerCheck) for check in task.checks):
         return False

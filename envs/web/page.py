@@ -222,7 +222,7 @@ ADDRESS, TITLE, TABS, IN_VIEW = "Address: ", "Title: ", "Tabs: ", "In view ("
 Number = Callable[[AccessibilityNode], int]
 
 
-def told(page: Page, number: Number, most: int) -> str:
+def page_text(page: Page, number: Number, most: int) -> str:
     """Return the page as text, with at most this many characters of its nodes."""
     where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
     if page.part:

@@ -10,7 +10,18 @@ from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quoted
 from planbook.envs.web.addresses import BLANK, Names
 from planbook.envs.web.context import MOST_TABS, Context, TabGone, TabTarget
-from planbook.envs.web.page import ADDRESS, TABS, TITLE, ElementNumbers, ElementRef, Page, Trail, described, read, told
+from planbook.envs.web.page import (
+    ADDRESS,
+    TABS,
+    TITLE,
+    ElementNumbers,
+    ElementRef,
+    Page,
+    Trail,
+    described,
+    page_text,
+    read,
+)
 from planbook.envs.web.tab import WebTab
 
 
@@ -114,7 +125,7 @@ class Tabs:
 
     # What happens without us.
 
-    def mourn(self, tab: WebTab, why: str, last: Page | None) -> None:
+    def replace_lost(self, tab: WebTab, why: str, last: Page | None) -> None:
         """Replace a tab that is no longer usable by an empty one. ``last`` is the page that was seen last."""
         old = tab.target
         if old.closed and len(self.tabs) > 1:
@@ -196,7 +207,7 @@ class Browsing(Tabs):
             refusal = move(tab) or self.context.rest(tab.target, document)
         except TabGone as gone:
             refusal = ""
-            self.mourn(tab, str(gone), self.page)
+            self.replace_lost(tab, str(gone), self.page)
         self.take_popups()
         self.forget_closed()
         stayed = tab is self.tab and tab.target.traffic.document == document
@@ -248,7 +259,7 @@ class Browsing(Tabs):
         try:
             page = read(self.context, self.tab.target)
         except TabGone as gone:
-            self.mourn(self.tab, str(gone), self.page)
+            self.replace_lost(self.tab, str(gone), self.page)
             self.forget_closed()
             page = read(self.context, self.tab.target)
         self.page = page
@@ -267,4 +278,4 @@ class Browsing(Tabs):
                 f"{number} (current)" if tab is self.tab else str(number) for number, tab in enumerate(self.tabs, 1)
             ]
             head.insert(0, f"{TABS}{', '.join(listed)}")
-        return "\n".join([*head, told(page, self.number, self._characters)])
+        return "\n".join([*head, page_text(page, self.number, self._characters)])

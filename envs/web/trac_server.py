@@ -67,14 +67,14 @@ class Application:
 def _file(environ: dict[str, Any]) -> File:
     """Return Trac's whole answer."""
     pieces: list[bytes] = []
-    told: list[Any] = []
+    answer: list[Any] = []
 
     def start(status: str, headers: list[tuple[str, str]], problem: Any = None) -> Callable[[bytes], None]:
-        told[:] = [status, [*(each for each in headers if each[0].lower() != "cache-control"), KEEP]]
+        answer[:] = [status, [*(each for each in headers if each[0].lower() != "cache-control"), KEEP]]
         return pieces.append
 
     pieces.extend(dispatch_request(environ, start))
-    status, headers = told
+    status, headers = answer
     return status, headers, b"".join(pieces)
 
 

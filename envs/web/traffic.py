@@ -53,7 +53,7 @@ class Traffic:
         """Expect the tab to navigate."""
         self._announced = time.monotonic() + ANNOUNCED
 
-    def hear(self, method: str, params: Params) -> None:
+    def handle(self, method: str, params: Params) -> None:
         """Handle one event of the tab."""
         if handler := _HANDLERS.get(method):
             handler(self, params)

@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 from crafter import constants, worldgen
 
-from planbook.envs.crafter.actions import CrafterAction, all_deeds
+from planbook.envs.crafter.actions import CrafterAction, all_actions
 from planbook.envs.crafter.environment import ACHIEVEMENTS
 from planbook.envs.crafter.game import Noise
 from planbook.envs.crafter.rules import rules
@@ -59,8 +59,8 @@ def test_noise_is_the_same_number_for_number() -> None:
 
 
 def test_actions_and_rules_are_those_of_the_package() -> None:
-    assert [deed.code for deed in sorted(all_deeds(), key=lambda deed: deed.code)] == sorted(constants.actions)
-    assert len(all_deeds()) == 17
+    assert [deed.code for deed in sorted(all_actions(), key=lambda deed: deed.code)] == sorted(constants.actions)
+    assert len(all_actions()) == 17
     assert rules().achievements == ACHIEVEMENTS == tuple(constants.achievements)
     assert {name: each.uses for name, each in rules().make.items()} == {
         name: each["uses"] for name, each in constants.make.items()

@@ -4,7 +4,7 @@ import pytest
 
 from planbook.envs import Action, EpisodeEnded, Selection
 from planbook.envs.tabletop import Tabletop
-from planbook.envs.tabletop.scenes import deal, done_share
+from planbook.envs.tabletop.scenes import done_share, make_scene
 
 
 def begun(task_id: str) -> Tabletop:
@@ -20,9 +20,9 @@ def put(world: Tabletop, thing: str, target: str) -> None:
 
 def hanoi(world: Tabletop) -> list[tuple[str, str]]:
     """The seven moves of a tower of three from the light peg or the middle one."""
-    rings = [name for name in world.layout.on if name.endswith("_ring")]
-    large, medium, small = sorted(rings, key=lambda name: -world.layout.things[name].size)
-    start = world.layout.on[large][0]
+    rings = [name for name in world.table.on if name.endswith("_ring")]
+    large, medium, small = sorted(rings, key=lambda name: -world.table.things[name].size)
+    start = world.table.on[large][0]
     spare = "middle_peg" if start == "light_peg" else "light_peg"
     return [
         (small, "dark_peg"),
@@ -52,8 +52,8 @@ def test_a_tower_of_hanoi_takes_seven_moves_and_counts_what_stays() -> None:
 
 def test_a_pyramid_counts_block_by_block_whatever_the_colours() -> None:
     world = begun("stack_block_pyramid/0")
-    a, b, c, d, e, f = (name for name in world.layout.on if name.endswith("_block"))
-    world.layout.on = {name: (f"spot_{number}",) for number, name in enumerate((a, b, c, d, e, f), start=1)}
+    a, b, c, d, e, f = (name for name in world.table.on if name.endswith("_block"))
+    world.table.on = {name: (f"spot_{number}",) for number, name in enumerate((a, b, c, d, e, f), start=1)}
     put(world, d, a)  # a tower beside the bases counts for nothing
     assert world.verdict().score == 0
     put(world, d, "spot_10")
@@ -73,8 +73,8 @@ def test_a_pyramid_counts_block_by_block_whatever_the_colours() -> None:
 
 def test_blocks_across_two_towers_are_no_pyramid() -> None:
     world = begun("stack_block_pyramid/0")
-    a, b, c, d, e, f = (name for name in world.layout.on if name.endswith("_block"))
-    world.layout.on = {
+    a, b, c, d, e, f = (name for name in world.table.on if name.endswith("_block"))
+    world.table.on = {
         a: ("left_base",),
         b: ("middle_base",),
         c: (a,),
@@ -86,17 +86,17 @@ def test_blocks_across_two_towers_are_no_pyramid() -> None:
 
 
 def test_the_box_is_done_only_when_it_holds_all_shapes_and_nothing_else() -> None:
-    seed = next(seed for seed in range(60) if ("brown_box",) in deal("packing_shapes", seed).on.values())
+    seed = next(seed for seed in range(60) if ("brown_box",) in make_scene("packing_shapes", seed).on.values())
     world = begun(f"packing_shapes/{seed}")
-    (intruder,) = world.layout.upon("brown_box")
-    for name in [each for each in world.layout.on if world.layout.things[each].kind == "block" and each != intruder]:
-        if world.layout.on[name][0] not in world.layout.free_spots():
-            world.act(Action("pick_place", (name, world.layout.free_spots()[0])))
-    shapes = [name for name in world.layout.on if world.layout.things[name].kind == "shape"]
+    (intruder,) = world.table.upon("brown_box")
+    for name in [each for each in world.table.on if world.table.things[each].kind == "block" and each != intruder]:
+        if world.table.on[name][0] not in world.table.free_spots():
+            world.act(Action("pick_place", (name, world.table.free_spots()[0])))
+    shapes = [name for name in world.table.on if world.table.things[name].kind == "shape"]
     refused = [name for name in shapes if not world.act(Action("pick_place", (name, "brown_box"))).accepted]
     assert refused, "there is no room for all beside the intruder"
     assert 0 < world.verdict().score < 1
-    put(world, intruder, world.layout.free_spots()[0])
+    put(world, intruder, world.table.free_spots()[0])
     for name in refused:
         put(world, name, "brown_box")
     assert world.verdict().solved
@@ -104,7 +104,7 @@ def test_the_box_is_done_only_when_it_holds_all_shapes_and_nothing_else() -> Non
 
 def test_the_share_is_that_of_the_scene_at_hand() -> None:
     world = begun("assembling_kits/2")
-    scene = deal("assembling_kits", 2)
-    name, (hole,) = next((name, supports) for name, supports in scene.wanted.items() if not world.layout.upon(name))
+    scene = make_scene("assembling_kits", 2)
+    name, (hole,) = next((name, supports) for name, supports in scene.wanted.items() if not world.table.upon(name))
     put(world, name, hole)
-    assert world.verdict().score == done_share(scene, world.layout) == pytest.approx(1 / len(scene.wanted))
+    assert world.verdict().score == done_share(scene, world.table) == pytest.approx(1 / len(scene.wanted))

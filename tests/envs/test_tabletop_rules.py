@@ -22,12 +22,12 @@ def begun(task_id: str) -> Tabletop:
 
 def play(world: Tabletop, moves: list[Move]) -> None:
     """Make the moves, as long as the episode lasts."""
-    things = list(world.layout.on)
-    names = [name for name in world.layout.things if not name.startswith("spot_1")]  # more moves onto each other
+    things = list(world.table.on)
+    names = [name for name in world.table.things if not name.startswith("spot_1")]  # more moves onto each other
     for thing, target, beside in moves:
         where = names[target % len(names)]
         if beside % 2:  # lying across is rare among all names, so every second move tries it with blocks
-            blocks = [each for each in things if world.layout.things[each].kind == "block"] or names
+            blocks = [each for each in things if world.table.things[each].kind == "block"] or names
             where = f"{blocks[target % len(blocks)]} and {blocks[beside % len(blocks)]}"
         if not world.ended:
             world.act(Action("pick_place", (things[thing % len(things)], where)))
@@ -70,22 +70,22 @@ def broken_laws(layout: Table) -> list[str]:
 )
 def test_no_moves_lose_a_thing_or_break_a_law(kind: str, seed: int, moves: list[Move]) -> None:
     world = begun(f"{kind}/{seed}")
-    assert broken_laws(world.layout) == []
-    before = set(world.layout.on)
+    assert broken_laws(world.table) == []
+    before = set(world.table.on)
     play(world, moves)
-    assert set(world.layout.on) == before
-    assert broken_laws(world.layout) == []
+    assert set(world.table.on) == before
+    assert broken_laws(world.table) == []
 
 
 @given(kind=st.sampled_from(Tabletop.types), moves=st.lists(st.tuples(*[st.integers(0, 99)] * 3), max_size=40))
 def test_a_refused_move_changes_nothing_and_is_what_the_goals_foretold(kind: str, moves: list[Move]) -> None:
     world = begun(f"{kind}/3")
     for move in moves:
-        before, text = world.layout.on, world.state()
-        things, names = list(before), list(world.layout.things)
+        before, text = world.table.on, world.state()
+        things, names = list(before), list(world.table.things)
         goal = Action("pick_place", (things[move[0] % len(things)], names[move[1] % len(names)]))
         foretold = world.goals.refusal(goal)
-        assert world.layout.on is before, "asking moves nothing"
+        assert world.table.on is before, "asking moves nothing"
         if world.ended:
             return
         done = world.act(goal)
@@ -97,21 +97,19 @@ def test_a_block_lies_across_two_neighbours_whichever_is_named_first() -> None:
     world = begun("stack_block_pyramid/0")
     for target in ("left_base", "middle_base", "right_base"):
         world.act(Action("pick_place", (free_block(world), target)))
-    names = world.layout.upon("left_base") + world.layout.upon("middle_base")
+    names = world.table.upon("left_base") + world.table.upon("middle_base")
     top = free_block(world)
     assert world.act(Action("pick_place", (top, " and ".join(reversed(names))))).text == (
         f"You put {top} on {' and '.join(names)}."
     )
-    assert world.layout.position(top) == (0.5, 0.0, 2)
-    assert not world.act(Action("pick_place", (names[0], world.layout.free_spots()[0]))).accepted
+    assert world.table.position(top) == (0.5, 0.0, 2)
+    assert not world.act(Action("pick_place", (names[0], world.table.free_spots()[0]))).accepted
 
 
 def free_block(world: Tabletop) -> str:
     """A block on the table with nothing on it."""
-    blocks = [name for name in world.layout.on if world.layout.things[name].kind == "block"]
-    return next(
-        name for name in blocks if not world.layout.upon(name) and not world.layout.on[name][0].endswith("_base")
-    )
+    blocks = [name for name in world.table.on if world.table.things[name].kind == "block"]
+    return next(name for name in blocks if not world.table.upon(name) and not world.table.on[name][0].endswith("_base"))
 
 
 PLACED = {
@@ -130,7 +128,7 @@ PLACED = {
 
 
 @pytest.fixture
-def layout() -> Table:
+def table() -> Table:
     """A table that has everything."""
     rows = (
         row("base", ("left_base", "middle_base", "right_base"), gap=1.0),
