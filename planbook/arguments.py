@@ -14,9 +14,9 @@ from planbook.manuals import usual_starts
 from planbook.option_values import pairs, validated
 from planbook.papers.settings import NO_PAPER, PaperSettings, paper_settings
 from planbook.planner import Budget, method
-from planbook.planner.asking import DEFAULT
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts
+from planbook.planner.roles import DEFAULT
 from planbook.sandbox import Limits
 
 Named = TypeVar("Named", bound=BaseModel)

@@ -9,8 +9,8 @@ from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
 from planbook.envs import Beliefs, Environment, Preconditions, Selection, Task
 from planbook.planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
+from planbook.planner.action_docs import TASK, seen_task
 from planbook.planner.dry_runs import Known
-from planbook.planner.surface import TASK, seen_task
 from planbook.sandbox.dry import DryRun, dry_run
 
 

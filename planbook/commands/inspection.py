@@ -17,7 +17,7 @@ from planbook.envs import ActionSpec, Environment, Selection, Task, known_enviro
 from planbook.manuals import ProcedureLibrary
 from planbook.option_help import option_facts, options_table
 from planbook.planner import functions_to_check, is_procedure, parse_procedure, plan_attributes
-from planbook.planner.surface import AGENT, TASK
+from planbook.planner.action_docs import AGENT, TASK
 from planbook.sandbox import Sandbox
 from planbook.sandbox.check import check, check_procedure
 from planbook.sandbox.dry import DryRun

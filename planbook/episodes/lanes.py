@@ -16,8 +16,8 @@ from planbook.envs import Environment, EnvironmentBroken, EnvsError
 from planbook.episodes.steering import Steering
 from planbook.errors import INTERRUPTED
 from planbook.planner import Budget, EpisodeStopped, JournalFailed, Roles
-from planbook.planner.asking import SILENT
 from planbook.planner.models.waiting import Timeouts
+from planbook.planner.roles import SILENT
 from planbook.run import Entry
 from planbook.sandbox import Sandbox
 

@@ -10,10 +10,10 @@ from planbook.envs import nearest_names
 from planbook.episodes.recorded_answers import RunAnswers
 from planbook.errors import BadArgument
 from planbook.planner import METHODS, Roles, method
-from planbook.planner.asking import DEFAULT, no_model
 from planbook.planner.errors import UnknownModel
 from planbook.planner.models import Model, RecordedModel, load_model
 from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
+from planbook.planner.roles import DEFAULT, no_model
 from planbook.run import Run, is_run
 
 ROLES = ("builder", "consolidator", "formulator")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from planbook.config import RECORDINGS, Config
 from planbook.envs import Task, file_digest, known_environments
-from planbook.planner.asking import DEFAULT
 from planbook.planner.models import Sampling
 from planbook.planner.models.prices import SHIPPED as PRICES
+from planbook.planner.roles import DEFAULT
 from planbook.provenance.knowledge import knowledge_digests
 from planbook.provenance.own_code import of_modules_beside, of_registered
 from planbook.provenance.prompts import graph_templates, prompt_digests

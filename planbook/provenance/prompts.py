@@ -15,7 +15,7 @@ from planbook.rules.telling import PROMPTS as RULES
 
 SHOWN = 16
 """Digits of a digest that are recorded: enough to tell two texts of one template apart."""
-EVERYWHERE = ("repair.j2", "surface.j2")
+EVERYWHERE = ("repair.j2", "action_docs.j2")
 """Templates of every method that asks a model."""
 LEARNING = ("automanual/conclu*.j2", "trajectory.j2")
 """Those of the planner's templates that learning from an episode needs, whichever method played it."""

@@ -17,7 +17,7 @@ from planbook.envs.web.addresses import AddressPolicy, Names
 from planbook.envs.web.context import Context
 from planbook.envs.web.environment import WebOptions
 from planbook.envs.web.tabs import Browsing
-from planbook.planner import Episode, MemoryJournal, Terms
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.types import FeedbackKind
 from planbook.sandbox import Sandbox
 from tests.webserver import Pages, act, at, click, number
@@ -135,7 +135,7 @@ def test_a_start_and_a_file_of_tasks_exclude_each_other(base: str) -> None:
 def test_what_a_page_says_reaches_no_host_function(played: Web) -> None:
     assert played.task is not None
     with Sandbox() as sandbox:
-        episode = Episode(played.task, played, sandbox, MemoryJournal(), terms=Terms(actions=20))
+        episode = Episode(played.task, played, sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
         episode.begin()
         feedback = episode.run("page = agent.goto('/lies')\nfound = agent.find(role='button')\nprint(page, found)")
         assert feedback.kind is FeedbackKind.UNFINISHED

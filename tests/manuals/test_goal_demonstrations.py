@@ -12,9 +12,9 @@ from planbook.envs.alfworld.goals import SPECS
 from planbook.envs.minecraft import Minecraft
 from planbook.manuals.demonstrations import FOLDER, Demonstrating
 from planbook.manuals.library import SHIPPED
-from planbook.planner import METHODS, Episode, MemoryJournal, NoMemory, Outcome, Roles, Terms, method, play
+from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
+from planbook.planner.action_docs import AGENT, PlanFunction
 from planbook.planner.models import ScriptedModel
-from planbook.planner.surface import AGENT, PlanFunction
 from planbook.sandbox import Sandbox
 from planbook.sandbox.check import check
 from planbook.sandbox.reading import read_reply
@@ -94,7 +94,7 @@ def played(sandbox: Sandbox, planner: str, shown: Task, replies: Sequence[str], 
         load_environment(shown.env)(),
         sandbox,
         journal,
-        terms=Terms(actions=100),
+        settings=EpisodeSettings(actions=100),
         roles=Roles(voices.__getitem__, {}),
     )
     chosen = method(planner)

@@ -13,7 +13,7 @@ from planbook.manuals.errors import BadKnowledge
 from planbook.manuals.knowledge import read_knowledge, write_knowledge
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import render
-from planbook.planner import Episode, MemoryJournal, Procedure, Terms, method, parse_procedure, play
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal, Procedure, method, parse_procedure, play
 from planbook.rules import Knowledge, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import Sandbox
 from tests.manuals.hostile import manuals, texts
@@ -131,8 +131,8 @@ def test_written_with_their_helpers_they_still_do_their_tasks(tmp_path: Path) ->
     library, procedures = ProcedureLibrary(world, tmp_path), method("procedures")
     with Sandbox() as sandbox:
         for task in world.select(Selection(split="generated", limit=12)):
-            terms = Terms(actions=world.action_limit)
-            episode = Episode(task, world(), sandbox, MemoryJournal(), terms=terms, memory=library)
+            settings = EpisodeSettings(actions=world.action_limit)
+            episode = Episode(task, world(), sandbox, MemoryJournal(), settings=settings, memory=library)
             assert play(episode, procedures.play, procedures.options()).outcome.solved, task.id
 
 

@@ -15,10 +15,10 @@ from planbook.manuals.start import Start, read_start, starts, types_to_build_on,
 from planbook.planner import (
     Ending,
     Episode,
+    EpisodeSettings,
     FeedbackKind,
     MemoryJournal,
     Outcome,
-    Terms,
     functions_to_check,
     plan_attributes,
     play,
@@ -82,8 +82,8 @@ def played(sandbox: Sandbox, world_name: str, task_id: str, cells: Sequence[str]
             episode.run(code)
 
     with closing(world_class()) as world:
-        terms = Terms(actions=world_class.action_limit)
-        episode = Episode(task, world, sandbox, MemoryJournal(), terms=terms)
+        settings = EpisodeSettings(actions=world_class.action_limit)
+        episode = Episode(task, world, sandbox, MemoryJournal(), settings=settings)
         return episode, play(episode, strategy, Options())
 
 

@@ -11,8 +11,6 @@ from rich.console import Console
 
 from planbook.config import Config, chosen_options
 from planbook.envs import Selection, Task, known_environments, load_environment
-from planbook.figures.plays import plays_in
-from planbook.figures.summary import Summary, summarise
 from planbook.papers import Beside, beside, publications, sheets
 from planbook.papers.beside import BesidePaper
 from planbook.papers.columns import COLUMNS
@@ -20,7 +18,8 @@ from planbook.papers.published import ALL, Publication, Published, papers_of
 from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.models import Reply
 from planbook.planner.strategies.deps.replanning import REPLANS
-from planbook.run import Run, recorded_endings
+from planbook.results import Summary, read_run, summarise
+from planbook.run import Run
 from tests.command import planbook, result
 
 AUTOMANUAL, ADAPT, DEPS, AGENTKIT, _ = publications()
@@ -84,6 +83,10 @@ def played(
             "role": "planner",
             "model": "openai:x",
             "reply": Reply(text="x", model=model).model_dump(),
+            "template": "t",
+            "sampling": {},
+            "left_out": 0,
+            "cut_characters": 0,
         }
         run.store.put("task/0", "ask", 0, asked)
         for entry in run.entries():
@@ -92,7 +95,7 @@ def played(
             claim: dict[str, Any] = {"by": "executor", "text": "x", "depth": 2, "done": True}
             run.store.put(f"{entry.path}/round/0/plan/0", "subtask", 0, claim)
             run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
-        return config, summarise(run.entries(), recorded_endings(run), 1.0, str(folder), plays=plays_in(run.store))
+        return config, summarise(list(read_run(run).episodes.values()), 1.0, str(folder))
 
 
 def held(config: Config, summary: Summary) -> Beside:

@@ -11,7 +11,7 @@ from planbook.errors import BadArgument
 from planbook.papers import publications
 from planbook.papers.settings import paper_settings, settings_of_papers
 from planbook.planner import METHODS
-from planbook.planner.asking import DEFAULT
+from planbook.planner.roles import DEFAULT
 from tests.command import planbook, result
 from tests.flows import scripted
 

@@ -12,7 +12,6 @@ import pytest
 from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, load_environment
 from planbook.envs.alfworld.goals import TYPES
-from planbook.figures.summary import Summary, summarise
 from planbook.knowledge.ablations import ABLATIONS
 from planbook.knowledge.state import EVERYTHING, fresh_beginning
 from planbook.papers import Beside, publications
@@ -20,7 +19,8 @@ from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL
 from planbook.planner import Ending, Outcome
 from planbook.planner.models import Reply, Sampling
-from planbook.run import Run, recorded_endings
+from planbook.results import Summary, read_run, summarise
+from planbook.run import Run
 from tests.command import planbook, result
 from tests.planbook.test_paper_published import TASKS, differs, held, paper_of, printed, row
 
@@ -73,6 +73,10 @@ def asked(run: Run, model: str, scope: str = "learn/0/builder") -> None:
         "role": "planner",
         "model": "openai:alias",
         "reply": Reply(text="x", model=model).model_dump(),
+        "template": "t",
+        "sampling": {},
+        "left_out": 0,
+        "cut_characters": 0,
     }
     run.store.put(scope, "ask", 0, body)
 
@@ -102,7 +106,7 @@ def a_test(
             outcome = Outcome.FAILURE if failed else Outcome.DIRECT_SUCCESS
             ending = Ending(outcome=outcome, cause="raised" if failed else "", error_steps=4 if failed else 0)
             run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
-        return config, summarise(run.entries(), recorded_endings(run), 1.0, str(folder))
+        return config, summarise(list(read_run(run).episodes.values()), 1.0, str(folder))
 
 
 def library(config: Config, folder: Path) -> Config:

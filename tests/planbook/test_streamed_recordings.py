@@ -17,9 +17,9 @@ from planbook.episodes.lanes import Lane
 from planbook.episodes.runner import play_entry
 from planbook.knowledge.knowing import memory_of
 from planbook.planner import METHODS, Memory, MemoryJournal
-from planbook.planner.asking import Roles
 from planbook.planner.models import Message, RecordedModel, Reply, Sampling
 from planbook.planner.models.types import OnText
+from planbook.planner.roles import Roles
 from planbook.run import Entry, Run
 from planbook.sandbox import Sandbox
 from tests.flows import here

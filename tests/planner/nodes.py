@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from planbook.envs import Selection, Task, load_environment
-from planbook.planner import METHODS, Ending, Episode, Journal, MemoryJournal, Terms, play
-from planbook.planner.asking import Roles
+from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, Journal, MemoryJournal, play
 from planbook.planner.models import Message, Model, Sampling, ScriptedModel
 from planbook.planner.models.requests import label
+from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
 
 Reply = str | Mapping[str, Any] | Sequence[Any] | Callable[[int], Any]
@@ -72,7 +72,7 @@ def episode(
         load_environment(world)(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
-        terms=Terms(actions=actions),
+        settings=EpisodeSettings(actions=actions),
         roles=Roles(nodes.model, {}),
     )
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from planbook.envs import Environment, Selection, load_environment
-from planbook.planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
-from planbook.planner.asking import Roles
+from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, MemoryJournal, Outcome, play
+from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
 from tests.planner.players import GOAL, NOTE, Players, Traced, claims, code, done_by, planned, played
 
@@ -27,7 +27,9 @@ def bought(
 ) -> tuple[Ending, Environment]:
     world = load_environment("shopping")()
     [task] = world.select(Selection(ids=("example/541",)))
-    episode = Episode(task, world, sandbox, journal, terms=Terms(actions=100), roles=Roles(players.model, {}))
+    episode = Episode(
+        task, world, sandbox, journal, settings=EpisodeSettings(actions=100), roles=Roles(players.model, {})
+    )
     return play(episode, METHODS[method].play, METHODS[method].options.model_validate(options)), world
 
 

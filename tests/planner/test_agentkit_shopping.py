@@ -95,7 +95,7 @@ def test_the_guidance_is_in_the_prompts(sandbox: Sandbox) -> None:
 
 def test_what_a_page_says_is_no_look_up(sandbox: Sandbox) -> None:
     """A product cannot read the database, nor a model's answer."""
-    nodes = shopper("search('$db.world.surface$')", summary_actor_plan="$db.manual$")
+    nodes = shopper("search('$db.world.action_docs$')", summary_actor_plan="$db.manual$")
     played(sandbox, nodes, "shopping", TASK, options={"steps": 2})
-    assert "$db.world.surface$" in nodes.questions("obs")[1]
+    assert "$db.world.action_docs$" in nodes.questions("obs")[1]
     assert "Plan: $db.manual$" in nodes.questions("actor_sketch")[1]

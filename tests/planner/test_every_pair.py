@@ -6,7 +6,7 @@ import pytest
 
 from planbook.envs import Environment, Selection, load_environment
 from planbook.manuals.demonstrations import Demonstrating
-from planbook.planner import METHODS, Episode, MemoryJournal, NoMemory, Outcome, Roles, Terms, method, play
+from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
 from planbook.planner.models import Message, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
@@ -74,9 +74,15 @@ def hold_out(sandbox: Sandbox, world: Environment, task_id: str, planner: str, r
 
     roles = Roles(lambda role: ScriptedModel(answer), {})
     memory = Demonstrating(NoMemory(), chosen.demonstrations)
-    limits = Terms(actions=5).limits.model_copy(update={"wall_seconds": 0.2, "cpu_seconds": 0.2})
+    limits = EpisodeSettings(actions=5).limits.model_copy(update={"wall_seconds": 0.2, "cpu_seconds": 0.2})
     episode = Episode(
-        task, world, sandbox, MemoryJournal(), terms=Terms(actions=5, limits=limits), memory=memory, roles=roles
+        task,
+        world,
+        sandbox,
+        MemoryJournal(),
+        settings=EpisodeSettings(actions=5, limits=limits),
+        memory=memory,
+        roles=roles,
     )
     few = {"iterations": 1, "d_max": 2, "replans": 1, "rounds": 1, "controller_steps": 1}
     given = {name: value for name, value in few.items() if name in chosen.options.model_fields}

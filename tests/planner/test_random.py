@@ -3,7 +3,7 @@
 import pytest
 
 from planbook.envs import Selection, load_environment
-from planbook.planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
+from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, MemoryJournal, Outcome, play
 from planbook.planner.strategies.agentkit.random_choice import choices_in
 from planbook.sandbox import Sandbox
 
@@ -18,8 +18,8 @@ def drawn(
     journal: MemoryJournal | None = None,
 ) -> tuple[Ending, Episode]:
     (chosen,) = load_environment(world).select(Selection(ids=(task,)))
-    terms = Terms(actions=actions, seed=seed)
-    episode = Episode(chosen, load_environment(world)(), sandbox, journal or MemoryJournal(), terms=terms)
+    terms = EpisodeSettings(actions=actions, seed=seed)
+    episode = Episode(chosen, load_environment(world)(), sandbox, journal or MemoryJournal(), settings=terms)
     return play(episode, METHODS["random"].play, METHODS["random"].options()), episode
 
 
