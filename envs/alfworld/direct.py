@@ -157,7 +157,7 @@ class Direct:
         """Return the commands that are admissible now."""
         return admissible(self.scene, self.state, self.dialect)
 
-    # What the commands do.
+    # Commands.
 
     def _outcome(self, command: str) -> Outcome:
         verb = command.split(" ", 1)[0]
@@ -265,19 +265,5 @@ class Direct:
 
 
 _ACTIONS: dict[str, Callable[..., Outcome]] = {
-    "look": Direct._look,
-    "inventory": Direct._inventory,
-    "help": Direct._help,
-    "go": Direct._go,
-    "open": Direct._open,
-    "close": Direct._close,
-    "take": Direct._take,
-    "move": Direct._put,
-    "put": Direct._put,
-    "use": Direct._use,
-    "heat": Direct._heat,
-    "cool": Direct._cool,
-    "clean": Direct._clean,
-    "slice": Direct._slice,
-    "examine": Direct._examine,
+    verb: getattr(Direct, "_put" if verb == "move" else f"_{verb}") for verb in _FORMS
 }

@@ -78,7 +78,7 @@ class Alfworld(Environment):
         self._location, self._holding = START, EMPTY_HANDED
         self._won = False
 
-    # What there is to do.
+    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
@@ -122,7 +122,7 @@ class Alfworld(Environment):
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
         return {**options, **packages, "grammar": "put" if grammar else "move"}
 
-    # One episode.
+    # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Load the game and start it."""
@@ -191,7 +191,7 @@ class Alfworld(Environment):
         accepted = reply.text != NOTHING
         return Observation(f"{paper_text(reply.text)} {self.state()}", accepted=accepted, terminated=reply.won)
 
-    # The actions.
+    # Actions.
 
     @action(
         "agent.go_to('shelf_2') -> 'On shelf_2, you see pen_1, and vase_3. You are at shelf_2 and holding nothing.'"

@@ -6,7 +6,7 @@ location, and what can be done with each kind of object. Where objects are is le
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -239,22 +239,25 @@ NEEDS: Mapping[str, Callable[[BoundRule], None]] = {
 """Condition, as the domain writes it, to its meaning for an action with its arguments."""
 
 
-def _change(fact: Callable[[BoundRule], Fact], to: Callable[[BoundRule], object]) -> Callable[[BoundRule], None]:
-    return lambda case: case.changes.append(Change(fact(case), to(case)))
+def _change(name: str, *of: str, to: Hashable = UNKNOWN) -> Callable[[BoundRule], None]:
+    """Return the change of a fact about some arguments, to a value or to the last of them."""
+    facts = of if to is not UNKNOWN else of[:-1]
+
+    def change(case: BoundRule) -> None:
+        fact = Fact(name, tuple(map(case.value, facts)))
+        case.changes.append(Change(fact, case.value(of[-1]) if to is UNKNOWN else to))
+
+    return change
 
 
 CHANGES: Mapping[str, Callable[[BoundRule], None]] = {
-    "(atlocation ?a ?lend)": _change(lambda case: LOCATION, lambda case: case.value("?r")),
-    "(holds ?a ?o)": _change(lambda case: HOLDING, lambda case: case.value("?o")),
-    "(not (holds ?a ?o))": _change(lambda case: HOLDING, lambda case: EMPTY_HANDED),
-    "(opened ?r)": _change(lambda case: Fact("opened", (case.value("?r"),)), lambda case: True),
-    "(not (opened ?r))": _change(lambda case: Fact("opened", (case.value("?r"),)), lambda case: False),
-    "(inreceptacle ?o ?r)": _change(
-        lambda case: Fact("inside", (case.value("?o"), case.value("?r"))), lambda case: True
-    ),
-    "(not (inreceptacle ?o ?r))": _change(
-        lambda case: Fact("inside", (case.value("?o"), case.value("?r"))), lambda case: False
-    ),
+    "(atlocation ?a ?lend)": _change("location", "?r"),
+    "(holds ?a ?o)": _change("holding", "?o"),
+    "(not (holds ?a ?o))": _change("holding", to=EMPTY_HANDED),
+    "(opened ?r)": _change("opened", "?r", to=True),
+    "(not (opened ?r))": _change("opened", "?r", to=False),
+    "(inreceptacle ?o ?r)": _change("inside", "?o", "?r", to=True),
+    "(not (inreceptacle ?o ?r))": _change("inside", "?o", "?r", to=False),
 }
 """Effects that other actions depend on; nothing depends on the rest (clean, hot, looked at)."""
 

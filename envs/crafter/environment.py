@@ -124,7 +124,7 @@ class Crafter(Environment):
         self._game: CrafterGame | None = None
         self._moment: view.PlayerView | None = None
 
-    # What there is to do.
+    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
@@ -145,7 +145,7 @@ class Crafter(Environment):
         """Return the version of the package."""
         return {"crafter": version("crafter")}
 
-    # One episode.
+    # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Begin a new game, made from the seed (a third of a second)."""
@@ -222,7 +222,7 @@ class Crafter(Environment):
         saved, self._moment = native
         load(self.game, saved)
 
-    # The actions.
+    # Actions.
 
     @action("agent.move('north') -> 'You move north. Step 12: now in view: tree. ...'")
     def move(self, direction: Direction) -> Observation:

@@ -86,7 +86,7 @@ class Minecraft(Environment):
         self._wanted: Mapping[str, int] = {}
         self._limit = 0
 
-    # What there is to do.
+    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
@@ -127,7 +127,7 @@ class Minecraft(Environment):
         """The player's current state. Plans never see it."""
         return self._player
 
-    # One episode.
+    # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Place the player at the spawn of the seed's map."""
@@ -247,7 +247,7 @@ class Minecraft(Environment):
         full = f"{text} Inventory: {listed(self._player.inventory)}."
         return Observation(full, accepted=accepted, terminated=solved, truncated=over)
 
-    # The host's judgement.
+    # Judging.
 
     def verdict(self) -> Verdict:
         """Return solved if everything wanted is held (equipment: worn). The score is the share of milestones."""

@@ -154,7 +154,7 @@ agent.click("Buy Now")
         self._place = ShopState()
         self._wish: Wish | None = None
 
-    # What there is to do.
+    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
@@ -174,7 +174,7 @@ agent.click("Buy Now")
         products = digest_of(*named) if self._options.items else own_digest()
         return {"products": products}
 
-    # One episode.
+    # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Start on the search page."""
@@ -214,7 +214,7 @@ agent.click("Buy Now")
             return [Action("search", (self._wish.sentence,))]
         return [Action("click", (button,)) for button in self._pages.buttons(self._place)]
 
-    # The actions.
+    # Actions.
 
     @action("agent.search('paraben free body lotion') -> \"Results for 'paraben free body lotion': 1 to 10 of 50 ...\"")
     def search(self, keywords: str) -> Observation:

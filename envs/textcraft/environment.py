@@ -126,7 +126,7 @@ class Textcraft(Environment):
         self._target = ""
         self._bench: Bench | None = None
 
-    # What there is to do.
+    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
@@ -152,7 +152,7 @@ class Textcraft(Environment):
         """Return preconditions from the recipes and the inventory."""
         return preconditions(Bench(recipes.book(), commands_of(task)))
 
-    # One episode.
+    # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Start with an empty inventory, and show the commands."""
@@ -191,7 +191,7 @@ class Textcraft(Environment):
     def _load(self, native: Any) -> None:
         self.carried = dict(native)
 
-    # The actions.
+    # Actions.
 
     @action("agent.get('2 oak logs') -> 'You get 2 oak logs.'")
     def get(self, item: str) -> Observation:

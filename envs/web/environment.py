@@ -241,7 +241,7 @@ class Web(Acting):
             self._site.close()
             self._site = None
 
-    # What the host asks.
+    # Observing and judging.
 
     def state(self) -> str:
         """Return the address, and the notes."""

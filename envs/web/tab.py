@@ -28,7 +28,7 @@ class WebTab:
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
 
-    # Going.
+    # Navigating.
 
     def load(self, url: str) -> str:
         """Navigate to an address without waiting; return why it may not be opened."""
@@ -128,7 +128,7 @@ class WebTab:
         """Send mouse and keyboard events."""
         self.context.call_all(self.target, commands)
 
-    # Asking the page.
+    # Scripts.
 
     def ask(self, place: ElementRef, function: str, *arguments: JsonValue) -> dict[str, Any]:
         """Call one of our functions (page.js) on an element and return its answer."""

@@ -80,7 +80,7 @@ class Tabs:
         """True if one more tab may be opened."""
         return len(self.tabs) < MOST_TABS
 
-    # Coming back.
+    # Restoring.
 
     def save(self) -> SavedTabs:
         """Return a copy of the tabs."""
@@ -123,7 +123,7 @@ class Tabs:
         if why:
             self.context.news.tell(f"{quoted(trail.urls[trail.at])} could not be loaded again: {why}.")
 
-    # What happens without us.
+    # Popups and lost tabs.
 
     def replace_lost(self, tab: WebTab, why: str, last: Page | None) -> None:
         """Replace a tab that is no longer usable by an empty one. ``last`` is the page that was seen last."""
@@ -197,7 +197,7 @@ class Browsing(Tabs):
         """The address of the current tab."""
         return self.page.url if self.page else ""
 
-    # Doing.
+    # Acting.
 
     def do(self, move: Move) -> Observation:
         """Do something in the current tab, wait until it settles, and observe."""
@@ -249,7 +249,7 @@ class Browsing(Tabs):
     def _open_elsewhere(self, document: str) -> bool:
         return any(tab.target.traffic.document == document for tab in self.tabs if tab is not self.tab)
 
-    # Telling.
+    # Observing.
 
     def again(self) -> Observation:
         """Return the last observation."""
