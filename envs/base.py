@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from planbook.envs.errors import Diverged, EnvironmentBroken, EpisodeEnded, UnknownAction
 from planbook.envs.method_support import AdaptSupport, AdvocateSupport, AutoManualSupport, DepsSupport
-from planbook.envs.optional import Judging, Prompting, Provenance, Restoring, SelectingTasks
+from planbook.envs.optional import Judging, Prompting, Reproducing, Restoring, SelectingTasks
 from planbook.envs.selection import select
 from planbook.envs.types import Action, ActionSpec, NoOptions, Observation, Offered, Selection, Snapshot, Task, Verdict
 
@@ -60,7 +60,7 @@ class Environment(
     SelectingTasks,
     Judging,
     Restoring,
-    Provenance,
+    Reproducing,
     AutoManualSupport,
     AdaptSupport,
     AdvocateSupport,

@@ -262,7 +262,7 @@ class _Checker:
         snapshot = self._call("snapshot()", env.snapshot)
         self._played_on(env, first[half + 1 :])
         seen = self._call("restore()", env.restore, snapshot)
-        if env.restores:  # the class says itself that not all comes back
+        if env.restores:  # the class declares that not everything is restored
             return
         if seen != before[-1][1]:
             fault = f"restore() shows {_short(seen)} on {task.id}, and the snapshot was made at {_short(before[-1][1])}"

@@ -136,7 +136,7 @@ class Restoring:
         return None
 
 
-class Provenance:
+class Reproducing:
     """What the environment needs, and what a run records about it."""
 
     @classmethod

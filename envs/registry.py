@@ -24,14 +24,14 @@ def load_module(path: Path) -> ModuleType:
     if not path.is_file():
         raise CannotLoad(f"no file {path}")
     if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # at the end: what is installed goes first
+        sys.path.append(str(path.parent))  # at the end, so that installed packages take precedence
     module = ModuleType(f"planbook_own_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
     try:
         exec(
             compile(path.read_bytes(), path, "exec"), vars(module)
-        )  # no bytecode cache: it may be edited at any moment
+        )  # without a bytecode cache, as it may be edited at any time
     except (Exception, SystemExit) as error:
         raise CannotLoad(f"{path} failed while it was imported: {import_error(error)}") from error
     return module

@@ -80,7 +80,7 @@ def require() -> tuple[str, str]:
 def start_selenium(profile: str) -> "webdriver.Chrome":
     """Start a browser with Selenium. Both processes have ``profile`` on their command lines (see watchdog.py)."""
     try:
-        from selenium import webdriver  # here, for it takes longer to import than all else of an environment
+        from selenium import webdriver  # imported here, as it takes long
         from selenium.common.exceptions import WebDriverException
     except ImportError as error:
         raise missing_extra("browser", "a browser") from error
@@ -94,8 +94,8 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
     service = webdriver.ChromeService(
         executable_path=driver,
         service_args=[f"--log-path={profile}/chromedriver.log"],
-        env=os.environ | ENVIRONMENT | {"TMPDIR": profile},  # what Chromium leaves behind goes with the profile
-        popen_kw={"start_new_session": True},  # Ctrl-C is for us, not for the browser
+        env=os.environ | ENVIRONMENT | {"TMPDIR": profile},  # Chromium's leftovers are removed with the profile
+        popen_kw={"start_new_session": True},  # so that Ctrl-C does not reach the browser
     )
     try:
         return webdriver.Chrome(options=options, service=service)

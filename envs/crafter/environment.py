@@ -102,7 +102,7 @@ class Crafter(Environment):
     )
     types = TYPES
     splits = SPLITS
-    parts = {"open": SPLITS}  # types that are named without a split are taken from either
+    parts = {"open": SPLITS}  # types named without a split come from either
     seeded = True
     action_limit = 10_000
     all_milestones = ACHIEVEMENTS
@@ -149,7 +149,7 @@ class Crafter(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Begin a new game, made from the seed (a third of a second)."""
-        from planbook.envs.crafter.game import CrafterGame  # imports numpy and the game, half a second
+        from planbook.envs.crafter.game import CrafterGame  # imports numpy and the game, which takes half a second
 
         self._game = CrafterGame(task.seed, self._length)
         self._moment = view.moment_of(self._game)

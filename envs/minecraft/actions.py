@@ -19,7 +19,7 @@ from planbook.envs.minecraft.game_data import (
     source_of,
     wearable,
 )
-from planbook.envs.minecraft.player import GoalEffects, Player
+from planbook.envs.minecraft.player import GoalEffects, MinecraftPlayer
 from planbook.envs.minecraft.terrain import Terrain, trip
 from planbook.envs.types import Action
 
@@ -40,12 +40,14 @@ class NoneLeft(GoalRefused):
     """This map does not have enough of it, which only trying finds out."""
 
 
-def effects_of(terrain: Terrain, player: Player, action: Action) -> GoalEffects:
+def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> GoalEffects:
     """Return the effects of a goal from the current state, changing nothing. Raises GoalRefused, NoneLeft."""
     return _VERBS[action.name](terrain, player, *action.args)
 
 
-def _gather(verb: str, terrain: Terrain, player: Player, obj: JsonValue, tool: JsonValue = None) -> GoalEffects:
+def _gather(
+    verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, tool: JsonValue = None
+) -> GoalEffects:
     item, count = one_kind(obj)
     source = wanted_source(verb, item)
     held = _stated(player, tool)
@@ -63,7 +65,7 @@ def _gather(verb: str, terrain: Terrain, player: Player, obj: JsonValue, tool: J
 
 
 def _make(
-    verb: str, terrain: Terrain, player: Player, obj: JsonValue, materials: JsonValue, tool: JsonValue = None
+    verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, materials: JsonValue, tool: JsonValue = None
 ) -> GoalEffects:
     item, count = one_kind(obj)
     recipe = recipe_for(verb, item, amounts(materials, "the materials"))
@@ -79,7 +81,7 @@ def _make(
     return GoalEffects(f"{verb} {listed(gains)} from {listed(needs)}", skill, ticks, gains, needs)
 
 
-def _equip(terrain: Terrain, player: Player, obj: JsonValue) -> GoalEffects:
+def _equip(terrain: Terrain, player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
     if not isinstance(obj, str):
         raise GoalRefused(f"equip takes the name of one item, not {obj!r}")
     known_item(obj)
@@ -189,7 +191,7 @@ def named_tool(tool: JsonValue) -> str:
     return tool
 
 
-def _stated(player: Player, tool: JsonValue) -> str:
+def _stated(player: MinecraftPlayer, tool: JsonValue) -> str:
     """Return the tool that the plan names, which must be held; empty for none. Raises GoalRefused."""
     named = named_tool(tool)
     if named not in ("", GIVEN_TOOL) and not player.held(named):
@@ -208,7 +210,7 @@ def suits(source: Source, held: str, item: str) -> None:
     raise GoalRefused(f"no tool: to mine {item} takes {needed}, and the plan uses none")
 
 
-def _station(recipe: Recipe, player: Player, stated: str) -> None:
+def _station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None:
     if not lacks_station(recipe, stated):
         return
     holding = "" if recipe.station and player.held(recipe.station) else f", and you hold no {recipe.station}"

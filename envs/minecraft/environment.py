@@ -12,7 +12,7 @@ from planbook.envs.minecraft.actions import GoalRefused, effects_of, listed
 from planbook.envs.minecraft.game_data import FILE as RECIPES
 from planbook.envs.minecraft.game_data import GIVEN_TOOL, VERSION, milestones
 from planbook.envs.minecraft.planning import RECORDED, MinecraftGoals, preconditions
-from planbook.envs.minecraft.player import GoalEffects, Player, carry_out, succeeds, time_limit, wait
+from planbook.envs.minecraft.player import GoalEffects, MinecraftPlayer, carry_out, succeeds, time_limit, wait
 from planbook.envs.minecraft.terrain import Terrain, seen_words, terrain_of
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import file_digest
@@ -82,7 +82,7 @@ class Minecraft(Environment):
         if self._chosen.terse:
             self.about = self.about.replace(REASONS, NO_REASONS)
         self._terrain: Terrain = terrain_of(0)
-        self._player = Player()
+        self._player = MinecraftPlayer()
         self._wanted: Mapping[str, int] = {}
         self._limit = 0
 
@@ -123,7 +123,7 @@ class Minecraft(Environment):
         return self._terrain
 
     @property
-    def player(self) -> Player:
+    def player(self) -> MinecraftPlayer:
         """The player's current state. Plans never see it."""
         return self._player
 
@@ -133,7 +133,7 @@ class Minecraft(Environment):
         """Place the player at the spawn of the seed's map."""
         self._terrain, self._wanted = terrain_of(task.seed), tasks.wanted(task)
         parallel = task.type in tasks.PARALLEL
-        self._player = Player(inventory=dict(tasks.PARALLEL_START) if parallel else {})
+        self._player = MinecraftPlayer(inventory=dict(tasks.PARALLEL_START) if parallel else {})
         self._player.first = dict.fromkeys(self._player.inventory, 0)
         self._limit = self._chosen.ticks or (
             int(str(task.params["ticks"])) if parallel else tasks.GROUPS[task.type].ticks
@@ -290,5 +290,5 @@ class Minecraft(Environment):
         return self._player.copy()
 
     def _load(self, native: object) -> None:
-        assert isinstance(native, Player)
+        assert isinstance(native, MinecraftPlayer)
         self._player = native.copy()

@@ -29,7 +29,7 @@ class GoalEffects:
 
 
 @dataclass
-class Player:
+class MinecraftPlayer:
     """The player: everything that changes in an episode."""
 
     inventory: dict[str, int] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Player:
     _seen: tuple[Spot, Sight] | None = None
     """The last result of ``sight``, which depends on the spot only, as that has the time."""
 
-    def copy(self) -> "Player":
+    def copy(self) -> "MinecraftPlayer":
         """Return a copy that shares nothing mutable."""
         return replace(
             self,
@@ -153,13 +153,13 @@ def succeeds(effects: GoalEffects, task_id: str, tries: int) -> bool:
     return random.Random(f"luck/{task_id}/{tries}").random() < chance(effects)
 
 
-def wait(terrain: Terrain, player: Player, ticks: int) -> None:
+def wait(terrain: Terrain, player: MinecraftPlayer, ticks: int) -> None:
     """Let time pass without effect; the player ends where it was."""
     player.spot = player.spot._replace(tick=player.spot.tick + ticks)
     player.look(terrain)
 
 
-def carry_out(terrain: Terrain, player: Player, effects: GoalEffects, durability: bool) -> str:
+def carry_out(terrain: Terrain, player: MinecraftPlayer, effects: GoalEffects, durability: bool) -> str:
     """Apply the effects of a goal, and return what else there is to report."""
     spot = effects.trip.spot if effects.trip else player.spot
     player.spot = spot._replace(tick=player.spot.tick + effects.ticks)

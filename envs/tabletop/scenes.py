@@ -133,7 +133,7 @@ GOALS: Mapping[str, str] = {
 def make_scene(kind: str, seed: int) -> TableScene:
     """Return the start of a task: the same for a type and a seed, always."""
     scene = SCENES[kind](random.Random(f"tabletop/{kind}/{seed}"))
-    scene.on = dict(sorted(scene.on.items()))  # the order in which things were dealt would tell which ones matter
+    scene.on = dict(sorted(scene.on.items()))  # the original order would reveal which things matter
     return scene
 
 
@@ -149,7 +149,7 @@ def done_share(scene: TableScene, table: Table) -> float:
     if not scene.wanted:
         return sum(_in_pyramid(table, name) for name in table.on) / PYRAMID
     settled: set[str] = set()
-    for name, supports in scene.wanted.items():  # what a thing must lie on comes before it
+    for name, supports in scene.wanted.items():  # supports come before what lies on them
         if table.on[name] == supports and all(each in settled or each not in table.on for each in supports):
             settled.add(name)
     return len(settled) / len(scene.wanted)

@@ -136,7 +136,7 @@ def address(url: str) -> Address:
     try:
         parts = urlsplit(url.strip())
         host, port = (parts.hostname or "").removesuffix("."), parts.port
-    except ValueError:  # no address, then: a text that is only equal to itself
+    except ValueError:  # not an address: equal only to itself
         return Address("", url.strip(), ())
     if port is not None and port != PORTS.get(parts.scheme):
         host += f":{port}"

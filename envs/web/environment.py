@@ -203,7 +203,7 @@ class Web(Acting):
         except EnvironmentBroken:
             if not used:
                 raise
-            self._drop()  # the browser died since the last episode: another one is started
+            self._drop()  # the browser died since the last episode; start another
             return self._begin(self._web_task, Names(own))
 
     def _begin(self, task: WebTask, names: Names) -> Observation:

@@ -122,7 +122,7 @@ ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
 }
 
 
-class Evidence(Protocol):
+class EpisodeEvidence(Protocol):
     """What judging may look at."""
 
     @property
@@ -145,7 +145,7 @@ class Evidence(Protocol):
         """
 
 
-def judge(task: WebTask, facts: Evidence) -> Verdict:
+def judge(task: WebTask, facts: EpisodeEvidence) -> Verdict:
     """Return the verdict on a task with real addresses (``tasks.placed``); a task without checks is never solved."""
     if not task.checks or task.unjudged or _changed_unasked(task, facts):
         return Verdict(solved=False, score=0.0)
@@ -153,26 +153,26 @@ def judge(task: WebTask, facts: Evidence) -> Verdict:
     return Verdict(solved=all(mark == 1 for mark in marks), score=sum(marks) / len(marks))
 
 
-def _changed_unasked(task: WebTask, facts: Evidence) -> bool:
+def _changed_unasked(task: WebTask, facts: EpisodeEvidence) -> bool:
     """Return whether our site was changed although the task asks for no change."""
     if facts.site is None or any(isinstance(check, ServerCheck) for check in task.checks):
         return False
     return bool(facts.site.changes())
 
 
-def _answer(check: AnswerCheck, facts: Evidence) -> float:
+def _answer(check: AnswerCheck, facts: EpisodeEvidence) -> float:
     return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
 
 
-def _unachievable(check: UnachievableCheck, facts: Evidence) -> float:
+def _unachievable(check: UnachievableCheck, facts: EpisodeEvidence) -> float:
     return float(facts.answer is not None and says_impossible(facts.answer))
 
 
-def _url(check: UrlCheck, facts: Evidence) -> float:
+def _url(check: UrlCheck, facts: EpisodeEvidence) -> float:
     return float(addresses.MATCHES[check.how](facts.url, check.any_of))
 
 
-def _page(check: PageCheck, facts: Evidence) -> float:
+def _page(check: PageCheck, facts: EpisodeEvidence) -> float:
     address = facts.url if check.url == "last" else check.url
     text = facts.page_text(address, check.selector, check.script)
     return float(
@@ -183,7 +183,7 @@ def _page(check: PageCheck, facts: Evidence) -> float:
     )
 
 
-def _server(check: ServerCheck, facts: Evidence) -> float:
+def _server(check: ServerCheck, facts: EpisodeEvidence) -> float:
     """Return the share of right changes among those wanted and those made."""
     if facts.site is None:
         return 0.0
@@ -200,7 +200,7 @@ def _is(value: str | None, wanted: str | Text | None) -> bool:
     return holds(value, wanted.must_include) and not any(holds(value, (each,)) for each in wanted.must_exclude)
 
 
-_JUDGES: Mapping[type[Check], Callable[[Any, Evidence], float]] = {
+_JUDGES: Mapping[type[Check], Callable[[Any, EpisodeEvidence], float]] = {
     AnswerCheck: _answer,
     UrlCheck: _url,
     PageCheck: _page,

@@ -76,7 +76,7 @@ def read(context: Context, target: TabTarget) -> Page:
     for _ in range(READS):
         try:
             return _read(context, target)
-        except CommandRefused:  # a frame went away in between
+        except CommandRefused:  # a frame disappeared meanwhile
             context.settle(target)
     raise TabGone("the page changes faster than it can be read")
 

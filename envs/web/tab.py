@@ -45,7 +45,7 @@ class WebTab:
     def trail(self, own: Trail | None = None) -> Trail:
         """Return the whole history, including what is beyond the browser's ``own``."""
         own = own or trail_of(self._history())
-        after = self.after if len(own.urls) == 1 else []  # whoever went on from here has no way forward
+        after = self.after if len(own.urls) == 1 else []  # after a new navigation there is no way forward
         return Trail([*self.before, *own.urls, *after], len(self.before) + own.at)
 
     def step(self, by: int) -> bool:

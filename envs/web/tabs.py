@@ -66,7 +66,7 @@ class Tabs:
     def switch(self, number: int) -> None:
         """Make another tab the current one."""
         self.current = number
-        with suppress(TabGone):  # whoever looks at it next is told
+        with suppress(TabGone):  # the next observation reports it
             self.context.call(self.tab.target, "Page.bringToFront")
 
     def close_tab(self) -> None:
@@ -202,7 +202,7 @@ class Browsing(Tabs):
     def do(self, move: Move) -> Observation:
         """Do something in the current tab, wait until it settles, and observe."""
         tab, document = self.tab, self.tab.target.traffic.document
-        tab.target.traffic.forget()  # what was waited for in vain before is not waited for again
+        tab.target.traffic.forget()  # do not wait again for what timed out before
         try:
             refusal = move(tab) or self.context.rest(tab.target, document)
         except TabGone as gone:

@@ -30,7 +30,7 @@ def now(zone: Any = None) -> datetime:
 
 import trac.util.datefmt  # noqa: E402
 
-trac.util.datefmt.datetime_now = now  # before the modules below take it by name
+trac.util.datefmt.datetime_now = now  # before the modules below import it by name
 from trac.env import open_environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
@@ -57,7 +57,7 @@ class Application:
         path = environ.get("PATH_INFO", "")
         if not path.startswith(STATIC) or environ["REQUEST_METHOD"] != "GET":
             return dispatch_request(environ, start_response)
-        if path not in self.files:  # each costs Trac as much as half a page, and every episode loads them anew
+        if path not in self.files:  # Trac serves these slowly, and every episode loads them
             self.files[path] = _file({name: environ[name] for name in environ if name not in CONDITIONS})
         status, headers, content = self.files[path]
         start_response(status, headers)
@@ -93,7 +93,7 @@ def reset(seeded: Path, database: Path) -> None:
 
 def main(folder: Path, seeded: Path) -> None:
     """Serve until standard input ends. Print one line when ready, and one for each reset."""
-    open_environment(str(folder), use_cache=True)  # a damaged one is told at once, not by every page
+    open_environment(str(folder), use_cache=True)  # fail at once if it is damaged, not on every page
     server = TracHTTPServer(("127.0.0.1", 0), Application(folder), None, None, use_http_11=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)
