@@ -1,4 +1,4 @@
-"""Checking an environment for its author: random actions on a few tasks of each split, and a line for each mistake."""
+"""Check an environment for its author: play random actions on tasks of each split, and list the mistakes."""
 
 import inspect
 import random

@@ -1,13 +1,13 @@
 """Errors of the envs package, and where in an author's code an error was raised.
 
 EnvsError
-├── BadSelection        the tasks asked for do not exist
-├── UnknownEnvironment        no environment of that name
+├── BadSelection        the requested tasks do not exist
+├── UnknownEnvironment  no environment of that name
 ├── UnknownAction       the environment has no such action
 ├── MissingRequirement  data, a browser or a package is missing
 ├── EpisodeEnded        an action after the end, or before the beginning
 ├── Diverged            a repeated action was answered differently
-└── EnvironmentBroken         the environment itself failed (a browser died, a game file is damaged)
+└── EnvironmentBroken   the environment itself failed (a browser died, a game file is damaged)
 """
 
 import sysconfig

@@ -1,4 +1,4 @@
-"""The words of an environment: tasks, actions and what they are made of, observations, verdicts."""
+"""The data types of environments: tasks, selections, actions, observations, verdicts, snapshots."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping

@@ -1,4 +1,4 @@
-"""How games are worded: the dialects of their grammar, the sentences of the direct engine, and those of the paper.
+"""The wording of games: the dialects of their grammar, the sentences of the direct engine, and those of the paper.
 
 All known games share one set of rules, in two dialects; the direct engine plays no other.
 """

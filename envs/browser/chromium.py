@@ -1,4 +1,4 @@
-"""Finding Chromium, starting it with Selenium, and one browser for all episodes of this process."""
+"""Find Chromium, start it with Selenium, and share one browser between all episodes of this process."""
 
 import atexit
 import importlib.metadata

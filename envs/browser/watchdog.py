@@ -1,8 +1,8 @@
-"""Ends a browser whose owner is gone, even after ``kill -9``. Run as a process of its own, with the profile's folder.
+"""End a browser whose owner is gone, even after ``kill -9``. Runs as its own process: ``watchdog.py PROFILE_FOLDER``.
 
 The owner holds the other end of this process's standard input. When that closes, for whatever reason, every process
-that names the profile's folder on its command line is killed and the folder is removed. The folder's name is made up
-for one browser, so nothing else can be meant.
+with the profile's folder on its command line is killed, and the folder is removed. The folder's name is unique to one
+browser, so no other process is killed.
 """
 
 import os

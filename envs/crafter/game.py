@@ -2,7 +2,7 @@
 
 Drawing at night takes numbers from the game's own random stream, so they are taken here too. One thing is settled that
 the game leaves open: where it picks one of a region's creatures to vanish, it picks from a set in the order of memory
-addresses, which differ from run to run; here the creatures stand in the order in which they came to be.
+addresses, which differ between runs; here the creatures are in the order of their creation.
 """
 
 from collections.abc import Callable, Iterable, Mapping

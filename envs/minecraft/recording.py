@@ -1,7 +1,7 @@
-"""The goals that horizons are learnt from: reached one after the other in worlds kept apart from those of any test.
+"""The recorded goals from which horizons are learned, reached on maps that no test uses.
 
-Nothing is calculated: each row is what was seen before a goal, and the ticks that had passed when it was reached. The
-order and the routes are random. ``python -m planbook.envs.minecraft.recording`` writes the table that is shipped.
+Nothing is calculated: each row holds the features before a goal, and the ticks until it was reached. Order and routes
+are random. ``python -m planbook.envs.minecraft.recording`` writes the table that ships.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""What there is to do: the paper's eight groups (tables 9 to 16), and sets of parallel goals as in figure 4."""
+"""The tasks: the paper's eight groups (tables 9 to 16), and sets of parallel goals as in figure 4."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""One tab of the browser, playing one page at a time."""
+"""A tab of the browser that plays one MiniWoB++ page at a time."""
 
 import json
 import time

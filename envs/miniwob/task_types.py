@@ -1,4 +1,4 @@
-"""The 53 task types that the papers evaluate, and what a goal's parameters are called."""
+"""The 53 task types that the papers evaluate, and the params of a goal."""
 
 import importlib.util
 import re

@@ -1,7 +1,7 @@
 """The pages of the shop as text, and what can be clicked on each.
 
-What can be clicked stands in square brackets. Texts of products are put on one line, and have round brackets where they
-had square ones, so that no product can show a button of its own.
+What can be clicked is in square brackets. Texts of products are put on one line, with round brackets in place of square
+ones, so that no product can show a button of its own.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,10 +1,10 @@
 """Product files of the user's own, in WebShop's format.
 
-``items`` is a list of products (``items_shuffle.json``), ``attributes`` a table by product id of what each is said to
-be (``items_ins_v2.json``), ``goals`` one by product id of what people wanted (``items_human_ins.json``). Without goals
-the wishes are made as WebShop makes its synthetic ones: the instruction of the attributes' file, with every combination
-of options. As there, a product with a price range costs an amount drawn from it; here the draws follow from the
-product's id, so that every run has the same.
+``items`` is a list of products (``items_shuffle.json``), ``attributes`` a table of their attributes by product id
+(``items_ins_v2.json``), ``goals`` a table of what people wanted by product id (``items_human_ins.json``). Without
+goals, the wishes are made as WebShop makes its synthetic ones: the instruction of the attributes' file, with every
+combination of options. As there, a product with a price range costs an amount drawn from it; here the draw follows from
+the product's id, so that every run has the same prices.
 """
 
 import hashlib

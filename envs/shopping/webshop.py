@@ -2,13 +2,13 @@
 
     reward = r_type * (attributes hit + options hit + price kept) / (attributes + options + 1)
 
-The reward is exact but for one thing: the nouns of titles, which ``r_type`` compares. WebShop takes them from
+The reward is exact except for one thing: the nouns of titles, which ``r_type`` compares. WebShop takes them from
 spaCy's large English model; here a word of a title counts as a noun unless ``NOT_NOUNS`` lists it. Nearly every word of
 a title is written like a name, so the tagger, too, takes most of them for nouns. Where the kinds of two products agree
 (same query, or two shared steps of the path) this decides nothing as long as the titles share a tenth of their nouns.
 
 The search is BM25 over title, description, first bullet and options, as WebShop indexes its products. WebShop has
-Lucene do this; here the folding of words is simpler (small letters, a plural's s).
+Lucene do this; here words are normalized more simply (lower case, a plural's s).
 """
 
 import re

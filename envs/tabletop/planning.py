@@ -1,4 +1,4 @@
-"""What planners may ask beforehand: goals for a selector (DEPS), and preconditions for the dry run."""
+"""Knowledge for planners: goals for a selector (DEPS), and preconditions for the dry run."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, islice

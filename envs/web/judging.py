@@ -1,7 +1,7 @@
-"""Judging: comparing answers, pages and stored data with the checks of a task at the end of an episode.
+"""Judging: compare answers, pages and stored data with the checks of a task at the end of an episode.
 
 The score is the mean of what each check gives; a task is solved when all give 1. Beyond its checks, a task on a site of
-ours must leave the site as it was: what changed is exactly what a server check names, and nothing where there is none.
+ours must leave the rest of the site unchanged: only what a server check names may change, and nothing without one.
 """
 
 import json

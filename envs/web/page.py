@@ -1,4 +1,4 @@
-"""Pages: reading one from the browser, numbering its elements, and writing it as text."""
+"""Pages: read one from the browser, number its elements, and write it as text."""
 
 import json
 from collections import Counter

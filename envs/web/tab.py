@@ -1,4 +1,4 @@
-"""What is done in one tab: going to pages, and using mouse and keyboard on them."""
+"""One tab: navigating, and using mouse and keyboard on its page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

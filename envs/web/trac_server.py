@@ -1,9 +1,8 @@
-"""Serves one Trac environment on loopback. Run as a process of its own: ``server.py ENVIRONMENT SEEDED_DATABASE``.
+"""Serve one Trac environment on loopback. Runs as its own process: ``trac_server.py ENVIRONMENT SEEDED_DATABASE``.
 
-It is what ``tracd -s`` runs, on the same server class, with four differences: everyone is logged in as one user, the
-clock is a made-up one, ``reset`` on standard input brings the seeded database back without a restart, and the process
-ends when standard input does, that is with its owner, however that ends. Then it removes the folder of all
-environments, too.
+This is what ``tracd -s`` runs, on the same server class, with four differences: everyone is logged in as one user, the
+clock is fictional, ``reset`` on standard input restores the seeded database without a restart, and the process ends
+when standard input closes, that is with its owner, however that ends. It then also removes the folder of all environments.
 """
 
 import itertools

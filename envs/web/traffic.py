@@ -1,4 +1,4 @@
-"""What a tab is waiting for, told by the browser's events."""
+"""The requests and frames that a tab is waiting for, from the browser's events."""
 
 import time
 from collections.abc import Mapping
