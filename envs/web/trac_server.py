@@ -2,7 +2,8 @@
 
 This is what ``tracd -s`` runs, on the same server class, with four differences: everyone is logged in as one user, the
 clock is fictional, ``reset`` on standard input restores the seeded database without a restart, and the process ends
-when standard input closes, that is with its owner, however that ends. It then also removes the folder of all environments.
+when standard input closes, that is with its owner, however that ends. It then also removes the folder of all
+environments.
 """
 
 import itertools

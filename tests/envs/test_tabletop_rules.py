@@ -34,34 +34,34 @@ def play(world: Tabletop, moves: list[Move]) -> None:
             world.act(Action("pick_place", (things[thing % len(things)], where)))
 
 
-def broken_laws(layout: Table) -> list[str]:
+def broken_laws(table: Table) -> list[str]:
     """What could not be so on a real table."""
     faults = []
-    for name, supports in layout.on.items():
-        thing = layout.things[name]
-        kinds = [layout.things[each].kind for each in supports]
+    for name, supports in table.on.items():
+        thing = table.things[name]
+        kinds = [table.things[each].kind for each in supports]
         if any(thing.kind not in TAKES[kind] for kind in kinds):
             faults.append(f"{name} does not belong on {supports}")
-        if kinds == ["ring"] and thing.size >= layout.things[supports[0]].size:
+        if kinds == ["ring"] and thing.size >= table.things[supports[0]].size:
             faults.append(f"{name} is too big for {supports}")
-        if kinds == ["hole"] and thing.shape != layout.things[supports[0]].shape:
+        if kinds == ["hole"] and thing.shape != table.things[supports[0]].shape:
             faults.append(f"{name} has not the shape of {supports}")
-        if layout.upon(name) and kinds[0] in CONTAINERS:
+        if table.upon(name) and kinds[0] in CONTAINERS:
             faults.append(f"something is on {name}, which is in {supports}")
         below, steps = supports, 0
-        while below[0] in layout.on and steps <= len(layout.on):
-            below, steps = layout.on[below[0]], steps + 1
-        if steps > len(layout.on):
+        while below[0] in table.on and steps <= len(table.on):
+            below, steps = table.on[below[0]], steps + 1
+        if steps > len(table.on):
             faults.append(f"{name} stands on itself in the end")
-    positions = [layout.position(name) for name in layout.on if layout.things[layout.on[name][0]].kind != "box"]
+    positions = [table.position(name) for name in table.on if table.things[table.on[name][0]].kind != "box"]
     overlaps = [
         (one, two)
         for n, one in enumerate(positions)
         for two in positions[:n]
         if one[1:] == two[1:] and abs(one[0] - two[0]) < 1
     ]
-    boxes = [each for each in layout.things.values() if each.kind == "box"]
-    return [*faults, *map(str, overlaps), *(box.name for box in boxes if layout.filled(box.name) > box.room)]
+    boxes = [each for each in table.things.values() if each.kind == "box"]
+    return [*faults, *map(str, overlaps), *(box.name for box in boxes if table.filled(box.name) > box.room)]
 
 
 @given(
@@ -177,9 +177,9 @@ def table() -> Table:
         ("gray_ring", "middle_peg", "middle_peg is taken: pink_ring is there"),
     ],
 )
-def test_a_refusal_says_why(layout: Table, thing: object, target: object, said: str) -> None:
-    assert said in layout.refusal(thing, target)
-    assert layout.on == PLACED
+def test_a_refusal_says_why(table: Table, thing: object, target: object, said: str) -> None:
+    assert said in table.refusal(thing, target)
+    assert table.on == PLACED
 
 
 @pytest.mark.parametrize(
@@ -197,12 +197,12 @@ def test_a_refusal_says_why(layout: Table, thing: object, target: object, said: 
         ("white_block", "right_base"),
     ],
 )
-def test_a_move_that_is_possible_is_made(layout: Table, thing: str, target: str) -> None:
-    assert layout.refusal(thing, target) == ""
-    layout.move(thing, target)
-    assert set(layout.on[thing]) == set(target.split(" and "))
-    assert set(layout.on) == set(PLACED)
-    assert broken_laws(layout) == []
+def test_a_move_that_is_possible_is_made(table: Table, thing: str, target: str) -> None:
+    assert table.refusal(thing, target) == ""
+    table.move(thing, target)
+    assert set(table.on[thing]) == set(target.split(" and "))
+    assert set(table.on) == set(PLACED)
+    assert broken_laws(table) == []
 
 
 def test_every_movable_kind_is_taken_somewhere() -> None:
