@@ -128,7 +128,7 @@ def ticks(sandbox: Sandbox, selector: str, seed: int) -> int:
     deps = method("deps")
     ending = play(playing, deps.play, deps.options.model_validate({"selector": selector}))
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    return int(world.body.spot.tick)
+    return int(world.player.spot.tick)
 
 
 def test_the_nearest_goals_first_take_less_time(sandbox: Sandbox) -> None:

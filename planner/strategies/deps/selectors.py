@@ -143,7 +143,7 @@ def predictor_of(goals: Goals) -> Predictor:
     recorded = goals.recorded()
     if recorded is None:
         raise MissingRequirement(
-            f"the world {goals.world.name} has no recorded goals from which horizons could be learnt; "
+            f"the world {goals.environment.name} has no recorded goals from which horizons could be learnt; "
             "choose another selector: fixed, random or nearest"
         )
     return _known(recorded)

@@ -1,4 +1,4 @@
-"""Addresses and texts of the web world, without a browser."""
+"""Addresses and texts of web pages, without a browser."""
 
 import pytest
 from hypothesis import given

@@ -53,22 +53,22 @@ def test_the_horizon_is_what_the_action_takes(goals: list[Action], done: int, li
     for goal in goals:
         if world.ended:
             break
-        before, told = world.body.spot.tick, world.state()
+        before, told = world.player.spot.tick, world.state()
         horizon, refusal, features = world.goals.horizon(goal), world.goals.refusal(goal), world.goals.features(goal)
         routes, materials = world.goals.routes(goal), world.goals.materials(goal)
         assert world.state() == told
-        held = dict(world.body.inventory)
+        held = dict(world.player.inventory)
         seen = world.act(goal)
         if "left to be found in this world" in seen.text:
             assert (horizon, refusal) == (inf, ""), "only who tries finds out"
         else:
-            assert world.body.spot.tick - before == horizon
+            assert world.player.spot.tick - before == horizon
             assert bool(refusal) == seen.text.startswith("Nothing happens: ")
             assert refusal in seen.text
         assert routes[0] == goal
         assert {name: type(value) for name, value in features.items()} == KINDS
         if seen.accepted and goal.name in ("craft", "smelt"):
-            assert all(held[item] - world.body.held(item) <= count for item, count in materials.items())
+            assert all(held[item] - world.player.held(item) <= count for item, count in materials.items())
 
 
 KINDS = {
@@ -93,7 +93,7 @@ def test_a_goal_is_open_when_what_it_states_is_held() -> None:
     stone = Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))
     assert not world.goals.is_open(bucket)
     assert not world.goals.is_open(stone)
-    world.body.inventory |= {"planks": 3, "wooden_pickaxe": 1}
+    world.player.inventory |= {"planks": 3, "wooden_pickaxe": 1}
     assert world.goals.is_open(bucket), "that its recipe is another is for the plan to find out"
     assert world.goals.refusal(bucket)
     assert world.goals.is_open(stone)
@@ -132,9 +132,9 @@ def test_every_route_that_can_be_taken_gives_what_was_asked_for() -> None:
         for route in world.goals.routes(Action("mine", ({"log": 2}, None))):
             assert not world.goals.refusal(route)
             if isfinite(world.goals.horizon(route)):
-                before = world.body.held("log")
+                before = world.player.held("log")
                 assert world.act(route).accepted
-                assert world.body.held("log") == before + 2
+                assert world.player.held("log") == before + 2
 
 
 def test_materials_are_those_that_the_plan_states_whatever_the_recipe_is() -> None:
@@ -172,7 +172,7 @@ def test_features_tell_what_is_seen_and_what_is_remembered() -> None:
     walk(world, TO_DIAMOND[5:6])
     below = world.goals.features(oak)
     assert below["seen"] == "unseen"
-    assert below["depth"] == world.body.spot.depth > 0
+    assert below["depth"] == world.player.spot.depth > 0
     assert isinstance(below["since_seen"], float)
     assert below["since_seen"] > 0
     obsidian = world.goals.features(Action("mine", ({"obsidian": 1}, "wooden_pickaxe")))
@@ -191,7 +191,7 @@ def ticks_needed(world: Minecraft, order: str) -> float:
     while left:
         assert world.act(left.pop(choices[order]())).accepted
     assert world.verdict().solved
-    return world.body.spot.tick
+    return world.player.spot.tick
 
 
 @pytest.mark.parametrize(("goals", "saved"), [(2, 0.08), (3, 0.15), (4, 0.18)])

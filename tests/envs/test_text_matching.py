@@ -1,4 +1,4 @@
-"""The index, held against the package bm25s; text likeness, against thefuzz."""
+"""BM25 against the package bm25s."""
 
 from typing import Any
 

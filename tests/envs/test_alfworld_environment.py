@@ -1,9 +1,10 @@
-"""ALFWorld as a world: actions, attributes, options, snapshots, both engines."""
+"""ALFWorld as an environment: actions, observations, options, and which actions are possible."""
 
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import pairwise, product
+from random import Random
 
 import pytest
 
@@ -11,7 +12,9 @@ from planbook.envs.alfworld import Alfworld, AlfworldOptions, generated
 from planbook.envs.alfworld.direct import Direct
 from planbook.envs.alfworld.generated import find_plan
 from planbook.envs.alfworld.goals import TYPES
+from planbook.envs.alfworld.wording import as_action
 from planbook.envs.errors import EpisodeEnded, UnknownAction
+from planbook.envs.toy import Toy
 from planbook.envs.types import Action, Observation, Selection, Task
 
 
@@ -20,7 +23,7 @@ def task_of(kind: str, seed: int) -> Task:
     return task
 
 
-def as_action(command: str) -> Action:
+def action_of(command: str) -> Action:
     """A command of the game as the action that means it."""
     words = command.split()
     things = [f"{kind}_{number}" for kind, number in pairwise(words) if number.isdigit()]
@@ -40,7 +43,7 @@ def winning_actions(kind: str, seed: int) -> list[Action]:
     engine.load(generated.make(kind, seed))
     plan = find_plan(engine, generated.wanted(kind, generated.goal_of(kind, seed)))
     assert plan
-    return [as_action(command) for command in plan]
+    return [action_of(command) for command in plan]
 
 
 def neighbours(kind: str) -> Iterator[tuple[int, list[str]]]:
@@ -253,3 +256,91 @@ def test_the_paper_s_actions_and_docs_say_nothing_of_what_actions_need() -> None
     assert all(len(spec.doc.split()) <= 8 for spec in theirs.actions.values())
     assert not any(word in spec.doc for spec in theirs.actions.values() for word in ("holds", "closed", "must", "sink"))
     assert set(Alfworld.offered(Alfworld.Options(paper_docs=True)).actions) == set(usual.actions)
+
+
+def begun(kind: str, seed: int, **options: str) -> Alfworld:
+    world = Alfworld(AlfworldOptions.model_validate(options))
+    world.reset(Alfworld.tasks(Selection(ids=(f"generated/{kind}/{seed}",)))[0])
+    return world
+
+
+def step_of(world: Alfworld, dice: Random) -> Action:
+    """One of the possible actions, rather one that handles things."""
+    possible = world.possible_actions()
+    handling = [each for each in possible if each.name not in ("go_to", "look", "inventory", "examine", "close")]
+    return dice.choice(handling if handling and dice.random() < 0.6 else possible)
+
+
+def every_action(world: Alfworld, dice: Random, count: int) -> list[Action]:
+    """Actions drawn from all that can be written with the names that were ever seen."""
+    seen = sorted({str(thing) for each in world.possible_actions() for thing in each.args})
+    ones = [Action(name, (thing,)) for name in ("go_to", "open", "close", "use", "examine") for thing in seen]
+    pairs = ("take_from", "put_in_or_on", "clean_with", "heat_with", "cool_with")
+    twos = [Action(name, (one, two)) for name in pairs for one, two in product(seen, seen)]
+    return [*ones, *dice.sample(twos, min(count, len(twos)))]
+
+
+@pytest.mark.parametrize("shared", ["hidden", "open"])
+@pytest.mark.parametrize("kind", TYPES)
+def test_what_is_listed_is_accepted_and_all_else_is_refused(kind: str, shared: str) -> None:
+    dice, world = Random(f"{kind} {shared}"), begun(kind, 5, shared_locations=shared)
+    names = set()
+    for _ in range(25):
+        possible = world.possible_actions()
+        assert len(set(possible)) == len(possible)
+        names |= {each.name for each in possible}
+        snapshot = world.snapshot()
+        for each in (*possible, *every_action(world, dice, 100)):
+            accepted = world.act(each).accepted
+            assert accepted == (each in possible), each
+            world.restore(snapshot)
+        if world.act(step_of(world, dice)).terminated:
+            break
+    assert {"go_to", "look", "inventory", "examine", "take_from"} <= names
+
+
+def test_receptacles_that_share_a_location_can_be_gone_to_only_with_the_option() -> None:
+    found = 0
+    for seed in range(12):
+        hidden, opened = begun("pick_and_place", seed), begun("pick_and_place", seed, shared_locations="open")
+        for go in [each for each in hidden.possible_actions() if each.name == "go_to"]:
+            for world in (hidden, opened):
+                world.reset(Alfworld.tasks(Selection(ids=(f"generated/pick_and_place/{seed}",)))[0])
+                world.act(go)
+            more = set(opened.possible_actions()) - set(hidden.possible_actions())
+            assert {each.name for each in more} <= {"go_to"}
+            assert go not in more
+            found += len(more)
+    assert found > 0
+
+
+@pytest.mark.parametrize("kind", ["pick_clean_then_place", "pick_heat_then_place", "look_at_obj"])
+def test_textworld_admits_the_same(kind: str) -> None:
+    dice, ours, theirs = Random(kind), begun(kind, 2), begun(kind, 2, engine="textworld")
+    for _ in range(15):
+        assert ours.possible_actions() == theirs.possible_actions()
+        step = step_of(ours, dice)
+        assert ours.act(step) == theirs.act(step)
+        if ours.ended:
+            break
+    theirs.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "action"),
+    [
+        ("move mug 1 to desk 12", Action("put_in_or_on", ("mug_1", "desk_12"))),
+        ("put mug 1 in/on desk 12", Action("put_in_or_on", ("mug_1", "desk_12"))),
+        ("close fridge 1", Action("close", ("fridge_1",))),
+        ("look", Action("look")),
+        ("help", None),
+        ("slice apple 1 with knife 2", None),
+        ("go to desk", None),
+    ],
+)
+def test_a_command_means_an_action_or_none(command: str, action: Action | None) -> None:
+    assert as_action(command) == action
+
+
+def test_a_world_that_cannot_list_them_says_none() -> None:
+    assert Toy().possible_actions() is None

@@ -1,4 +1,4 @@
-"""Digests of data: what they tell apart, what they do not depend on, and that every world has its own."""
+"""Digests of data."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Our game is the genuine package's, step for step: map, creatures, inventory, achievements, reward, random stream."""
+"""Crafter's game is the genuine one, and snapshots of it are exact."""
 
 import subprocess
 import sys
@@ -6,12 +6,16 @@ from itertools import islice
 
 import pytest
 from crafter import constants, worldgen
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from planbook.envs.crafter.actions import CrafterAction, all_deeds
+from planbook.envs import Action
+from planbook.envs.crafter import Crafter
+from planbook.envs.crafter.actions import CrafterAction, all_actions
 from planbook.envs.crafter.environment import ACHIEVEMENTS
-from planbook.envs.crafter.game import Noise
+from planbook.envs.crafter.game import Noise, save
 from planbook.envs.crafter.rules import rules
-from tests.envs.crafter_games import Genuine, begun, look_alike, wild
+from tests.envs.crafter_games import Genuine, begun, look_alike, survive, wild
 
 
 @pytest.mark.parametrize(("seed", "steps"), [(0, 250), (3, 60)])
@@ -59,8 +63,8 @@ def test_noise_is_the_same_number_for_number() -> None:
 
 
 def test_actions_and_rules_are_those_of_the_package() -> None:
-    assert [deed.code for deed in sorted(all_deeds(), key=lambda deed: deed.code)] == sorted(constants.actions)
-    assert len(all_deeds()) == 17
+    assert [deed.code for deed in sorted(all_actions(), key=lambda deed: deed.code)] == sorted(constants.actions)
+    assert len(all_actions()) == 17
     assert rules().achievements == ACHIEVEMENTS == tuple(constants.achievements)
     assert {name: each.uses for name, each in rules().make.items()} == {
         name: each["uses"] for name, each in constants.make.items()
@@ -89,3 +93,77 @@ def test_a_seed_plays_the_same_in_any_process() -> None:
     ]
     assert shown[0] == shown[1]
     assert shown[0].count(b"Beside you") == 120
+
+
+CALLS = st.sampled_from([Action("move", (way,)) for way in ("north", "south", "east", "west")] + [Action("do")] * 3)
+OTHERS = st.sampled_from(
+    [Action("sleep"), Action("noop"), Action("place", ("table",)), Action("make", ("wood_sword",))]
+)
+WALKS = st.lists(CALLS | OTHERS, max_size=25)
+START = begun(7)
+AT = [START.snapshot()]
+for _turn, _action in enumerate(islice(wild(START, 7), 240)):
+    if START.ended:
+        break
+    START.act(_action)
+    if _turn % 40 == 0 and not START.ended:
+        AT.append(START.snapshot())
+
+
+def walk(world: Crafter, actions: list[Action]) -> list[object]:
+    seen: list[object] = []
+    for action in actions:
+        if not world.ended:
+            seen += [world.act(action), world.attribute_values(), world.milestones(), world.measures()]
+    return seen
+
+
+@settings(max_examples=12, deadline=None)
+@given(start=st.sampled_from(range(len(AT))), before=WALKS, between=WALKS, after=WALKS)
+def test_what_follows_is_the_same_after_coming_back(
+    start: int, before: list[Action], between: list[Action], after: list[Action]
+) -> None:
+    world = START
+    world.restore(AT[start])
+    walk(world, before)
+    mark, saved = world.snapshot(), save(world.game)
+    first = walk(world, after)
+    end = save(world.game)
+    world.restore(mark)
+    walk(world, between)
+    assert world.restore(mark) == mark.last
+    assert repr(save(world.game)) == repr(saved)
+    assert walk(world, after) == first
+    assert repr(save(world.game)) == repr(end)
+
+
+def test_a_snapshot_is_the_same_game_as_walking_there_again() -> None:
+    world, again = begun(9), begun(9)
+    actions = []
+    for action in islice(wild(world, 9), 60):
+        actions.append(action)
+        world.act(action)
+    mark = world.snapshot()
+    walk(world, [Action("noop")] * 30)
+    world.restore(mark)
+    for action in actions:
+        again.act(action)
+    look_alike(world.game, again.game)
+
+
+def test_a_snapshot_can_be_taken_up_by_another_instance_and_shares_nothing() -> None:
+    one, other = begun(5), begun(5)
+    walk(one, [Action("move", ("north",))] * 5)
+    mark = one.snapshot()
+    other.restore(mark)
+    look_alike(one.game, other.game)
+    walk(other, [Action("move", ("west",))] * 5)
+    one.restore(mark)
+    assert walk(one, [Action("do")] * 3) == walk(begun_at(5, 5), [Action("do")] * 3)
+
+
+def begun_at(seed: int, steps: int) -> Crafter:
+    world = Crafter()
+    world.reset(survive(seed))
+    walk(world, [Action("move", ("north",))] * steps)
+    return world

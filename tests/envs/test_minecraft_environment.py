@@ -30,9 +30,9 @@ def test_figure_8_s_milestones_are_counted() -> None:
     )
     assert world.milestones() == ahead[:-1]
     assert world.verdict().score == pytest.approx(11 / 12)
-    ticks = list(world.body.first.values())
+    ticks = list(world.player.first.values())
     assert ticks == sorted(ticks)
-    assert ticks[-1] == world.body.spot.tick
+    assert ticks[-1] == world.player.spot.tick
 
 
 REFUSALS: list[tuple[int, tuple[str, JsonValue, JsonValue, JsonValue], str]] = [
@@ -150,9 +150,9 @@ def test_a_better_pickaxe_does_and_is_quicker() -> None:
     for tool in ("wooden_pickaxe", "stone_pickaxe"):
         world = begun()
         walk(world, TO_DIAMOND[:8])
-        before = world.body.spot.tick
+        before = world.player.spot.tick
         assert do(world, "mine", {"cobblestone": 5}, tool).accepted
-        ticks.append(world.body.spot.tick - before)
+        ticks.append(world.player.spot.tick - before)
     assert ticks[0] > ticks[1]
 
 
@@ -169,13 +169,13 @@ def test_the_time_of_an_episode_ends_it() -> None:
 def test_a_goal_may_take_too_long_for_itself() -> None:
     world = begun(time_limits=True)
     walk(world, TO_DIAMOND[:9])
-    before = world.body.spot
+    before = world.player.spot
     late = do(world, "smelt", {"coal": 4}, {"log": 4})
     assert "not enough material" in late.text
     late = do(world, "kill", {"leather": 9})
     assert late.text.startswith("In vain: to kill 9 cow takes longer than the 600 ticks")
-    assert world.body.spot.tick == before.tick + 600
-    assert "leather" not in world.body.inventory
+    assert world.player.spot.tick == before.tick + 600
+    assert "leather" not in world.player.inventory
 
 
 def test_luck_is_that_of_table_18_and_the_same_in_every_replay() -> None:
@@ -200,7 +200,7 @@ def test_tools_break_where_that_is_asked_for() -> None:
         last = do(world, "mine", {"cobblestone": 61}, "wooden_pickaxe")
         assert last.accepted
         assert ("Your wooden_pickaxe broke." in last.text) == durability
-        assert ("wooden_pickaxe" in world.body.inventory) != durability
+        assert ("wooden_pickaxe" in world.player.inventory) != durability
 
 
 def test_what_is_told_at_the_start_and_without_the_goal() -> None:

@@ -16,7 +16,7 @@ from planbook.envs.minecraft.terrain import (
     Location,
     Spot,
     distance_word,
-    layout_of,
+    terrain_of,
     trip,
     visible,
     way,
@@ -41,14 +41,14 @@ def test_a_world_follows_from_its_seed_whatever_the_hash_seed() -> None:
 
 
 def test_worlds_differ_by_seed() -> None:
-    assert len({layout_of(seed).regions for seed in SEEDS}) == len(SEEDS)
-    assert {layout_of(seed).biome(0, 0) for seed in range(60)} == set(BIOMES)
+    assert len({terrain_of(seed).regions for seed in SEEDS}) == len(SEEDS)
+    assert {terrain_of(seed).biome(0, 0) for seed in range(60)} == set(BIOMES)
 
 
 def test_what_tasks_need_lies_within_reach_and_stays() -> None:
     for seed in SEEDS:
         for source, amount in CERTAIN.items():
-            lasting = [site for site in layout_of(seed).by_source[source] if site.gone_at == FOREVER]
+            lasting = [site for site in terrain_of(seed).by_source[source] if site.gone_at == FOREVER]
             assert any(
                 site.amount == amount and hypot(site.x, site.y) <= REACH[1] + 2 * SPREAD and not site.dx
                 for site in lasting
@@ -57,19 +57,19 @@ def test_what_tasks_need_lies_within_reach_and_stays() -> None:
 
 def test_trees_grow_in_their_biomes() -> None:
     for seed in SEEDS:
-        layout = layout_of(seed)
+        layout = terrain_of(seed)
         for tree in TREES:
             if tree not in CERTAIN and layout.by_source[tree]:
                 assert any(tree in BIOMES[name].sites for _, _, name in layout.regions)
 
 
 def test_ores_lie_as_deep_as_they_should() -> None:
-    for site in (site for sites in layout_of(3).by_source.values() for site in sites):
+    for site in (site for sites in terrain_of(3).by_source.values() for site in sites):
         assert SOURCES[site.source].depth[0] <= site.depth <= SOURCES[site.source].depth[1]
 
 
 def test_herds_wander_off_and_are_gone_in_the_end() -> None:
-    layout = layout_of(0)
+    layout = terrain_of(0)
     herd = next(site for site in layout.herds if site.source in ANIMALS)
     assert herd.at(1000) != herd.at(0)
     here = Spot(*herd.at(10), 0, 10)
@@ -81,7 +81,7 @@ def test_herds_wander_off_and_are_gone_in_the_end() -> None:
 
 def test_all_that_is_in_sight_is_found_as_by_looking_at_everything() -> None:
     for seed in range(6):
-        layout = layout_of(seed)
+        layout = terrain_of(seed)
         every = [site for sites in layout.by_source.values() for site in sites]
         for spot in (Spot(0, 0, 0, 0), Spot(-61.5, 33, 0, 700), Spot(100, -120, 20, 5), Spot(7, 7, 50, 99)):
             reach = 7 if spot.depth else 48
@@ -96,7 +96,7 @@ def test_all_that_is_in_sight_is_found_as_by_looking_at_everything() -> None:
 
 
 def test_what_was_taken_is_not_there_any_more() -> None:
-    layout = layout_of(0)
+    layout = terrain_of(0)
     site = next(site for site in layout.by_source["oak_tree"] if site.gone_at == FOREVER)
     here = Spot(site.x, site.y, 0, 0)
     first = trip(layout, here, {}, SOURCES["oak_tree"], site.amount, 0)
