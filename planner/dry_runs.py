@@ -12,8 +12,7 @@ from planbook.envs.preconditions import Beliefs, Preconditions
 from planbook.envs.types import Action, ActionSpec
 from planbook.planner.surface import AGENT, TASK, plan_attributes
 from planbook.planner.types import Step
-from planbook.sandbox import Fault
-from planbook.sandbox.dry import UNKNOWN, Impossible, dry_run
+from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
 
 _PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
 

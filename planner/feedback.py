@@ -8,7 +8,7 @@ from planbook.envs import Environment, Observation
 from planbook.planner.rendered import Rendered
 from planbook.planner.surface import call_of
 from planbook.planner.types import Feedback, FeedbackKind, Step
-from planbook.sandbox.types import CellResult, Fault, FaultKind
+from planbook.sandbox import CellResult, Fault, FaultKind
 
 KIND_OF_FAULT = {
     FaultKind.CHECK: FeedbackKind.CHECK,

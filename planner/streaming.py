@@ -15,8 +15,11 @@ from planbook.planner.models.types import Reply
 from planbook.planner.rendered import Rendered
 from planbook.planner.thought import as_plan, read_thought
 from planbook.planner.types import Feedback, Thought
-from planbook.sandbox import CellResult, Fault, FaultKind, GrowingCell
-from planbook.sandbox.reading import (
+from planbook.sandbox import (
+    CellResult,
+    Fault,
+    FaultKind,
+    GrowingCell,
     GrowingReply,
     ReadReply,
     Statement,

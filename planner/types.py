@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.envs import Action, Observation, Verdict
 from planbook.planner.rendered import Text
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault
 
 
 class FeedbackKind(StrEnum):

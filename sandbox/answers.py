@@ -1,22 +1,120 @@
-"""The host's side of a session that a plan can see: functions, attributes and the logical clock."""
+"""The host's side of what a plan sees: the opening message, and the answers to a worker's requests."""
 
+import importlib.util
 import json
 import re
-from collections.abc import Callable, Mapping
+import sys
+import sysconfig
+import zoneinfo
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from hashlib import sha512
+from importlib import resources
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from planbook.sandbox.errors import BadAnswer, SandboxError
-from planbook.sandbox.functions import FunctionSpec
-from planbook.sandbox.library import library_source
-from planbook.sandbox.messages import HostileFrame
-from planbook.sandbox.policy.compiler import Before
-from planbook.sandbox.precompile import Compiled, Request, precompile
-from planbook.sandbox.protocol import MAX_FROM_HOST
+from planbook.sandbox.errors import BadAnswer, BadFunction, SandboxError
+from planbook.sandbox.functions import FunctionSpec, check_name
+from planbook.sandbox.policy.compiler import Before, Compiled, Request, precompile
+from planbook.sandbox.protocol import MAX_FROM_HOST, HostileFrame
 from planbook.sandbox.suggest import Guesses
+
+# Sources of the standard library. Workers read no files.
+
+LIBRARY = Path(sysconfig.get_path("stdlib"))
+ZONES = "zoneinfo:"
+
+
+@lru_cache(256)
+def library_source(name: str) -> tuple[str, bool] | None:
+    """Return the source of a module of the standard library, and whether it is a package; None where there is none.
+
+    No other module is ever read, and none is imported. The data of a time zone have the name of the zone in
+    ``zoneinfo:``, a character a byte.
+    """
+    if name.startswith(ZONES):
+        return _zone(name.removeprefix(ZONES))
+    if name.partition(".")[0] not in sys.stdlib_module_names or not all(map(str.isidentifier, name.split("."))):
+        return None
+    place = LIBRARY.joinpath(*name.split("."))
+    for path, is_package in ((place / "__init__.py", True), (place.with_name(place.name + ".py"), False)):
+        with suppress(OSError, UnicodeError, SyntaxError):  # a name as long as the plan likes
+            if path.is_file():
+                return importlib.util.decode_source(path.read_bytes()), is_package
+    return None
+
+
+@cache
+def _zones() -> frozenset[str]:
+    """Return the names of the time zones, for which Python reads hundreds of files."""
+    return frozenset(zoneinfo.available_timezones())
+
+
+def _zone(key: str) -> tuple[str, bool] | None:
+    if key not in _zones():
+        return None
+    found = next((path for folder in zoneinfo.TZPATH if (path := Path(folder, key)).is_file()), None)
+    data = (found or resources.files("tzdata").joinpath("zoneinfo", *key.split("/"))).read_bytes()
+    return data.decode("latin-1"), False
+
+
+# The opening message.
+
+
+def function_specs(functions: Mapping[str, Callable[..., object]]) -> dict[str, FunctionSpec]:
+    """A FunctionSpec for each function. Raises BadFunction."""
+    return {name: FunctionSpec.of(name, function) for name, function in functions.items()}
+
+
+def open_message(
+    specs: Mapping[str, FunctionSpec],
+    values: Mapping[str, JsonValue],
+    attributes: Mapping[str, JsonValue],
+    seed: str | int,
+) -> bytes:
+    """The "open" message. Raises BadFunction for bad names, names that clash, values that are not JSON."""
+    _check_names(specs, values, attributes)
+    settings = {
+        "functions": {name: spec.parameters() for name, spec in specs.items()},
+        "values": values,
+        "attributes": attributes,
+        "seed": seed if isinstance(seed, int) else _number(seed),
+    }
+    try:
+        payload = to_json(["open", settings], inf_nan_mode="constants")
+    except (PydanticSerializationError, ValueError) as error:
+        raise BadFunction(f"a value or an attribute is not JSON: {error}") from error
+    if len(payload) > MAX_FROM_HOST:
+        raise BadFunction(f"values and attributes take {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
+    return payload
+
+
+def _number(seed: str) -> int:
+    """The number that ``random.seed`` makes of a text."""
+    text = seed.encode()
+    return int.from_bytes(text + sha512(text).digest())
+
+
+def _check_names(functions: Collection[str], values: Collection[str], attributes: Collection[str]) -> None:
+    for name in values:
+        check_name(name, most=1)
+    for name in attributes:
+        check_name(name)
+        if "." not in name:
+            raise BadFunction(f"attribute {name!r}: it must be named object.attribute")
+    dotted = [name for name in (*functions, *attributes) if "." in name]
+    objects = {name.partition(".")[0] for name in dotted}
+    given = [*(name for name in functions if "." not in name), *values, *objects, *dotted]
+    if twice := sorted({name for name in given if given.count(name) > 1}):
+        raise BadFunction(f"given twice, or both as an object and as something else: {', '.join(twice)}")
+
+
+# Answers.
 
 EPOCH = 946_684_800_000_000
 """2000-01-01T00:00:00Z in microseconds."""

@@ -1,17 +1,84 @@
-"""The host's handle of one worker process: its channel, its clock, its end."""
+"""The processes behind sessions, as the host sees them: the zygote, and the workers that it forks."""
 
+import ctypes
+import fcntl
+import json
 import os
+import select
 import signal
 import socket
 import struct
+import subprocess
+import sys
+import threading
 import time
 import weakref
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from math import ceil, inf
+from pathlib import Path
+from typing import Any
 
-from planbook.sandbox.losses import was_killed
-from planbook.sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, Channel
+from planbook.sandbox.errors import WorkerFailed
+from planbook.sandbox.protocol import LIMIT, MAX_FROM_HOST, MAX_FROM_WORKER, MEMORY_BYTES, Channel, ChannelClosed
+from planbook.sandbox.types import Limits
+
+# Workers that end unasked.
+
+INFO_BYTES = 64
+"""The kernel's ``struct pidfd_info``, as first published."""
+PIDFD_GET_INFO = 3 << 30 | INFO_BYTES << 16 | 0xFF << 8 | 11
+INFO_EXIT = 1 << 3
+EXIT_CODE_OFFSET = 60
+WAIT_MS = 200
+"""How long a process that has hung up may take to be gone."""
+OWN_ENDS = 2
+"""Workers that end at the same place of a plan, until it is the plan that ends them."""
+KILLS = 5
+"""The same of workers that SIGKILL ended, which no plan can send: then the machine is at fault."""
+
+
+def was_killed(pidfd: int) -> bool:
+    """Whether SIGKILL ended a process, which need not be a child; False where the kernel does not tell.
+
+    Linux tells from 6.15 on; it keeps an ended process's status for as long as somebody has a pidfd of it.
+    """
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    if not poll.poll(WAIT_MS):
+        return False
+    info = bytearray(INFO_BYTES)
+    struct.pack_into("Q", info, 0, INFO_EXIT)
+    try:
+        fcntl.ioctl(pidfd, PIDFD_GET_INFO, info)
+    except OSError:
+        return False
+    told = struct.unpack_from("Q", info)[0] & INFO_EXIT
+    status: int = struct.unpack_from("i", info, EXIT_CODE_OFFSET)[0]
+    return bool(told) and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+class Losses:
+    """The workers that ended under one piece of work.
+
+    One that got further than those before it begins a new count: what a plan does it does at the same place again.
+    """
+
+    def __init__(self) -> None:
+        self._furthest = -1
+        self.ends = self.kills = 0
+
+    def count(self, place: int, *, killed: bool) -> None:
+        """One more: after so many answers, and whether it is known to have been killed."""
+        if place > self._furthest:
+            self._furthest, self.ends, self.kills = place, 0, 0
+        if killed:
+            self.kills += 1
+        else:
+            self.ends += 1
+
+
+# A worker.
 
 SLICE_SECONDS = 0.01
 """How long the host waits in the kernel before it looks at the limits again."""
@@ -37,7 +104,7 @@ class Worker:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
         self._rests = False
-        self._end = weakref.finalize(self, _end, sock, pidfd, os.getpid())
+        self._end = weakref.finalize(self, _end_worker, sock, pidfd, os.getpid())
         self._end.atexit = False  # at the end of the host the kernel does it
         self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
 
@@ -102,10 +169,195 @@ class Worker:
         self._end()
 
 
-def _end(sock: socket.socket, pidfd: int, host: int) -> None:
+def _end_worker(sock: socket.socket, pidfd: int, host: int) -> None:
     """Kill a worker, unless this is a process that the host has forked, and close its descriptors."""
     if os.getpid() == host:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     os.close(pidfd)
     sock.close()
+
+
+# The zygote.
+
+BOOT = """
+import json, os, socket, sys, types
+os.register_at_fork = lambda **hooks: None
+control = socket.socket(fileno=0)
+config = json.loads(control.recv(1 << 20))
+for name, path in (("planbook", []), ("planbook.sandbox", [config.pop("folder")])):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = path
+sys.path.extend(config.pop("path"))
+from planbook.sandbox.worker.zygote import main
+main(control, **config)
+"""
+"""Takes its configuration from the socket that is its standard input: a descriptor's number in an argument would move
+what lies in memory, once it has another digit. Imports the worker's modules alone: ``sandbox/__init__`` and what it
+imports stay out of the zygote. What the library wants done after a fork (new random numbers, locks) takes longer than
+the fork itself, and no worker uses it."""
+FLAGS = ("-S", "-s", "-P")
+"""The standard library alone, and nothing that an installation imports at its start. Never -I or -E: they ignore
+PYTHONHASHSEED."""
+ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
+"""Sets of text in the same order everywhere; functions of libraries looked up once, and not again in each worker; one
+time zone."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""A process with threads cannot be forked safely."""
+READ_PERSONALITY, FIXED_ADDRESSES = 0xFFFFFFFF, 0x0040000 | 0x0200000
+"""ADDR_NO_RANDOMIZE and ADDR_COMPAT_LAYOUT: without the second, plan code takes an eighth longer."""
+START_SECONDS = 60.0
+ANSWER_SECONDS = 30.0
+MAX_ANSWER = 1 << 16
+READY = 2
+"""Workers forked ahead, so that the sessions of two threads, or a nested plan's, need not wait for each other's."""
+FOREVER = 2**31 - 1
+"""Seconds of processor time that the zygote can be told of."""
+
+
+class Zygote:
+    """One zygote process with some workers always forked ahead. Raises WorkerFailed if it cannot be started."""
+
+    def __init__(self, *, guarded: bool, without: Collection[str] = (), modules: Collection[str] = ()) -> None:
+        self._lock, self._owner = threading.Lock(), os.getpid()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stderr = os.memfd_create("stderr")
+        with theirs:
+            self._process = _start(theirs, stderr, ENVIRONMENT | ONE_THREAD if modules else ENVIRONMENT)
+        self._end = weakref.finalize(self, _end_zygote, self._process, self._control, self._owner)
+        try:
+            self._configure(without, modules, guarded=guarded)
+            self.granted: dict[str, str] = self._hello(stderr)
+            for _ in range(READY):
+                self.ask(Limits().memory_mb)
+        except BaseException:
+            self._end()
+            raise
+        finally:
+            os.close(stderr)
+
+    def _configure(self, without: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
+        """Send what the zygote has to know: in its arguments it would stand for as long as it lives."""
+        folder = str(Path(__file__).resolve().parent)
+        path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
+        config = {"folder": folder, "without": [*without], "guarded": guarded}
+        config |= {"modules": [*modules], "path": path}
+        with suppress(OSError):  # one that has ended says why
+            self._control.send(json.dumps(config).encode())
+
+    def hatch(self, memory_mb: int) -> Worker:
+        """A worker that stands ready, locked already; whoever takes it asks for another, when there is time for that.
+
+        It is born with its memory, and so those that stand ready with another are of no use: sessions that follow each
+        other had better have the same. Raises ChannelClosed if the zygote is gone or does not answer, which ends it;
+        else WorkerFailed.
+        """
+        if os.getpid() != self._owner:
+            raise WorkerFailed("the sandbox belongs to another process: open one of your own")
+        with self._lock:
+            while True:
+                worker, born_with = self._next()
+                if born_with == memory_mb:
+                    return worker
+                worker.kill()
+                self.ask(memory_mb)
+
+    def ask(self, memory_mb: int) -> None:
+        """Have another worker forked, and do not wait for it; a zygote that is gone is for ``hatch`` to find."""
+        with suppress(OSError):
+            self._control.send(memory_mb.to_bytes(MEMORY_BYTES))
+
+    def limit(self, pid: int, seconds: int) -> None:
+        """Have the kernel end a worker that has used so much processor time since its start.
+
+        The zygote does it: it has the worker's user id, which the host need not have.
+        """
+        with suppress(OSError):
+            self._control.send(LIMIT.pack(pid, min(seconds, FOREVER)))
+
+    def _next(self) -> tuple[Worker, int]:
+        """The worker that was asked for longest ago, and its memory."""
+        if self.gone():  # what it and its workers said before could still be read
+            self._end()
+            raise ChannelClosed("the zygote ended")
+        try:
+            self._control.settimeout(ANSWER_SECONDS)
+            answer, descriptors, _, _ = socket.recv_fds(self._control, MAX_ANSWER, 2, socket.MSG_CMSG_CLOEXEC)
+        except OSError as error:
+            self._end()
+            raise ChannelClosed(f"the zygote does not answer ({error!r})") from error
+        if not answer:
+            self._end()
+            raise ChannelClosed("the zygote ended")
+        told = _read(answer)
+        if len(descriptors) != 2:
+            self.ask(Limits().memory_mb)
+            raise WorkerFailed(f"the zygote could not fork a worker: {told['failed']}")
+        sock, pidfd = descriptors
+        channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock)
+        return Worker(channel, pidfd, told["pid"], self.gone, self.limit), told["memory_mb"]
+
+    def gone(self) -> bool:
+        """Whether it has ended, and with it every worker."""
+        return not self._end.alive or self._process.poll() is not None
+
+    def close(self) -> None:
+        """End the zygote, and with it every worker. Closing twice is harmless."""
+        with self._lock:
+            self._end()
+
+    def _hello(self, stderr: int) -> dict[str, str]:
+        self._control.settimeout(START_SECONDS)
+        try:
+            told = _read(self._control.recv(MAX_ANSWER))
+        except OSError as error:
+            told = {"failed": repr(error)}
+        if "granted" not in told:
+            said = os.pread(stderr, MAX_ANSWER, 0).decode(errors="replace")
+            raise WorkerFailed(f"the zygote did not start ({sys.executable}): {told.get('failed', '')}{said}".rstrip())
+        return dict(told["granted"])
+
+
+def _read(answer: bytes) -> dict[str, Any]:
+    return dict(json.loads(answer)) if answer else {}
+
+
+def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    """Start the process in a session of its own, so that Ctrl-C in the terminal is the host's alone."""
+    command = [sys.executable, *FLAGS, "-c", BOOT]
+    try:
+        with _fixed_addresses():
+            return subprocess.Popen(
+                command,
+                env=environment,
+                cwd="/",
+                stdin=control.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise WorkerFailed(f"the zygote did not start ({sys.executable}): {error}") from error
+
+
+@contextmanager
+def _fixed_addresses() -> Iterator[None]:
+    """Have what this thread starts lie at the same addresses every time, where the kernel grants that.
+
+    Then ``id``, and the order of a set of objects, are the same in every zygote of a machine.
+    """
+    personality = ctypes.CDLL(None).personality
+    before = personality(READ_PERSONALITY)
+    personality(before | FIXED_ADDRESSES)
+    try:
+        yield
+    finally:
+        personality(before)
+
+
+def _end_zygote(process: "subprocess.Popen[bytes]", control: socket.socket, owner: int) -> None:
+    """Runs once: on close, when the handle is collected, or at the interpreter's end; never in a forked copy."""
+    control.close()
+    if os.getpid() == owner:
+        process.kill()
+        process.wait()

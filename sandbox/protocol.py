@@ -1,7 +1,7 @@
 """Frames between host and worker: four bytes of length, big-endian, then one JSON array in UTF-8.
 
 Both sides import this module, so it needs nothing beyond the standard library. The host trusts no frame of a worker:
-what it checks is in ``sandbox/messages.py``.
+what it checks is in ``sandbox/conversation.py``.
 
 From the host                                       From the worker
 ["open", settings]                                  ["locked", {mechanism: "" or why not}]
@@ -48,6 +48,10 @@ LIMIT = Struct("=ii")
 
 class FrameTooLong(Exception):
     """A frame announces, or would need, more bytes than its side may send."""
+
+
+class HostileFrame(Exception):
+    """A worker sent what an honest worker never sends."""
 
 
 class ChannelClosed(Exception):

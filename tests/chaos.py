@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from planbook.sandbox.losses import KILLS
+from planbook.sandbox.process import KILLS
 from tests.command import ROOT
 from tests.executing import kill
 from tests.killing import kernel_tells

@@ -11,7 +11,7 @@ from planbook.envs import Action, Environment, EpisodeEnded, Preconditions, Task
 from planbook.envs.preconditions import Beliefs
 from planbook.planner import functions_to_check, plan_attributes
 from planbook.planner.dry_runs import Known
-from planbook.sandbox.dry import DryRun, dry_run
+from planbook.sandbox import DryRun, dry_run
 
 
 class Recorder:

@@ -3,8 +3,7 @@
 import ast
 
 from planbook.planner.surface import AGENT
-from planbook.sandbox.reading import parse
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, parse
 
 
 def calls_in(code: str) -> list[str]:

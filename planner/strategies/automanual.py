@@ -12,7 +12,7 @@ from planbook.planner.strategies.base import Method, Options, ask_and_run, count
 from planbook.planner.strategies.code import code_of, given_code
 from planbook.planner.surface import heads, surface_of
 from planbook.planner.templates import PROMPTS
-from planbook.sandbox.reading import definitions
+from planbook.sandbox import definitions
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6
 """How often a planner may reply again (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""

@@ -10,13 +10,12 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from planbook.sandbox.dry import sites
-from planbook.sandbox.dry.base import MODULE, Ended, TooLong, Visits
-from planbook.sandbox.dry.knowledge import Impossible, Knowledge
-from planbook.sandbox.dry.state import State
+from planbook.sandbox.dry.bodies import sites
 from planbook.sandbox.dry.statements import DryWalk
-from planbook.sandbox.dry.values import UNKNOWN, Record, Value
-from planbook.sandbox.reading.syntax import code_lines, parse, shown_line
+from planbook.sandbox.dry.values import UNKNOWN, Impossible, Knowledge, Record, Value
+from planbook.sandbox.dry.walk import MODULE, Ended, State, TooLong, Visits
+from planbook.sandbox.policy.compiler import code_lines, shown_line
+from planbook.sandbox.reading.syntax import parse
 from planbook.sandbox.types import Fault, FaultKind
 
 __all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "Knowledge", "dry_run"]
@@ -72,7 +71,7 @@ def dry_run(
         key=lambda each: (each.line or 0, each.column or 0),
     )
     followed = reached | {id(visits.node) for visits in found}
-    every = set(sites.sites(trees[-1], walk.functions, walk.acting, walk.handed_on))
+    every = set(sites(trees[-1], walk.functions, walk.acting, walk.handed_on))
     return DryRun(tuple(ordered), len(followed), len(every - followed))
 
 

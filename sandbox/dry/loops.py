@@ -6,11 +6,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from planbook.sandbox.dry import bodies
-from planbook.sandbox.dry.base import Ended, Loop
 from planbook.sandbox.dry.calls import Calls
-from planbook.sandbox.dry.operators import NotKnown
-from planbook.sandbox.dry.state import State, joined
-from planbook.sandbox.dry.values import UNKNOWN, Box, Builtin, Unknown, Value
+from planbook.sandbox.dry.values import UNKNOWN, Box, Builtin, NotKnown, Unknown, Value
+from planbook.sandbox.dry.walk import Ended, Loop, State, joined
 
 MOST_TURNS = 300
 """Turns of a loop that are followed one by one."""

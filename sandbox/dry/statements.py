@@ -4,9 +4,9 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 
 from planbook.sandbox.dry import bodies
-from planbook.sandbox.dry.base import Ended
 from planbook.sandbox.dry.loops import Loops
 from planbook.sandbox.dry.values import UNKNOWN, Box, Defined, Unknown, Value
+from planbook.sandbox.dry.walk import Ended
 
 
 class DryWalk(Loops):

@@ -1,12 +1,15 @@
-"""The values of a dry run: plain Python where they are known, and handles for what has identity.
+"""The values of a dry run, what it knows of the world, and computing with known values.
 
-Known are None, numbers, texts, tuples of values, and the classes below; everything else is UNKNOWN.
+Known values are None, numbers, strings, tuples of values, and the classes below. Everything else is UNKNOWN. Operations
+are computed only if they are cheap, have no effect, and give the same result in the sandbox.
 """
 
 import ast
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, Protocol, Self
 
 Value = object
 """Whatever a name may stand for in a dry run."""
@@ -80,3 +83,167 @@ def same(first: Value, second: Value) -> bool:
     if isinstance(first, tuple) and isinstance(second, tuple):
         return len(first) == len(second) and all(map(same, first, second))
     return type(first) is type(second) and first == second
+
+
+# The world.
+
+
+@dataclass(frozen=True, slots=True)
+class Impossible:
+    """Why an action cannot succeed, and the plan lines that made it so; no lines: it was so from the start."""
+
+    action: str
+    why: str
+    since: tuple[int, ...] = ()
+
+
+class Knowledge(Protocol):
+    """What is known of a world at one point of a plan. It never changes; two that know the same are equal."""
+
+    def act(
+        self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
+    ) -> tuple[Self, Impossible | None]:
+        """What is known after a call of a given function in that line; and if it cannot succeed, why.
+
+        An argument may be UNKNOWN. A call whose arguments do not fit changes nothing that is known.
+        """
+
+    def either(self, other: Self) -> Self:
+        """What is known where one of the two holds."""
+
+    def forgotten(self) -> Self:
+        """What is still known when anything may have been done."""
+
+    def attribute(self, path: str) -> object:
+        """The value of a given attribute, or UNKNOWN."""
+
+
+# Operations.
+
+MOST_CHARS, MOST_ITEMS, MOST_NUMBER = 20_000, 2_000, 10**12
+"""Larger values are not computed with: they are UNKNOWN. Of nested ones all items and characters count."""
+MOST_REPLACED = 100 * MOST_CHARS
+"""Characters that `replace` could give at most, if it is computed at all."""
+
+Plain = object
+
+
+class NotKnown(Exception):
+    """The result is not known, or not worth knowing."""
+
+
+BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+}
+UNARY: Mapping[type[ast.unaryop], Callable[[Any], object]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+}
+COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda one, many: one in many,
+    ast.NotIn: lambda one, many: one not in many,
+}
+TEXT_METHODS = frozenset(
+    "capitalize casefold count endswith find index isalpha isdecimal isdigit islower isnumeric isspace isupper join "
+    "lower lstrip partition removeprefix removesuffix replace rfind rindex rpartition rsplit rstrip split splitlines "
+    "startswith strip title upper".split()
+)
+
+
+def _range(*bounds: object) -> tuple[int, ...]:
+    numbers = range(*bounds)  # type: ignore[call-overload]
+    if len(numbers) > MOST_ITEMS:
+        raise NotKnown
+    return tuple(numbers)
+
+
+FUNCTIONS: Mapping[str, Callable[..., object]] = {
+    "abs": abs,
+    "all": all,
+    "any": any,
+    "bool": bool,
+    "float": float,
+    "int": int,
+    "len": len,
+    "list": list,
+    "max": max,
+    "min": min,
+    "range": _range,
+    "round": round,
+    "set": set,
+    "sorted": sorted,
+    "str": str,
+    "sum": sum,
+    "tuple": tuple,
+}
+"""Python's functions that give a new value from known ones; those whose result is used up once are not among them."""
+_FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+
+
+def computed(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
+    """What the function gives. Raises NotKnown where it raises: the plan ends there, or catches it."""
+    for each in (*args, *named.values()):
+        _bounded(each)
+    try:
+        result = function(*args, **named)
+    except _FAILURES as error:
+        raise NotKnown from error
+    return _bounded(result)
+
+
+def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
+    """An operation on two values. Raises NotKnown."""
+    if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
+        raise NotKnown
+    if kind is ast.Mult and not (isinstance(left, int | float) and isinstance(right, int | float)):
+        _small(left, right)
+    return computed(BINARY[kind], left, right)
+
+
+def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
+    """What a method of a text gives. Raises NotKnown."""
+    if name not in TEXT_METHODS or (name == "replace" and (1 + len(text)) * (1 + _length(args[1:2])) > MOST_REPLACED):
+        raise NotKnown
+    return computed(getattr(text, name), *args, **named)
+
+
+def _small(left: Plain, right: Plain) -> None:
+    count = left if isinstance(left, int) else right
+    sequence = right if isinstance(left, int) else left
+    if not isinstance(count, int) or count * _length([sequence]) > MOST_ITEMS:
+        raise NotKnown
+
+
+def _length(values: Sequence[Plain]) -> int:
+    return max((len(each) for each in values if isinstance(each, str | tuple | list)), default=0)
+
+
+def _bounded(value: Value) -> Value:
+    """The value. Raises NotKnown for one that is too large to compute with."""
+    if isinstance(value, int | float) and abs(value) > MOST_NUMBER:
+        raise NotKnown
+    items = chars = 0
+    inside = [value]
+    while inside:
+        each = inside.pop()
+        if isinstance(each, str | bytes):
+            chars += len(each)
+        elif isinstance(each, list | tuple | dict | set | frozenset):
+            items += len(each)
+            if items <= MOST_ITEMS:  # what is in it twice counts twice: so it does for who walks through it
+                inside += [*each, *each.values()] if isinstance(each, dict) else each
+        if items > MOST_ITEMS or chars > MOST_CHARS:
+            raise NotKnown
+    return value

@@ -1,20 +1,103 @@
-"""From source to faults, or to compiled code. Sizes come first: nothing recurses into a tree that was not measured."""
+"""From source to a list of problems, or to compiled code.
+
+Sizes are checked first: nothing recurses into a tree that was not measured. Only the host compiles. CPython counts the
+recursion depth in a tree once for all threads, and a thread switch in between raises SystemError for sound code, so
+parsing and compiling take turns. Warnings about a plan's style (``x is 1``) stay off the host's standard error.
+"""
 
 import __future__
 
 import ast
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+import marshal
+import re
+import threading
+import warnings
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import CodeType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from planbook.sandbox.policy.base import Enough
-from planbook.sandbox.policy.hints import NAME_HINTS
-from planbook.sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem, syntax_hint
-from planbook.sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_KEYWORDS, MAX_NODES, MAX_SOURCE, MAX_TEXTS
-from planbook.sandbox.policy.transformer import PlanPolicy
-from planbook.sandbox.policy.trees import compile_tree, parse_source
+from planbook.sandbox.caching import cached_up_to
+from planbook.sandbox.policy.rules import (
+    MAX_COPIES,
+    MAX_DEPTH,
+    MAX_KEYWORDS,
+    MAX_NODES,
+    MAX_SOURCE,
+    MAX_TEXTS,
+    NAME_HINTS,
+    SYNTAX,
+    TOO_LARGE,
+    Problem,
+    syntax_hint,
+)
+from planbook.sandbox.policy.transformer import Enough, PlanPolicy
+from planbook.sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
+from planbook.sandbox.types import Fault, FaultKind
+
+# Parsing and compiling, one thread at a time.
+
+_ALONE = threading.Lock()
+_WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
+_OPENS_SCOPE = ("def", "lambda", "class", "for")
+"""What a function, class or comprehension cannot be written without."""
+_F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
+MAX_FIELDS = 10_000
+"""Braces of a source with f-strings: up to Python 3.11 each field of one goes through a parser of its own."""
+MAX_SHOWN = 300
+"""Characters of a line that a fault shows."""
+MAX_LOOKUPS = 4_000_000
+"""Words of a source times the scopes in it: CPython copies the names of the functions around for every scope inside.
+No file below 100,000 characters of the standard library, numpy or sympy has half as many."""
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    with _ALONE, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def parse_source(source: str, name: str = "<plan>") -> ast.Module:
+    """Return the tree of a source. Raises what ``ast.parse`` raises; SyntaxError for one that takes long to compile."""
+    if too_much := _too_much(source):
+        raise SyntaxError(f"too many {too_much} in one piece of code", (name, 1, 1, None))
+    with _alone():
+        return ast.parse(source, name)
+
+
+def _too_much(source: str) -> str:
+    """What of the source is so much that Python would take seconds over it."""
+    if len(set(_WORD.findall(source))) * sum(map(source.count, _OPENS_SCOPE)) > MAX_LOOKUPS:
+        return "names and functions"
+    if source.count("{") > MAX_FIELDS and _F_STRING.search(source):
+        return "fields of f-strings"
+    return ""
+
+
+def compile_tree(
+    tree: ast.Module | ast.Expression, name: str, mode: Literal["exec", "eval"] = "exec", flags: int = 0
+) -> CodeType:
+    """Return the code of a tree. Raises what ``compile`` raises."""
+    with _alone():
+        code: CodeType = compile(tree, name, mode, flags, dont_inherit=True)
+        return code
+
+
+def code_lines(code: str) -> list[str]:
+    r"""Lines as CPython counts them: only \n, \r\n and \r end a line."""
+    return code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def shown_line(lines: list[str], number: int) -> str:
+    """A line, counted from 1, as faults show it: not all of a long one, and nothing of one that is not there."""
+    line = lines[number - 1] if 0 < number <= len(lines) else ""
+    return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
+
+
+# Under the policy.
 
 
 class Before(NamedTuple):
@@ -46,7 +129,7 @@ class PolicyRefused(Exception):
         super().__init__("; ".join(f"line {p.line}: {p.message}" for p in self.problems))
 
 
-def check(
+def find_problems(
     source: str,
     bound: Iterable[str] = (),
     tree: ast.Module | None = None,
@@ -213,3 +296,64 @@ def _split(tree: ast.Module, name: str, before: Before) -> CompiledCell:
         tail = compile_tree(ast.Expression(last.value), name, "eval", flags)
     code = compile_tree(tree, name, flags=flags)
     return CompiledCell(code, tail, before._replace(flags=code.co_flags & __future__.annotations.compiler_flag))
+
+
+# For workers.
+
+MOST_KEPT = 16 << 20
+"""Characters of sources and bytes of compiled code that are kept: those of the cells that were run last."""
+MAX_CODE = 1 << 20
+"""Bytes of compiled code. Python works out constants when it compiles: ``"ab" * 2000`` a thousand times is 4 MB."""
+MAX_TEXT = 300
+"""Characters of a source line, or of the message of one fault among many."""
+
+
+class Request(NamedTuple):
+    """What is to be compiled: a cell, or a part of one, under the policy where ``guarded``."""
+
+    source: str
+    file: str
+    guarded: bool
+    is_part: bool = False
+    before: Before = NOTHING
+
+
+class Compiled(NamedTuple):
+    """The code and the final expression, marshalled, in base64; or why there is none."""
+
+    code: str = ""
+    leaves: Before = NOTHING
+    faults: tuple[Fault, ...] = ()
+
+
+@cached_up_to(MOST_KEPT)
+def precompile(request: Request) -> Compiled:
+    """Do as ``compiled``; a cell that was compiled lately is not compiled again."""
+    return compiled(request)
+
+
+def compiled(request: Request) -> Compiled:
+    """Compile a cell. Never raises."""
+    source, file, guarded, is_part, before = request
+    try:
+        cell = (compile_cell if guarded else compile_plain)(source, file, before, is_part=is_part)
+    except PolicyRefused as refused:
+        return Compiled(faults=faults_of(source, refused.problems))
+    code = marshal.dumps((cell.code, cell.tail))
+    if len(code) > MAX_CODE:
+        message = f"the code takes {len(code):,} bytes when it is compiled; the limit is {MAX_CODE:,}"
+        problem = Problem(1, 0, TOO_LARGE, message, "make long constants when the plan runs")
+        return Compiled(faults=faults_of(source, [problem]))
+    return Compiled(b64encode(code).decode(), cell.leaves)
+
+
+def faults_of(source: str, problems: Sequence[Problem]) -> tuple[Fault, ...]:
+    """Return what the policy found as faults."""
+    lines = code_lines(source)
+
+    def fault(problem: Problem) -> Fault:
+        line = shown_line(lines, problem.line)
+        message, hint = problem.message[:MAX_TEXT], problem.hint[:MAX_FAULT_TEXT]
+        return Fault(FaultKind.CHECK, problem.name, message, problem.line, problem.column, line, hint)
+
+    return tuple(map(fault, problems[:MAX_FAULTS]))

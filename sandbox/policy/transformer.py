@@ -1,17 +1,267 @@
-"""The policy over the whole syntax tree.
+"""The language policy, applied to the whole syntax tree.
 
-RestrictedPython's transformer refuses every kind of node that it does not know; we keep that, and give back what plans
-write. Nearly all is decided here, by names. Two things only the running plan knows: the text that ``format`` is called
-on, and whether ``__dict__`` is that of a module. Reading these becomes a call of the guard. Lines never move.
+RestrictedPython's transformer refuses every kind of node that it does not know. This subclass keeps that and allows
+what plans write. Nearly everything is decided here, by name. Two facts are known only when the plan runs: the template
+that ``format`` is called on, and whether ``__dict__`` belongs to a module. Reading these becomes a call of the guard.
+Line numbers never change.
 """
 
 import ast
 import builtins
+import unicodedata
+from collections.abc import Iterable
+from typing import TypeVar
 
-from planbook.sandbox.policy.hints import NAME_HINTS, STATEMENT_HINTS
-from planbook.sandbox.policy.imports import ImportPolicy
-from planbook.sandbox.policy.rules import NAME, STATEMENT, refused_in_template
-from planbook.sandbox.policy.tables import FORMATS, GUARD, GUARDED_ATTRIBUTES, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
+from RestrictedPython.transformer import RestrictingNodeTransformer
+
+from planbook.sandbox.policy.rules import (
+    ATTRIBUTE,
+    FORMATS,
+    GUARD,
+    GUARDED_ATTRIBUTES,
+    IMPORT,
+    MEMBER_HINTS,
+    MODULE_HINTS,
+    MODULES,
+    NAME,
+    NAME_HINTS,
+    REFUSED_ATTRIBUTES,
+    REFUSED_BUILTINS,
+    REFUSED_NAMES,
+    STATEMENT,
+    STATEMENT_HINTS,
+    Problem,
+    attribute_hint,
+    did_you_mean,
+    last_name,
+    members,
+    public,
+    refused_in_template,
+)
+
+N = TypeVar("N", bound=ast.AST)
+LEAVES = frozenset(
+    kind
+    for base in (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+    for kind in base.__subclasses__()
+    if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
+)
+"""Nodes without content that RestrictedPython allows: visiting each costs time and decides nothing."""
+
+
+MAX_PROBLEMS = 100
+"""Nobody repairs more at once, and each suggestion costs time: ten thousand misspelt imports took seconds."""
+
+
+class Enough(Exception):
+    """MAX_PROBLEMS are noted: there is no use in looking for more."""
+
+
+class BasePolicy(RestrictingNodeTransformer):
+    """RestrictedPython's transformer, which refuses every kind of node it does not know, with our names and faults."""
+
+    def __init__(
+        self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__()
+        self.known = known
+        """Names that earlier code of the session has bound."""
+        self.more_modules = modules
+        """Modules beyond those of the standard library, with their submodules."""
+        self.problems: list[Problem] = []
+        self.bound: set[str] = set()
+        """Names that the source binds, but by ``import``."""
+        self.bound_elsewhere = frozenset(bound)
+        """Names that are bound elsewhere, of a cell that comes in parts."""
+        self.missing: list[ast.Name] = []
+        """Uses of builtins that plans do not have."""
+
+    def refuse(self, node: ast.AST, name: str, message: str, hint: str) -> None:
+        """Note a fault. Raises Enough."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        self.problems.append(Problem(line, column, name, message, hint))
+        if len(self.problems) == MAX_PROBLEMS:
+            raise Enough
+
+    def error(self, node: ast.AST, info: str) -> None:
+        """RestrictedPython's way to note one."""
+        self.refuse(node, STATEMENT, info, "write it with simpler statements")
+
+    def not_allowed(self, node: ast.AST) -> None:
+        """A kind of node that plans do not have."""
+        what, hint = STATEMENT_HINTS.get(type(node).__name__, (f"`{type(node).__name__}`", "use simpler statements"))
+        self.refuse(node, STATEMENT, f"{what} is not available in plans", hint)
+
+    def refuse_attribute(self, node: ast.AST, verb: str, name: str) -> None:
+        """Note that a plan reads, sets or matches an attribute that it may not."""
+        self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
+
+    def node_contents_visit(self, node: N) -> N:
+        """As RestrictedPython's, but with fewer frames per level, and without visiting operators."""
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                value[:] = [new for item in value for new in self._visited(item)]
+            elif isinstance(value, ast.AST) and type(value) not in LEAVES:
+                setattr(node, field, self.visit(value))
+        return node
+
+    def _visited(self, item: object) -> Iterable[object]:
+        if not isinstance(item, ast.AST) or type(item) in LEAVES:
+            return (item,)
+        new = self.visit(item)
+        return new if isinstance(new, list) else (new,)
+
+    def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = True) -> None:
+        """Judge a name that the source binds."""
+        if name is not None:
+            self.bound.add(name)
+            self.judge_name(node, name)
+
+    def judge_name(self, node: ast.AST, name: str) -> None:
+        """Refuse a variable that leads to code nobody checked."""
+        name = unicodedata.normalize("NFKC", name)
+        if name in REFUSED_NAMES:
+            self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+        """Check a variable."""
+        if not isinstance(node.ctx, ast.Load):
+            self.check_name(node, node.id)
+        else:
+            self.judge_name(node, node.id)
+            if node.id in NAME_HINTS:
+                self.missing.append(node)
+        return node
+
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.AST:  # noqa: N802
+        """Check the names."""
+        for name in node.names:
+            self.check_name(node, name)
+        return node
+
+    visit_Nonlocal = visit_Global  # noqa: N815
+
+
+# Imports.
+
+MAY_BE_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+"""Who catches one of these expects that a module may be missing."""
+
+MOST_SHOWN = 60
+"""Names of a module that a hint lists."""
+_KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
+
+
+class ImportPolicy(BasePolicy):
+    """Checks import statements, and what is then read from the imported modules."""
+
+    def __init__(
+        self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__(bound, known, modules)
+        self.modules: dict[str, str] = {}
+        """Variable to the module that it was imported as."""
+        self.members: list[ast.Attribute] = []
+        """Attributes read from plain variables: of a module, perhaps."""
+        self._caught = 0
+        """How many blocks that expect a failing import, or never run, enclose the current node."""
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:  # noqa: N802
+        """An import whose failure is caught may fail as in Python, when it runs."""
+        caught = any(_catches_import(handler.type) for handler in node.handlers)
+        self._caught += caught
+        node.body = self._visit_all(node.body)
+        self._caught -= caught
+        node.handlers, node.orelse = self._visit_all(node.handlers), self._visit_all(node.orelse)
+        node.finalbody = self._visit_all(node.finalbody)
+        return node
+
+    def visit_TryStar(self, node: ast.AST) -> ast.AST:  # noqa: N802
+        """Do as for ``try``."""
+        return self.visit_Try(node)  # type: ignore[arg-type]
+
+    def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
+        """What stands under ``if TYPE_CHECKING`` never runs."""
+        never = last_name(node.test) == "TYPE_CHECKING"
+        node.test = self.visit(node.test)
+        self._caught += never
+        node.body = self._visit_all(node.body)
+        self._caught -= never
+        node.orelse = self._visit_all(node.orelse)
+        return node
+
+    def _visit_all(self, nodes: list[N]) -> list[N]:
+        return [self.visit(node) for node in nodes]
+
+    def visit_Import(self, node: ast.Import) -> ast.AST:  # noqa: N802
+        """Only the listed modules."""
+        for alias in node.names:
+            top = alias.name.partition(".")[0]
+            variable, module = (alias.asname, alias.name) if alias.asname else (top, top)
+            self.judge_name(node, variable)
+            if not self._may_import(alias.name):
+                self._refuse_module(node, alias.name)
+            elif self.modules.setdefault(variable, module) != module:
+                self.bound.add(variable)
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:  # noqa: N802
+        """Only names that the listed modules have; ``*`` is written out. Python itself judges ``__future__``."""
+        module = "." * node.level + (node.module or "")
+        if module == "__future__":
+            return node
+        if not self._may_import(module):
+            self._refuse_module(node, module)
+            return node
+        for alias in node.names:
+            if alias.name == "*" and self._is_listed(module):
+                node.names = [ast.copy_location(ast.alias(name), alias) for name in public(module)]
+                self.bound.update(name.name for name in node.names)
+                return node if node.names else ast.copy_location(ast.Pass(), node)
+            self.check_name(node, alias.asname or alias.name)
+            self._check_member(node, module, alias.name)
+        return node
+
+    def check_members(self) -> None:
+        """Judge what is read from modules, once it is known which variables are nothing else."""
+        for node in self.members:
+            variable = getattr(node.value, "id", "")
+            if variable in self.modules and variable not in self.bound:
+                self._check_member(node, self.modules[variable], node.attr)
+
+    def _is_listed(self, module: str) -> bool:
+        """Return whether it is known what the module has; nothing else is imported here."""
+        return module in MODULES or module in self.more_modules
+
+    def _may_import(self, module: str) -> bool:
+        return module in MODULES or module.partition(".")[0] in self.more_modules
+
+    def _refuse_module(self, node: ast.AST, name: str) -> None:
+        if self._caught:
+            return
+        hint = MODULE_HINTS.get(name) or MODULE_HINTS.get(name.partition(".")[0])
+        hint = hint or did_you_mean(name, MODULES) or _KNOWN
+        self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
+
+    def _check_member(self, node: ast.AST, module: str, name: str) -> None:
+        if not self._is_listed(module) or name.startswith("__") or f"{module}.{name}" in MODULES:
+            return
+        if name in members(module) or self._caught:
+            return
+        shown = public(module)
+        hint = MEMBER_HINTS.get(f"{module}.{name}") or did_you_mean(name, shown)
+        hint = hint or f"{module} has: {', '.join(shown[:MOST_SHOWN])}"
+        self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
+
+
+def _catches_import(kinds: ast.expr | None) -> bool:
+    """Whether an except clause catches a failing import; it may be bare."""
+    each = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+    return kinds is None or any(last_name(kind) in MAY_BE_MISSING for kind in each)
+
+
+# The whole language.
 
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})

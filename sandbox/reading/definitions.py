@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from planbook.sandbox.caching import cached_up_to
-from planbook.sandbox.reading.scopes import Scopes
-from planbook.sandbox.reading.syntax import code_lines, parse_only
+from planbook.sandbox.policy.compiler import code_lines
+from planbook.sandbox.reading.scopes import Scopes, scopes_of
+from planbook.sandbox.reading.syntax import parse_only
 from planbook.sandbox.reading.unfenced import whole_statements
-from planbook.sandbox.reading.walker import scopes_of
 
 _STEP = re.compile(r"#++\s*+\[Step\s*+([\w.-]*+)\s*+\]\s*:?\s*(.*)", re.IGNORECASE)
 _TEXT = re.compile(

@@ -1,14 +1,16 @@
-"""Which name is bound where: what the walk over a tree (``walker``) finds out, and how a name is looked up in it.
+"""Name resolution: which name is bound where, found by one walk in the order of evaluation.
 
-``order`` is a clock over the whole walk. What a nested function does happens later than its text stands: its uses are
-*deferred*, and what it binds outside itself (global, nonlocal) has the order ANY_TIME.
+``order`` is a clock over the whole walk. A nested function runs later than its text stands: its uses are *deferred*,
+and what it binds outside itself (global, nonlocal) has the order ANY_TIME.
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property
+from typing import Any
 
 ANY_TIME = -1
 
@@ -106,3 +108,305 @@ class Scopes:
     def free_names(self) -> set[str]:
         """Names that the code reads, annotations included, and nowhere binds."""
         return {use.node.id for use in self.uses if self.find(use.node.id, use.scope)[0] is None}
+
+
+# The walk.
+
+
+def scopes_of(tree: ast.AST) -> Scopes:
+    """Walk a module, a statement or an expression. Raises RecursionError where it is nested too deeply."""
+    walker = _Walker()
+    if isinstance(tree, ast.Module):
+        walker.block(tree.body)
+    else:
+        walker.visit(tree)
+    return walker.found
+
+
+class _Walker(ast.NodeVisitor):
+    def __init__(self) -> None:
+        self.scope = Scope(ScopeKind.MODULE)
+        self.found = Scopes(self.scope)
+        self.clock = 0
+        self.loops: tuple[int, ...] = ()
+        self.loops_around: tuple[int, ...] = ()
+        """Those that the functions stand in whose bodies are being walked."""
+        self.open_blocks: tuple[int, ...] = ()
+        self.guard = Guard.NONE
+        self.annotation = False
+
+    # Moving through the tree
+
+    def all(self, nodes: Iterable[ast.AST | None]) -> None:
+        for node in nodes:
+            if node is not None:
+                self.visit(node)
+
+    def block(self, statements: Sequence[ast.stmt]) -> None:
+        if not statements:
+            return
+        outer = self.open_blocks
+        self.open_blocks = (*outer, len(self.found.blocks))
+        self.found.blocks.append(statements)
+        self.all(statements)
+        self.open_blocks = outer
+
+    @contextmanager
+    def inside(self, kind: ScopeKind, *, deferred: bool) -> Iterator[Scope]:
+        outer = self.scope, self.loops, self.loops_around, self.guard
+        self.scope = Scope(kind, self.scope, deferred)
+        if deferred:
+            self.loops_around, self.loops, self.guard = (*self.loops_around, *self.loops), (), Guard.NONE
+        yield self.scope
+        self.scope, self.loops, self.loops_around, self.guard = outer
+
+    def tick(self) -> int:
+        self.clock += 1
+        return self.clock
+
+    # Binding and reading
+
+    def bind(self, name: str, node: ast.AST, value: ast.expr | None = None) -> Binding:
+        target, order = self.scope, self.tick()
+        since, loops = order, self.loops
+        if name in target.globals and target is not self.found.module:
+            target, order = self.found.module, ANY_TIME
+        elif name in target.nonlocals:
+            target, order = self.outer_function(name), ANY_TIME
+        if order == ANY_TIME:
+            loops = (*self.loops_around, *loops)
+        binding = Binding(node, order, loops, value, since=since)
+        target.bindings.setdefault(name, []).append(binding)
+        return binding
+
+    def outer_function(self, name: str) -> Scope:
+        scope = self.scope.parent
+        while scope is not None and not (scope.kind is ScopeKind.FUNCTION and name in scope.bindings):
+            scope = scope.parent
+        return scope or self.scope
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self.bind(node.id, node)
+            return
+        use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.annotation)
+        self.found.uses.append(use)
+        if isinstance(node.ctx, ast.Del):
+            block = self.open_blocks[-1] if self.open_blocks else ANY_TIME
+            self.scope.deletions.setdefault(node.id, []).append((self.tick(), block))
+
+    def visit_annotation(self, node: ast.expr | None) -> None:
+        if node is not None:
+            self.annotation = True
+            self.visit(node)
+            self.annotation = False
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.visit(node.value)
+        if len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Name):
+            self.bind(target.id, target, node.value)
+        else:
+            self.all(node.targets)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.visit_annotation(node.annotation)
+        self.all([node.value, node.target])
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            self.visit_Name(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
+        self.all([node.value, node.target])
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        here = self.scope
+        while self.scope.kind is ScopeKind.COMPREHENSION and self.scope.parent is not None:
+            self.scope = self.scope.parent
+        self.visit(node.target)
+        self.scope = here
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.bind(alias.asname or alias.name.partition(".")[0], node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            if alias.name == "*":
+                self.found.star_import = True
+            else:
+                self.bind(alias.asname or alias.name, node)
+
+    def visit_Global(self, node: ast.Global) -> None:
+        self.scope.globals.update(node.names)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
+        self.scope.nonlocals.update(node.names)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        self.found.accesses.append((node, self.scope))
+        self.visit(node.value)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        self.found.calls.append((node, self.scope))
+        self.visit(node.func)
+        self.all(node.args)
+        for keyword in node.keywords:
+            self.visit(keyword.value)
+
+    # Scopes
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.all(node.decorator_list)
+        self.defaults(node.args)
+        self.visit_annotation(node.returns)
+        self.type_parameters(node)
+        self.bind(node.name, node)
+        with self.inside(ScopeKind.FUNCTION, deferred=True):
+            self.parameters(node.args)
+            self.block(node.body)
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self.defaults(node.args)
+        with self.inside(ScopeKind.FUNCTION, deferred=True):
+            self.parameters(node.args)
+            self.visit(node.body)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.all(node.decorator_list)
+        self.type_parameters(node)
+        self.all(node.bases)
+        self.all(keyword.value for keyword in node.keywords)
+        with self.inside(ScopeKind.CLASS, deferred=False):
+            self.block(node.body)
+        self.bind(node.name, node)
+
+    def visit_TypeAlias(self, node: Any) -> None:
+        self.bind(node.name.id, node)
+        with self.inside(ScopeKind.FUNCTION, deferred=True):
+            self.type_parameters(node)
+            self.visit(node.value)
+
+    def type_parameters(self, node: ast.AST) -> None:
+        for parameter in getattr(node, "type_params", ()):
+            self.bind(parameter.name, parameter)
+
+    def defaults(self, arguments: ast.arguments) -> None:
+        self.all(arguments.defaults)
+        self.all(arguments.kw_defaults)
+
+    def parameters(self, arguments: ast.arguments) -> None:
+        named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        for parameter in (*named, *filter(None, (arguments.vararg, arguments.kwarg))):
+            self.visit_annotation(parameter.annotation)
+            self.bind(parameter.arg, parameter)
+
+    def comprehension(self, generators: list[ast.comprehension], results: list[ast.expr], *, deferred: bool) -> None:
+        self.visit(generators[0].iter)
+        with self.inside(ScopeKind.COMPREHENSION, deferred=deferred):
+            for number, generator in enumerate(generators):
+                if number:
+                    self.visit(generator.iter)
+                self.visit(generator.target)
+                self.all(generator.ifs)
+            self.all(results)
+
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> None:
+        self.comprehension(node.generators, [node.elt], deferred=False)
+
+    visit_SetComp = visit_ListComp  # noqa: N815
+
+    def visit_DictComp(self, node: ast.DictComp) -> None:
+        self.comprehension(node.generators, [node.key, node.value], deferred=False)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
+        self.comprehension(node.generators, [node.elt], deferred=True)
+
+    # Statements with blocks
+
+    def visit_If(self, node: ast.If) -> None:
+        self.visit(node.test)
+        self.block(node.body)
+        self.block(node.orelse)
+
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
+        self.visit(node.iter)
+        self.loop([node.target], node.body)
+        self.block(node.orelse)
+
+    visit_AsyncFor = visit_For  # noqa: N815
+
+    def visit_While(self, node: ast.While) -> None:
+        self.loop([node.test], node.body)
+        self.block(node.orelse)
+
+    def loop(self, head: list[ast.expr], body: list[ast.stmt]) -> None:
+        outer = self.loops
+        self.loops = (*outer, self.tick())
+        self.all(head)
+        self.block(body)
+        self.loops = outer
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
+        for item in node.items:
+            self.all([item.context_expr, item.optional_vars])
+        self.block(node.body)
+
+    visit_AsyncWith = visit_With  # noqa: N815
+
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
+        outer = self.guard
+        self.guard = max(outer, *map(_guard, node.handlers), Guard.NONE, key=lambda guard: guard.value)
+        self.block(node.body)
+        self.guard = outer
+        self.all(node.handlers)
+        self.block(node.orelse)
+        self.block(node.finalbody)
+
+    visit_TryStar = visit_Try  # noqa: N815
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        self.all([node.type])
+        binding = self.bind(node.name, node) if node.name else None
+        self.block(node.body)
+        if binding is not None:
+            binding.last = self.tick()
+
+    def visit_match_case(self, node: ast.match_case) -> None:
+        self.all([node.pattern, node.guard])
+        self.block(node.body)
+
+    def visit_MatchAs(self, node: ast.MatchAs) -> None:
+        self.all([node.pattern])
+        if node.name:
+            self.bind(node.name, node)
+
+    def visit_MatchStar(self, node: ast.MatchStar) -> None:
+        if node.name:
+            self.bind(node.name, node)
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+        self.all([*node.keys, *node.patterns])
+        if node.rest:
+            self.bind(node.rest, node)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        if self.scope.kind is not ScopeKind.FUNCTION:
+            self.found.strays.append(node)
+        self.all([node.value])
+
+    def visit_Break(self, node: ast.Break | ast.Continue) -> None:
+        if not self.loops:
+            self.found.strays.append(node)
+
+    visit_Continue = visit_Break  # noqa: N815
+
+
+def _guard(handler: ast.ExceptHandler) -> Guard:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {kind.id for kind in kinds if isinstance(kind, ast.Name)}
+    if names & {"NameError", "UnboundLocalError"}:
+        return Guard.NAME_ERROR
+    caught = handler.type is None or names & {"Exception", "BaseException"}
+    return Guard.ANY_ERROR if caught else Guard.NONE

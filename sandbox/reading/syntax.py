@@ -7,10 +7,8 @@ from functools import cache
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Tree
 
-from planbook.sandbox.policy.compiler import too_large
-from planbook.sandbox.policy.rules import syntax_hint
-from planbook.sandbox.policy.tables import MAX_SOURCE
-from planbook.sandbox.policy.trees import compile_tree, parse_source
+from planbook.sandbox.policy.compiler import code_lines, compile_tree, parse_source, shown_line, too_large
+from planbook.sandbox.policy.rules import MAX_SOURCE, syntax_hint
 from planbook.sandbox.types import Fault, FaultKind
 
 FILENAME = "<plan>"
@@ -19,9 +17,6 @@ MAX_LINES = 5_000
 
 MAX_EXPLAINED = 4_000
 """Characters that tree-sitter reads to explain an error."""
-MAX_SHOWN = 300
-"""Characters of a line that a fault shows."""
-
 LANGUAGE = Language(tree_sitter_python.language())
 
 _HINTS_BY_CHARACTER = {
@@ -92,17 +87,6 @@ def compile_error(code: str, tree: ast.Module) -> Fault | None:
 def too_deep(code: str) -> Fault:
     """The fault of code that is nested beyond what a parser's stack holds."""
     return _fault(code, "the code is nested too deeply to be read", None, "use a list or a dict with a loop")
-
-
-def code_lines(code: str) -> list[str]:
-    r"""Lines as CPython counts them: only \n, \r\n and \r end a line."""
-    return code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def shown_line(lines: list[str], number: int) -> str:
-    """A line, counted from 1, as faults show it: not all of a long one, and nothing of one that is not there."""
-    line = lines[number - 1] if 0 < number <= len(lines) else ""
-    return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
 
 
 def syntax_tree(code: str) -> Tree:

@@ -1,23 +1,188 @@
-"""The namespace of a session's plans: Python's builtins, but for what is refused, and a few with a guard.
+"""The namespace of plans: Python's built-ins without what is refused, and the modules that they may import.
 
-The guards refuse by name what the check refuses in source. They hold no hostile plan: the process does.
+The guards refuse at run time the names that the policy refuses in source. They do not hold a hostile plan; the process
+does.
 """
 
 import builtins
 import functools
+import importlib.machinery
+import importlib.util
 import io
 import operator
 import string
 import sys
 import types
 from collections import UserString
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NoReturn
 
-from planbook.sandbox.policy.rules import attribute_hint, refused_in_template
-from planbook.sandbox.policy.tables import FORMATS, GUARD, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
-from planbook.sandbox.worker import imports
-from planbook.sandbox.worker.clock import as_builtin
+from planbook.sandbox.policy.rules import (
+    FORMATS,
+    GUARD,
+    MODULES,
+    PARTS,
+    PRELOADED,
+    REFUSED_ATTRIBUTES,
+    REFUSED_BUILTINS,
+    attribute_hint,
+    refused_in_template,
+)
+from planbook.sandbox.worker.determinism import as_builtin
+
+# Modules: preloaded in the zygote, or sent as source by the host.
+
+Ask = Callable[[str], tuple[str, bool] | None]
+"""From the name of a module to its source and whether it is a package; None where the host hands out none."""
+
+
+class PlanModule(types.ModuleType):
+    """A module that plans cannot write to. Modules become one once they are loaded."""
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
+
+
+PlanModule.__name__ = PlanModule.__qualname__ = "module"
+PlanModule.__module__ = "builtins"
+
+
+class HostFinder:
+    """Imports what the host hands out as source, for plans and for the library's own code."""
+
+    def __init__(self) -> None:
+        self.ask: Ask = lambda name: None
+        self._found: dict[str, tuple[str, bool]] = {}
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        """Find a module, by asking the host."""
+        found = self.ask(name)
+        if found is None:
+            return None
+        self._found[name] = found
+        loader: Any = self
+        return importlib.machinery.ModuleSpec(name, loader, origin=f"<{name}>", is_package=found[1])
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        """Leave it to Python."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run the source of a module."""
+        source, _ = self._found.pop(module.__name__)
+        exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))
+        if module.__name__ in MODULES:
+            _make_plan_module(module)
+
+
+FINDER = HostFinder()
+
+
+def preload(modules: Collection[str], *, guarded: bool) -> None:
+    """Import what plans may import, the given modules too; without guards, what reaches the machine as well.
+
+    The standard library is kept from being written to.
+    """
+    if importlib.util.find_spec("_md5"):
+        sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is 4 MB more for every worker to map
+    for name in sorted((PRELOADED | _INTERNAL) - PARTS.keys()):
+        importlib.import_module(name)
+    for name in PRELOADED - PARTS.keys() - _WRITTEN:
+        _make_plan_module(sys.modules[name])
+    for name in modules:
+        more = importlib.import_module(name)
+        for member in getattr(more, "__all__", ()):
+            getattr(more, member, None)  # some packages import their parts only then
+    _ALLOWED.update(modules)
+    for name in () if guarded else _OF_THE_MACHINE:
+        importlib.import_module(name)
+
+
+_ALLOWED: set[str] = set()
+"""Modules beyond the standard library that plans may import, with their submodules."""
+_WRITTEN = {"warnings"}
+"""Modules that the library's own code sets attributes of."""
+_OF_THE_MACHINE = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
+"""Modules written in C, with which the tests attack the kernel."""
+
+
+def close_imports(*, confined: bool) -> None:
+    """From now on nothing is imported from files where the worker is confined: it cannot read any."""
+    sys.meta_path.insert(1, FINDER)
+    if confined:
+        del sys.meta_path[2:]
+    vars(sys.modules["zoneinfo._common"])["load_tzdata"] = _zone
+
+
+def _zone(key: str) -> io.BytesIO:
+    """Return the data of a time zone."""
+    if found := FINDER.ask(f"zoneinfo:{key}"):
+        return io.BytesIO(found[0].encode("latin-1"))
+    error: type[KeyError] = vars(sys.modules["zoneinfo"])["ZoneInfoNotFoundError"]
+    raise error(f"No time zone found with key {key}")
+
+
+def _make_plan_module(module: types.ModuleType) -> None:
+    object.__setattr__(module, "__class__", PlanModule)
+
+
+def _part_of(name: str) -> PlanModule:
+    """Return a module of the listed names of a real one."""
+    made, real = PlanModule(name), sys.modules[name]
+    vars(made).update({each: getattr(real, each) for each in PARTS[name] if hasattr(real, each)})
+    return made
+
+
+class Output(io.TextIOBase):
+    """``sys.stdout`` and ``sys.stderr`` of a plan: its output."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+
+    encoding = "utf-8"
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, text: str, /) -> int:
+        """Send the text to the host at once."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self._write(text)
+        return len(text)
+
+
+def importer() -> Callable[..., object]:
+    """Return the ``__import__`` of plans. Made once the output is in place."""
+    parts = {name: _part_of(name) for name in PARTS}
+
+    def load_for_plan(
+        name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
+    ) -> object:
+        if name in parts:
+            _require(parts[name], fromlist or ())
+            return parts[name]
+        if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return builtins.__import__(name, None, None, fromlist or (), 0)
+
+    return load_for_plan
+
+
+_INTERNAL = frozenset({"__future__", "_strptime"})
+"""What a plan imports by a statement without effect, or by C code that it calls."""
+
+
+def _require(module: PlanModule, names: Iterable[str]) -> None:
+    for name in names:
+        if name not in vars(module):
+            raise ImportError(f"cannot import name {name!r} from {module.__name__!r}", name=module.__name__)
+
+
+# Built-ins.
 
 MAIN = "__main__"
 _KEPT = frozenset({"__build_class__", "__debug__", "__import__"})
@@ -145,4 +310,4 @@ def _builtins() -> dict[str, Any]:
         if name not in REFUSED_BUILTINS and (name in _KEPT or not name.startswith("_"))
     }
     guards = {name: as_builtin(guard, name) for name, guard in _GUARDED.items()}
-    return real | guards | {"__import__": imports.importer(), GUARD: _getattr}
+    return real | guards | {"__import__": importer(), GUARD: _getattr}

@@ -13,11 +13,10 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from planbook.sandbox.protocol import MAX_FROM_WORKER, PREFIX, pack
-from planbook.sandbox.worker import determinism, faults, imports, language, lockdown, seccomp
-from planbook.sandbox.worker.clock import CLOCK
-from planbook.sandbox.worker.link import OUT_OF_MEMORY, Link
-from planbook.sandbox.worker.objects import HostFunction, HostObject, Record, refresh
-from planbook.sandbox.worker.values import shown, to_bytes
+from planbook.sandbox.worker import determinism, language, lockdown, results
+from planbook.sandbox.worker.determinism import CLOCK
+from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, Record, refresh
+from planbook.sandbox.worker.results import shown, to_bytes
 
 REHEARSED_CALLS, REHEARSALS, REHEARSED_FILE = 4, 20, "rehearsal"
 REHEARSED = """
@@ -47,7 +46,7 @@ class Nature:
     """
 
     cells: "Cells"
-    program: seccomp.Program | None
+    program: lockdown.FilterProgram | None
     idle_bytes: int
     alone: bool
     parent: int | None
@@ -80,11 +79,11 @@ class Cells:
 
     def __init__(self, sock: socket.socket, *, guarded: bool) -> None:
         self.link = Link(sock)
-        self._earlier = list[faults.Cell]()
+        self._earlier = list[results.Cell]()
         self._value: object = None
         """Of the part that ran last, of a cell that goes on."""
-        sys.stdout = sys.stderr = imports.Output(self.link.write)
-        CLOCK.ask_sleep, imports.FINDER.ask = self.link.sleep, self.link.source
+        sys.stdout = sys.stderr = language.Output(self.link.write)
+        CLOCK.ask_sleep, language.FINDER.ask = self.link.sleep, self.link.source
         self._names = language.namespace(guarded=guarded)
 
     def open(self, settings: Mapping[str, Any]) -> None:
@@ -108,7 +107,7 @@ class Cells:
         if goes_on:
             self._earlier[-1].add(source, code, tail)
         else:
-            self._earlier.append(faults.Cell(name, source, [(code, tail)]))
+            self._earlier.append(results.Cell(name, source, [(code, tail)]))
         if source or not goes_on:
             self._value = None
         self.link.running(code.co_filename)
@@ -117,7 +116,7 @@ class Cells:
         finally:
             self.link.running(None)
 
-    def _execute(self, cell: faults.Cell, is_part: bool) -> bytes:
+    def _execute(self, cell: results.Cell, is_part: bool) -> bytes:
         (code, tail), names = cell.compiled[-1], self._names
         value, self._value = self._value, None
         try:
@@ -126,7 +125,7 @@ class Cells:
                 value = eval(tail, names)
             end = PART_OVER if is_part else to_bytes(["end", shown(value, MAX_VALUE), []])
         except BaseException as error:
-            return to_bytes(["end", None, [faults.raised(error, cell, self._earlier, names)]])
+            return to_bytes(["end", None, [results.raised(error, cell, self._earlier, names)]])
         self._value = value if is_part else None
         return end
 
@@ -179,7 +178,7 @@ def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> 
     determinism.make_deterministic()
     if guarded:
         language.guard_library()
-    imports.preload(modules, guarded=guarded)
+    language.preload(modules, guarded=guarded)
     for _ in range(REHEARSALS):
         _rehearse(guarded=guarded)
     cells = Cells(sock, guarded=guarded)
@@ -196,4 +195,4 @@ def _rehearse(*, guarded: bool) -> None:
     """
     cells = Cells(_Script(), guarded=guarded)  # type: ignore[arg-type]
     with suppress(_Over):
-        serve(Nature(cells, seccomp.Program(0), 0, False, None))
+        serve(Nature(cells, lockdown.FilterProgram(0), 0, False, None))

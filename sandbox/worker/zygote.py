@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from planbook.sandbox.protocol import LIMIT
-from planbook.sandbox.worker import determinism, imports, lockdown, seccomp, serve
+from planbook.sandbox.worker import determinism, language, lockdown, serve
 
 NULL, CHANNEL, CONTROL = 0, 3, 4
 """The descriptors of the null device, of the channel, in a worker the only one beside 0, 1 and 2, and of control."""
@@ -80,11 +80,11 @@ def _settle(
     cells = serve.prepare(channel, modules, guarded=guarded)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    imports.close_imports(confined="seccomp" not in without)
+    language.close_imports(confined="seccomp" not in without)
     granted, program = lockdown.lock_zygote(without), None
     if "seccomp" not in without:
         try:
-            program = seccomp.prepare()
+            program = lockdown.make_filter()
         except OSError as error:
             granted["seccomp"] = str(error)
     parent = own if granted["pid namespace"] else None

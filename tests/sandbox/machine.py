@@ -26,8 +26,9 @@ HIDDEN = "the victim's environment"
 ROOMY = Limits(wall_seconds=20, memory_mb=256)
 PLANTED = "planted.py"
 MOUNTS = Path("/proc/self/mountinfo")
-NICE, FILES = 5, 200
-"""How the victim is hosted: its priority, and its limit of open files."""
+NICER, FILES = 5, 200
+NICE = os.getpriority(os.PRIO_PROCESS, 0) + NICER
+"""The victim's priority, above that of the tests, and its limit of open files."""
 
 
 class Machine:
@@ -156,7 +157,7 @@ SEGMENT = 0x40000000
 def _victim() -> "subprocess.Popen[bytes]":
     """Start another process of the host's user."""
     without_rights = ["setpriv", "--inh-caps=-all", "--ambient-caps=-all"]
-    limited = ["prlimit", f"--nofile={FILES}:{FILES}", "nice", "-n", str(NICE), "sleep", "600"]
+    limited = ["prlimit", f"--nofile={FILES}:{FILES}", "nice", "-n", str(NICER), "sleep", "600"]
     process = subprocess.Popen([*without_rights, *limited], env={**os.environ, "HIDDEN": HIDDEN})
     while Path(f"/proc/{process.pid}/comm").read_text(encoding="utf-8").strip() != "sleep":
         os.sched_yield()

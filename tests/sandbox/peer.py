@@ -13,8 +13,8 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from planbook.sandbox import Limits, Session, opening
-from planbook.sandbox.answers import Answers
+from planbook.sandbox import Limits, Session
+from planbook.sandbox.answers import Answers, function_specs
 from planbook.sandbox.process import Worker
 from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
 
@@ -76,7 +76,7 @@ def session(script: Script, functions: Mapping[str, Callable[..., object]], limi
         threads[-1].start()
         return Worker(ours, os.pidfd_open(processes[-1].pid), processes[-1].pid)
 
-    with Session(open_worker, Answers(opening.specs(functions), None), limits) as opened:
+    with Session(open_worker, Answers(function_specs(functions), None), limits) as opened:
         yield opened
     for thread in threads:
         thread.join(GRACE)

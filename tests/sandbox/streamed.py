@@ -4,7 +4,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from planbook.sandbox.reading import read_reply
+from planbook.sandbox import read_reply
 from tests.sandbox.good_plans import GOOD_PLANS
 from tests.sandbox.plans import snippets
 

@@ -11,12 +11,9 @@ import pytest
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.planner.models.tokens import estimate_tokens
-from planbook.sandbox.answers import Answers
-from planbook.sandbox.check import check
-from planbook.sandbox.opening import specs
-from planbook.sandbox.precompile import Request, precompile
-from planbook.sandbox.reading import GrowingReply, bound_names, read_reply
-from planbook.sandbox.suggest import closest
+from planbook.sandbox import GrowingReply, bound_names, check, closest, read_reply
+from planbook.sandbox.answers import Answers, function_specs
+from planbook.sandbox.policy.compiler import Request, precompile
 from tests.dry_plans import followed
 from tests.sandbox.fuzz.size import MEGABYTES, READERS, SECONDS, megabytes_of, seconds_of
 
@@ -117,7 +114,7 @@ def _answers_about(number: int) -> Answers:
     def take(thing: str) -> None: ...
 
     take.__annotations__["thing"] = Literal[choices]
-    return Answers(specs({"take": take}), None)
+    return Answers(function_specs({"take": take}), None)
 
 
 def _misspelt(answers: Answers, number: int) -> bytes:

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.sandbox.check import check, check_procedure
-from planbook.sandbox.types import Fault, FaultKind
+from planbook.sandbox import Fault, FaultKind, check, check_procedure
 from tests.sandbox.faulty_plans import FAULTY_PLANS, Faulty
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS, NAMES
 from tests.sandbox.good_plans import GOOD_PLANS

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from planbook import sandbox
-from planbook.sandbox.check import check as check_plan
-from planbook.sandbox.policy.compiler import check
+from planbook.sandbox import check as check_plan
+from planbook.sandbox.policy.compiler import find_problems
 from planbook.sandbox.policy.rules import SYNTAX
 from tests.sandbox.plans import run_in_sandbox, run_plain, snippets
 
@@ -25,7 +25,7 @@ def test_same_as_plain_python() -> None:
     different = list[tuple[object, ...]]()
     for program in PROGRAMS:
         source = str(program.values[0])
-        if faults := check(source):
+        if faults := find_problems(source):
             different.append((program.id, faults))
         elif (found := run_in_sandbox(source)) != (wanted := run_plain(source)):
             different.append((program.id, found, wanted))
@@ -46,7 +46,7 @@ print(first((1, 2)), Box("a").item, Pair.__value__, first.__annotations__, first
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="Python has no type parameters before 3.12")
 def test_type_parameters_are_the_same_as_in_plain_python() -> None:
-    assert check(TYPE_PARAMETERS) == []
+    assert find_problems(TYPE_PARAMETERS) == []
     assert check_plan(TYPE_PARAMETERS, {}) == []
     assert run_in_sandbox(TYPE_PARAMETERS) == run_plain(TYPE_PARAMETERS)
 
@@ -61,7 +61,7 @@ def test_no_plan_that_a_model_wrote_is_refused() -> None:
     """The code blocks of the recorded replies, as far as they are Python."""
     plans = {code for file in sorted(RECORDINGS.glob("*.jsonl")) for code in _code_blocks(file)}
     assert len(plans) > 200
-    assert [(code, problem) for code in plans for problem in check(code) if problem.name != SYNTAX] == []
+    assert [(code, problem) for code in plans for problem in find_problems(code) if problem.name != SYNTAX] == []
 
 
 def _code_blocks(file: Path) -> Iterator[str]:

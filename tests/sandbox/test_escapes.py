@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from planbook.sandbox import Sandbox
-from planbook.sandbox.mechanisms import ALL
+from planbook.sandbox.host import ALL_MECHANISMS
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of
 from tests.sandbox.machine import HIDDEN, KINDS, Machine
 
@@ -42,7 +42,7 @@ def test_a_plan_that_escapes_has_no_effect_on_the_machine(machine: Machine, sand
 
 
 def test_without_the_kernel_plans_that_escape_reach_the_machine(machine: Machine) -> None:
-    with Sandbox(without=ALL, unsafe_no_sandbox=True) as loose:
+    with Sandbox(without=ALL_MECHANISMS, unsafe_no_sandbox=True) as loose:
         found = [effects for escape in ESCAPES for _, _, effects in deeds_after(escape, machine, loose)]
     assert set().union(*found) == set(KINDS) - NOT_TRIED
     assert len(found) >= len(DEEDS)

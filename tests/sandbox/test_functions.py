@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.sandbox.errors import BadFunction
-from planbook.sandbox.functions import FunctionSpec
+from planbook.sandbox import BadFunction, FunctionSpec
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, assume, given, settings
 
 from planbook.sandbox import Limits, Sandbox
-from planbook.sandbox.policy.compiler import check
+from planbook.sandbox.policy.compiler import find_problems
 from tests.sandbox.plans import Ran, run_in, run_in_sandbox
 from tests.sandbox.programs import GRAMMAR, SYMBOL, programs
 
@@ -32,7 +32,7 @@ def without_addresses(ran: Ran) -> Ran:
 def test_generated_programs_run_as_in_plain_python(unguarded: Sandbox, source: str) -> None:
     """Plain Python runs in a worker too, for the same order of sets."""
     assume(_is_python(source))
-    assert check(source) == []
+    assert find_problems(source) == []
     plain = run_in(unguarded, source, LIMITS)
     assume(plain.type not in ("cpu", "memory"))
     assert without_addresses(run_in_sandbox(source, LIMITS)) == without_addresses(plain)

@@ -9,8 +9,8 @@ import pytest
 from pydantic_core import to_json
 
 from planbook.sandbox import Limits
-from planbook.sandbox.limits import MESSAGES
 from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
+from planbook.sandbox.types import MESSAGES
 from tests.sandbox.peer import GRACE, Peer, Script, deep, drip, flood, raw, say, session, sip, then_close
 
 LIMITS = Limits(wall_seconds=0.4, output_chars=100, host_calls=20)

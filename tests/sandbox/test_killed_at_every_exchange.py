@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from planbook.sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkersKilled
-from planbook.sandbox.losses import KILLS
+from planbook.sandbox.process import KILLS
 from tests.killing import HOWS, How, Reaper, kernel_tells, kill_worker, look, worker_of
 
 PLANS = int(os.environ.get("PLANBOOK_KILLED_PLANS", "30"))

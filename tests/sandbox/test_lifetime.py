@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from planbook import sandbox as package
 from planbook.sandbox import Limits, Sandbox, SandboxClosed, Session, SessionBusy, WorkerFailed
-from planbook.sandbox.zygote import ENVIRONMENT, READY
+from planbook.sandbox.process import ENVIRONMENT, READY
 
 ROOT = Path(package.__file__).resolve().parents[1]
 
@@ -253,4 +253,5 @@ def test_the_zygote_holds_nothing_of_the_host(unguarded: Sandbox) -> None:
             "planbook.sandbox.host",
             "planbook.sandbox.types",
             "planbook.sandbox.functions",
+            "planbook.sandbox.process",
         } & set(map(str, hosts))

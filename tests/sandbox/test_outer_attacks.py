@@ -12,15 +12,15 @@ import pytest
 from pydantic import JsonValue
 
 from planbook.sandbox import FaultKind, Limits, Sandbox
-from planbook.sandbox.mechanisms import ALL
+from planbook.sandbox.host import ALL_MECHANISMS
 from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
 from tests.sandbox.attacked import CANARY
 
 LAYERS: dict[str, tuple[bool, tuple[str, ...]]] = {
     "both": (True, ()),
-    "language alone": (True, ALL),
+    "language alone": (True, ALL_MECHANISMS),
     "process alone": (False, ()),
-    "none": (False, ALL),
+    "none": (False, ALL_MECHANISMS),
 }
 ROOMY = Limits(wall_seconds=20, memory_mb=256)
 SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20)

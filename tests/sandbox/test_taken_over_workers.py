@@ -5,9 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from planbook.sandbox import Limits, RebuildDiverged, Sandbox, rerun
-from planbook.sandbox.library import library_source
-from planbook.sandbox.limits import limit_fault
+from planbook.sandbox import Limits, RebuildDiverged, Sandbox
+from planbook.sandbox import session as session_module
+from planbook.sandbox.answers import library_source
+from planbook.sandbox.types import limit_fault
 
 LONG = f"json.{chr(0x10280) * 90}"
 """A module's name of few characters and many bytes: more than a file's name may have."""
@@ -41,7 +42,7 @@ def test_more_processor_time_than_the_kernel_can_be_told_of_is_no_limit(sandbox:
 
 
 def test_a_cell_that_is_run_again_cannot_hold_the_host(unguarded: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rerun, "WALL_GRACE", 1.0)
+    monkeypatch.setattr(session_module, "WALL_GRACE", 1.0)
     heard = [time.monotonic()]
     limits, begin = Limits(wall_seconds=0.5), time.time() + 2
     with unguarded.session({}, limits=limits, meanwhile=lambda: heard.append(time.monotonic())) as session:

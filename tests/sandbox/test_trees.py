@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from planbook.sandbox.reading import parse_source
+from planbook.sandbox import parse_source
 
 SOURCE = "\n".join(
     f"def f{number}(a, b):\n    return [a + {number} * (b - each) for each in range(a)]" for number in range(150)

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from planbook.planner.thought import as_plan
 from planbook.planner.types import Plan
-from planbook.sandbox.reading import parse
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, parse
 
 MOST_PARTS = 30
 NONE = "NONE"

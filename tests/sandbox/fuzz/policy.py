@@ -5,11 +5,9 @@ import re
 import time
 from collections.abc import Iterator
 
-from planbook.sandbox import Limits
-from planbook.sandbox import check as static
-from planbook.sandbox.policy.compiler import PolicyRefused, check, compile_cell
+from planbook.sandbox import Limits, checks
+from planbook.sandbox.policy.compiler import PolicyRefused, Request, compile_cell, compiled, find_problems
 from planbook.sandbox.policy.rules import SYNTAX
-from planbook.sandbox.precompile import Request, compiled
 from tests.sandbox.attacked import Host
 from tests.sandbox.fuzz.programs import program
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
@@ -47,12 +45,12 @@ def test_one(data: bytes) -> None:
 def judged(source: str) -> bool:
     """Return whether the policy lets the source through; all who ask it agree, and none raises or takes long."""
     started = time.monotonic()
-    problems = check(source)
+    problems = find_problems(source)
     passed = problems == []
     found = _compiles(source)
     assert found == passed or {problem.name for problem in problems} == {SYNTAX}
     assert (compiled(Request(source, "<plan>", True)).faults == ()) == found
-    faults = static.check(source, FUNCTIONS, attributes=ATTRIBUTES)
+    faults = checks.check(source, FUNCTIONS, attributes=ATTRIBUTES)
     assert passed or faults
     assert time.monotonic() - started < SLOW
     return passed

@@ -6,19 +6,19 @@ import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 
-from planbook.sandbox import check as static
-from planbook.sandbox.precompile import Request, compiled
-from planbook.sandbox.reading import (
+from planbook.sandbox import (
     GrowingReply,
     bound_by_part,
     carry,
+    checks,
     definitions,
     parse_source,
     read_reply,
     sections,
     statements_of,
 )
-from planbook.sandbox.reading.walker import scopes_of
+from planbook.sandbox.policy.compiler import Request, compiled
+from planbook.sandbox.reading.scopes import scopes_of
 from tests.sandbox.fuzz.programs import Choices, part
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
 
@@ -132,17 +132,17 @@ def megabytes_of(do: Callable[[], object]) -> float:
 
 def checked(code: str) -> str:
     """Check the code, and put the faults into words."""
-    return "\n".join(map(str, static.check(code, FUNCTIONS, attributes=ATTRIBUTES)))
+    return "\n".join(map(str, checks.check(code, FUNCTIONS, attributes=ATTRIBUTES)))
 
 
 def checked_part(code: str) -> object:
     """Check the code as a part of a plan."""
-    return static.check_part(code, FUNCTIONS, attributes=ATTRIBUTES)
+    return checks.check_part(code, FUNCTIONS, attributes=ATTRIBUTES)
 
 
 def checked_procedure(code: str) -> object:
     """Check the code as a procedure."""
-    return static.check_procedure(code, FUNCTIONS, attributes=ATTRIBUTES)
+    return checks.check_procedure(code, FUNCTIONS, attributes=ATTRIBUTES)
 
 
 def streamed(code: str) -> None:

@@ -1,21 +1,120 @@
-"""Running one cell from the host: the conversation with the worker, under every limit."""
+"""The messages of one cell, from "run" to "end", checked against their shapes and the session's limits.
 
+Nothing that a worker sends is trusted: ``parse_message`` and ``read_faults`` accept the listed shapes only.
+"""
+
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 from sys import getsizeof
 from time import monotonic
+from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from planbook.sandbox import messages
-from planbook.sandbox.addresses import MARK, shown_without, without_addresses
 from planbook.sandbox.answers import Seen
-from planbook.sandbox.limits import MAX_ASKED, MAX_KEPT, LimitReached
+from planbook.sandbox.policy.rules import MAX_SOURCE
 from planbook.sandbox.process import SLICE_SECONDS, Worker
-from planbook.sandbox.types import Limits
+from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE, HostileFrame
+from planbook.sandbox.types import MAX_ASKED, MAX_KEPT, Fault, FaultKind, LimitReached, Limits
+
+# Addresses of objects. They differ between workers and tell a reader nothing.
+
+MARK = b" at 0x"
+"""What a message has that shows an address."""
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=>)")
+"""As in ``<Box object at 0x7f2b9c0d1a50>``."""
+
+
+def without_addresses(text: str) -> str:
+    """The text with ``0x...`` for every address that Python's own repr put there."""
+    return _ADDRESS.sub(" at 0x...", text)
+
+
+def shown_without(value: Any) -> Any:
+    """A JSON value with ``without_addresses`` done to each of its texts; keys of dicts stay."""
+    if isinstance(value, str):
+        return without_addresses(value)
+    if isinstance(value, dict):
+        return {key: shown_without(item) for key, item in value.items()}
+    return [shown_without(item) for item in value] if isinstance(value, list) else value
+
+
+# Shapes of messages.
+
+JSON_TYPES = (str, int, float, bool, NoneType, list, dict)
+SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
+    "locked": frozenset({(str, dict)}),
+    "print": frozenset({(str, str)}),
+    "call": frozenset((str, line, str, list, dict) for line in (int, NoneType)),
+    "sleep": frozenset({(str, int), (str, float)}),
+    "import": frozenset({(str, str)}),
+    "end": frozenset((str, value, list) for value in JSON_TYPES),
+}
+"""Kind of message: the exact types that its parts, the kind among them, may have."""
+FAULTS = TypeAdapter(tuple[Fault, ...])
+
+
+def parse_message(payload: bytes) -> list[Any]:
+    """A message of one of the shapes. Raises HostileFrame.
+
+    The arguments of a "call" are checked by the function's own spec, all else here.
+    """
+    try:
+        message = from_json(payload, allow_inf_nan=False, cache_strings=False)
+    except ValueError as error:
+        raise HostileFrame(f"not JSON: {error}") from None
+    if type(message) is not list or not message or type(message[0]) is not str or message[0] not in SHAPES:
+        raise HostileFrame("not a known message")
+    if tuple(map(type, message)) not in SHAPES[message[0]]:
+        given = ", ".join(type(part).__name__ for part in message[1:])
+        raise HostileFrame(f"a {message[0]!r} message of ({given})")
+    if message[0] == "call":
+        if message[1] is not None and not 0 <= message[1] <= MAX_SOURCE:
+            raise HostileFrame(f"a 'call' from line {message[1]}")
+    elif message[0] == "import" and len(message[1]) > MAX_MODULE:
+        raise HostileFrame(f"an 'import' of a name of {len(message[1]):,} characters")
+    elif not _is_plain(message[1]):
+        raise HostileFrame(f"a {message[0]!r} message with a number that is not finite, or nested too deeply")
+    return message
+
+
+def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
+    """The faults of an "end" message. Raises HostileFrame."""
+    try:
+        read = FAULTS.validate_python(reports)
+    except ValidationError:
+        raise HostileFrame("an 'end' message with malformed faults") from None
+    if len(read) > MAX_FAULTS or not all(map(_is_honest, read)):
+        raise HostileFrame("an 'end' message with faults that no worker finds")
+    return read
+
+
+def _is_plain(value: JsonValue, depth: int = 0) -> bool:
+    """Whether the host can pass the value on as JSON: "1e999" is read as infinity."""
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, (list, dict)):
+        inside = value if isinstance(value, list) else value.values()
+        return depth < MAX_DEPTH and all(_is_plain(item, depth + 1) for item in inside)
+    return True
+
+
+def _is_honest(fault: Fault) -> bool:
+    """Return whether a worker may find this: of limits it knows its memory alone, it checks nothing, it cuts texts."""
+    if fault.kind is FaultKind.CHECK or (fault.kind is FaultKind.LIMIT and fault.type != "memory"):
+        return False
+    texts = (fault.type, fault.message, fault.source, fault.hint)
+    places = (fault.line or 0, fault.column or 0, *fault.callers)
+    if len(fault.callers) > MAX_CALLERS:
+        return False
+    return all(len(text) <= MAX_FAULT_TEXT for text in texts) and all(0 <= place <= MAX_SOURCE for place in places)
+
+
+# One cell.
 
 
 class Request(NamedTuple):
@@ -137,7 +236,7 @@ class Conversation:
     def hold(self, start: bytes) -> End:
         """Send a "run" or "part" message and see to everything until the "end" message."""
         if not self._worker.quiet():
-            raise messages.HostileFrame("it spoke before it was asked")
+            raise HostileFrame("it spoke before it was asked")
         self._keep((start,))
         self._before = len(self._printed), len(self.exchanges)
         if self._ended is not None:
@@ -148,7 +247,7 @@ class Conversation:
             payload = self._worker.receive(self._look)
             if monotonic() - self._looked > SLICE_SECONDS:
                 self._look()
-            message = messages.parse(payload)
+            message = parse_message(payload)
             match message[0]:
                 case "call" | "sleep" | "import":
                     self._count(message, len(payload))
@@ -161,7 +260,7 @@ class Conversation:
                     shown = to_json(shown_without(message)) if MARK in payload else payload
                     return self._keep(End(self._newly_printed(), shown))
                 case other:
-                    raise messages.HostileFrame(f"{other!r} out of turn")
+                    raise HostileFrame(f"{other!r} out of turn")
 
     def _look(self) -> None:
         self._looked = monotonic()
@@ -206,7 +305,7 @@ class Conversation:
         if message[0] == "import":
             return
         if message[1] < 0:
-            raise messages.HostileFrame("a sleep of negative length")
+            raise HostileFrame("a sleep of negative length")
         if message[1] > self._limits.wall_seconds - self._slept:
             raise LimitReached("sleep")
         self._slept += message[1]

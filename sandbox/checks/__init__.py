@@ -9,19 +9,47 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 
 from planbook.sandbox.caching import cached_up_to
-from planbook.sandbox.check.api import Api
-from planbook.sandbox.check.flow import check_does_something, check_flow
-from planbook.sandbox.check.names import check_names
-from planbook.sandbox.check.procedure import check_solve
-from planbook.sandbox.check.report import Report
-from planbook.sandbox.check.usage import Usage
-from planbook.sandbox.policy.compiler import check as check_policy
-from planbook.sandbox.policy.hints import NAME_HINTS
-from planbook.sandbox.policy.rules import SYNTAX
-from planbook.sandbox.precompile import faults_of
+from planbook.sandbox.checks.api import Api, Report
+from planbook.sandbox.checks.calls import Usage
+from planbook.sandbox.checks.names import check_does_something, check_flow, check_names
+from planbook.sandbox.policy.compiler import faults_of, find_problems
+from planbook.sandbox.policy.rules import NAME_HINTS, SYNTAX
+from planbook.sandbox.reading.scopes import Scope, ScopeKind, scopes_of
 from planbook.sandbox.reading.syntax import compile_error, parse, too_deep
-from planbook.sandbox.reading.walker import scopes_of
 from planbook.sandbox.types import Fault
+
+# Procedures.
+
+SOLVE = "solve"
+PARAMETERS = ["agent", "task"]
+
+
+def check_solve(tree: ast.Module, usage: Usage, report: Report) -> None:
+    """Report a missing or wrong solve, and actions outside of functions."""
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
+    if not found:
+        hint = "define it at the top level of the file; helpers and constants may stand beside it"
+        report.add(None, "procedure", "a procedure must define solve(agent, task)", hint)
+    for node in found:
+        a = node.args
+        names = [argument.arg for argument in (*a.posonlyargs, *a.args)]
+        if names != PARAMETERS or a.vararg or a.kwarg or a.kwonlyargs:
+            report.add(
+                node, "procedure", "solve must have exactly the parameters agent and task", "def solve(agent, task):"
+            )
+    for call, scope in usage.scopes.calls:
+        if not _in_function(scope) and usage.path(call.func, scope) in usage.api.by_name:
+            message = "a procedure acts inside solve and its helpers only"
+            report.add(call, "procedure", message, "move the call into solve")
+
+
+def _in_function(scope: Scope | None) -> bool:
+    while scope is not None and scope.kind is not ScopeKind.FUNCTION:
+        scope = scope.parent
+    return scope is not None
+
+
+# Plans.
 
 __all__ = ["check", "check_part", "check_procedure"]
 
@@ -122,5 +150,5 @@ def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
 
 def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str], modules: frozenset[str]) -> list[Fault]:
     """Return what the language policy refuses, but what is no Python: the parser has told that, and better."""
-    problems = [each for each in check_policy(source, bound, tree, modules) if each.name != SYNTAX]
+    problems = [each for each in find_problems(source, bound, tree, modules) if each.name != SYNTAX]
     return [*faults_of(source, problems)]
