@@ -34,7 +34,6 @@ if TYPE_CHECKING:
         WorkerFailed,
         WorkersKilled,
     )
-    from planbook.sandbox.functions import FunctionSpec
     from planbook.sandbox.host import Mechanism, Sandbox
     from planbook.sandbox.policy.compiler import code_lines, parse_source
     from planbook.sandbox.policy.rules import MAX_SOURCE, PRELOADED, REFUSED_BUILTINS
@@ -66,7 +65,6 @@ _NAMES = {
     "dry": "UNKNOWN DryRun Impossible dry_run",
     "errors": "BadAnswer BadFunction MissingMechanism RebuildDiverged SandboxClosed SandboxError SessionBusy "
     "WorkerFailed WorkersKilled",
-    "functions": "FunctionSpec",
     "host": "Mechanism Sandbox",
     "policy.compiler": "code_lines parse_source",
     "policy.rules": "MAX_SOURCE PRELOADED REFUSED_BUILTINS",
@@ -93,7 +91,6 @@ __all__ = [
     "DryRun",
     "Fault",
     "FaultKind",
-    "FunctionSpec",
     "GrowingCell",
     "GrowingReply",
     "Impossible",

@@ -15,33 +15,11 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from planbook.sandbox.answers import Seen
+from planbook.sandbox.answers import PlanView
 from planbook.sandbox.policy.rules import MAX_SOURCE
-from planbook.sandbox.process import SLICE_SECONDS, Worker
+from planbook.sandbox.process import SLICE_SECONDS, WorkerProcess
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE, HostileFrame
 from planbook.sandbox.types import MAX_ASKED, MAX_KEPT, Fault, FaultKind, LimitReached, Limits
-
-# Addresses of objects. They differ between workers and tell a reader nothing.
-
-MARK = b" at 0x"
-"""What a message has that shows an address."""
-_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=>)")
-"""As in ``<Box object at 0x7f2b9c0d1a50>``."""
-
-
-def without_addresses(text: str) -> str:
-    """The text with ``0x...`` for every address that Python's own repr put there."""
-    return _ADDRESS.sub(" at 0x...", text)
-
-
-def shown_without(value: Any) -> Any:
-    """A JSON value with ``without_addresses`` done to each of its texts; keys of dicts stay."""
-    if isinstance(value, str):
-        return without_addresses(value)
-    if isinstance(value, dict):
-        return {key: shown_without(item) for key, item in value.items()}
-    return [shown_without(item) for item in value] if isinstance(value, list) else value
-
 
 # Shapes of messages.
 
@@ -54,14 +32,14 @@ SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
     "import": frozenset({(str, str)}),
     "end": frozenset((str, value, list) for value in JSON_TYPES),
 }
-"""Kind of message: the exact types that its parts, the kind among them, may have."""
+"""Kind of message to the exact types that its parts, including the kind, may have."""
 FAULTS = TypeAdapter(tuple[Fault, ...])
 
 
 def parse_message(payload: bytes) -> list[Any]:
-    """A message of one of the shapes. Raises HostileFrame.
+    """Return a message of one of the shapes. Raises HostileFrame.
 
-    The arguments of a "call" are checked by the function's own spec, all else here.
+    Everything is checked here except the arguments of a "call", which the function's own spec checks.
     """
     try:
         message = from_json(payload, allow_inf_nan=False, cache_strings=False)
@@ -83,7 +61,7 @@ def parse_message(payload: bytes) -> list[Any]:
 
 
 def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
-    """The faults of an "end" message. Raises HostileFrame."""
+    """Return the faults of an "end" message. Raises HostileFrame."""
     try:
         read = FAULTS.validate_python(reports)
     except ValidationError:
@@ -94,7 +72,7 @@ def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
 
 
 def _is_plain(value: JsonValue, depth: int = 0) -> bool:
-    """Whether the host can pass the value on as JSON: "1e999" is read as infinity."""
+    """Return whether the host can pass the value on as JSON: "1e999" is read as infinity."""
     if isinstance(value, float):
         return isfinite(value)
     if isinstance(value, (list, dict)):
@@ -104,7 +82,7 @@ def _is_plain(value: JsonValue, depth: int = 0) -> bool:
 
 
 def _is_honest(fault: Fault) -> bool:
-    """Return whether a worker may find this: of limits it knows its memory alone, it checks nothing, it cuts texts."""
+    """Return whether a worker can find this fault: it checks nothing, knows no limit but its memory, and cuts texts."""
     if fault.kind is FaultKind.CHECK or (fault.kind is FaultKind.LIMIT and fault.type != "memory"):
         return False
     texts = (fault.type, fault.message, fault.source, fault.hint)
@@ -114,11 +92,27 @@ def _is_honest(fault: Fault) -> bool:
     return all(len(text) <= MAX_FAULT_TEXT for text in texts) and all(0 <= place <= MAX_SOURCE for place in places)
 
 
+# Addresses of objects. They differ between workers and tell a reader nothing.
+
+MARK = b" at 0x"
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=>)")
+"""As in ``<Box object at 0x7f2b9c0d1a50>``."""
+
+
+def _without_addresses(value: Any) -> Any:
+    """Return a JSON value with ``0x...`` for the addresses in its texts. Keys of dicts stay."""
+    if isinstance(value, str):
+        return _ADDRESS.sub(" at 0x...", value)
+    if isinstance(value, dict):
+        return {key: _without_addresses(item) for key, item in value.items()}
+    return [_without_addresses(item) for item in value] if isinstance(value, list) else value
+
+
 # One cell.
 
 
-class Request(NamedTuple):
-    """What a worker asks: as it came over the channel, parsed, and what the cell printed since it last asked."""
+class WorkerRequest(NamedTuple):
+    """A request of a worker: as it was sent, parsed, and what the cell printed since the last one."""
 
     payload: bytes
     message: list[Any]
@@ -126,77 +120,77 @@ class Request(NamedTuple):
 
 
 T = TypeVar("T", bound=tuple[object, ...])
-Answer = Callable[[Request], bytes]
+Answer = Callable[[WorkerRequest], bytes]
 """From a request to the message that answers it."""
 
 
 class Exchange(NamedTuple):
-    """One request of a worker and the answer it got, as they went over the channel; ``printed`` as in Request."""
+    """A request and its answer, as they were sent; ``printed`` as in WorkerRequest."""
 
     request: bytes
     answer: bytes
     printed: str
 
 
-class End(NamedTuple):
-    """How a cell ended: what it printed since it last asked, and the worker's "end" message without addresses."""
+class CellEnd(NamedTuple):
+    """The end of a cell: what it printed since its last request, and the worker's "end" message without addresses."""
 
     printed: str
     payload: bytes
 
     @property
     def value(self) -> JsonValue:
-        """What the cell came to."""
+        """The value of the cell."""
         value: JsonValue = from_json(self.payload)[1]
         return value
 
     @property
     def faults(self) -> list[Any]:
-        """What was wrong, as the worker told."""
+        """The faults as the worker reported them."""
         faults: list[Any] = from_json(self.payload)[2]
         return faults
 
 
-NO_END = End("", b'["end",null,[]]')
-"""Of a cell that was ended."""
+NO_END = CellEnd("", b'["end",null,[]]')
+"""The end of a cell that was stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedCell:
-    """What it takes to run a cell again in another worker: what the host sent, and what it had shown by the end."""
+    """Everything needed to run a cell again in another worker, and what the plan had been shown by its end."""
 
     name: str
     starts: tuple[bytes, ...]
-    """One, or several of a cell that came in parts."""
+    """One message, or several if the cell came in parts."""
     exchanges: tuple[Exchange, ...]
-    ends: tuple[End, ...]
-    seen: Seen
+    ends: tuple[CellEnd, ...]
+    seen: PlanView
     size: int
-    """Bytes of memory that all this takes, about."""
+    """Bytes of memory that all this takes, approximately."""
     seconds: float
-    """On the wall clock, the first time."""
+    """Wall clock of the first run."""
 
 
 @dataclass
-class UnderWay:
-    """A cell that is being run: its name, its file, what was sent for it, and how each part has ended."""
+class RunningCell:
+    """A cell that is being run: its file, the messages that started its parts, and how these ended."""
 
     name: str
     file: str
     starts: list[bytes] = field(default_factory=list)
-    ends: list[End] = field(default_factory=list)
+    ends: list[CellEnd] = field(default_factory=list)
 
 
 class Conversation:
-    """One cell's messages, from "run" to "end"; of a cell that comes in parts, from the first "part" on.
+    """The exchange of messages for one cell, from "run" to "end"; for a cell in parts, from the first "part" on.
 
-    Keeps what has been printed and asked so far, whatever becomes of the cell. Raises LimitReached, HostileFrame,
+    Keeps what has been printed and asked, whatever becomes of the cell. Raises LimitReached, HostileFrame,
     ChannelClosed, FrameTooLong, and what ``answer`` raises.
     """
 
     def __init__(
         self,
-        worker: Worker,
+        worker: WorkerProcess,
         limits: Limits,
         answer: Answer,
         meanwhile: Callable[[], None] | None = None,
@@ -209,36 +203,31 @@ class Conversation:
         self.line: int | None = None
         """The plan line of the call that is being carried out."""
         self._printed: list[str] = []
-        self._chars = self._told = 0
-        self._slept, self._others, self._asked = 0.0, 0, 0
+        self._printed_chars = self._reported = 0
+        """Characters printed; items of ``_printed`` that belong to an exchange or an end."""
+        self._slept, self._requests, self._asked_bytes = 0.0, 0, 0
         self._started = self._looked = monotonic()
-        self._paused, self._before = 0.0, (0, 0)
+        self._paused = 0.0
         self._ended: float | None = None
-        """When the last part ended, while none runs: the plan's clock stands still."""
+        """Time at which the last part ended, while none runs. The plan's clock then stands still."""
         self._cpu_before = worker.cpu_seconds()
         worker.allow(limits.cpu_seconds)
 
     @property
     def output(self) -> str:
-        """What the cell printed, no more than the limit allows."""
+        """The cell's output, up to the limit."""
         return "".join(self._printed)[: self._limits.output_chars]
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether the plan, or its last part, has been seen to run: it printed or asked."""
-        return (len(self._printed), len(self.exchanges)) != self._before
 
     @property
     def seconds(self) -> float:
         """Wall clock of the plan itself, without the host's work."""
         return (self._ended or monotonic()) - self._started - self._paused
 
-    def hold(self, start: bytes) -> End:
-        """Send a "run" or "part" message and see to everything until the "end" message."""
-        if not self._worker.quiet():
+    def hold(self, start: bytes) -> CellEnd:
+        """Send a "run" or "part" message and handle every message until the "end"."""
+        if not self._worker.is_quiet():
             raise HostileFrame("it spoke before it was asked")
         self._keep((start,))
-        self._before = len(self._printed), len(self.exchanges)
         if self._ended is not None:
             self._looked = monotonic()
             self._paused, self._ended = self._paused + self._looked - self._ended, None
@@ -253,16 +242,17 @@ class Conversation:
                     self._count(message, len(payload))
                     self._reply(payload, message)
                 case "print":
-                    self._print(without_addresses(message[1]) if MARK in payload else message[1])
+                    self._print(_without_addresses(message[1]) if MARK in payload else message[1])
                 case "end":
-                    self._worker.rest()
+                    self._worker.stop()
                     self._ended = monotonic()
-                    shown = to_json(shown_without(message)) if MARK in payload else payload
-                    return self._keep(End(self._newly_printed(), shown))
+                    shown = to_json(_without_addresses(message)) if MARK in payload else payload
+                    return self._keep(CellEnd(self._newly_printed(), shown))
                 case other:
                     raise HostileFrame(f"{other!r} out of turn")
 
     def _look(self) -> None:
+        """Check the limits of time."""
         self._looked = monotonic()
         if self._meanwhile is not None:
             self._meanwhile()
@@ -270,13 +260,13 @@ class Conversation:
         if self.seconds > self._limits.wall_seconds:
             raise LimitReached("wall")
         if self._limits.cpu_seconds < self._worker.cpu_seconds() - self._cpu_before < inf:
-            raise LimitReached("cpu")  # not of a worker that is gone, which the channel will tell
+            raise LimitReached("cpu")  # infinite for a worker that is gone, which the channel reports
 
     def _print(self, text: str) -> None:
-        if text:  # empty ones cost nothing of the limit, and must not pile up
+        if text:  # empty texts count nothing against the limit, and must not pile up
             self._printed.append(text)
-        self._chars += len(text)
-        if self._chars > self._limits.output_chars:
+        self._printed_chars += len(text)
+        if self._printed_chars > self._limits.output_chars:
             raise LimitReached("output")
 
     def _keep(self, parts: T) -> T:
@@ -287,33 +277,31 @@ class Conversation:
         return parts
 
     def _newly_printed(self) -> str:
-        new = "".join(self._printed[self._told :])
-        self._told = len(self._printed)
+        new = "".join(self._printed[self._reported :])
+        self._reported = len(self._printed)
         return new
 
     def _count(self, message: list[Any], size: int) -> None:
-        if self.calls + self._others >= self._limits.host_calls:
+        """Count a request. Raises LimitReached, or HostileFrame for a negative sleep."""
+        if self._requests >= self._limits.host_calls:
             raise LimitReached("host_calls")
-        self._asked += size
-        if self._asked > MAX_ASKED:
+        self._requests, self._asked_bytes = self._requests + 1, self._asked_bytes + size
+        if self._asked_bytes > MAX_ASKED:
             raise LimitReached("arguments")
         if message[0] == "call":
             self.calls += 1
             self.line = message[1]
-            return
-        self._others += 1
-        if message[0] == "import":
-            return
-        if message[1] < 0:
-            raise HostileFrame("a sleep of negative length")
-        if message[1] > self._limits.wall_seconds - self._slept:
-            raise LimitReached("sleep")
-        self._slept += message[1]
+        elif message[0] == "sleep":
+            if message[1] < 0:
+                raise HostileFrame("a sleep of negative length")
+            if message[1] > self._limits.wall_seconds - self._slept:
+                raise LimitReached("sleep")
+            self._slept += message[1]
 
     def _reply(self, payload: bytes, message: list[Any]) -> None:
         before, printed = monotonic(), self._newly_printed()
         try:
-            answer = self._answer(Request(payload, message, printed))
+            answer = self._answer(WorkerRequest(payload, message, printed))
         finally:
             self._paused += monotonic() - before
         self.exchanges.append(self._keep(Exchange(payload, answer, printed)))

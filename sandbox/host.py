@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from planbook.sandbox.answers import Answers, Attributes, function_specs, open_message
 from planbook.sandbox.conversation import parse_message
 from planbook.sandbox.errors import MissingMechanism, SandboxClosed, WorkerFailed
-from planbook.sandbox.process import READY, Worker, Zygote
+from planbook.sandbox.process import READY, WorkerProcess, Zygote
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
 from planbook.sandbox.session import Session
 from planbook.sandbox.types import CellResult, Limits
@@ -39,7 +39,7 @@ ALL_MECHANISMS = REQUIRED + OPTIONAL
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """One way in which the kernel holds a worker; ``reason`` says why it is not granted."""
+    """One way in which the kernel restricts a worker; ``reason`` says why it is not granted."""
 
     name: str
     granted: bool
@@ -48,7 +48,7 @@ class Mechanism:
 
 
 def read_mechanisms(reported: Mapping[str, str]) -> dict[str, Mechanism]:
-    """From mechanism to empty or why not, as zygote and worker report it, to every mechanism there is."""
+    """Return every mechanism by name. ``reported`` maps mechanisms to "", or to the reason why they are not granted."""
     found = {}
     for name in ALL_MECHANISMS:
         reason = reported.get(name, "not tried")
@@ -57,7 +57,7 @@ def read_mechanisms(reported: Mapping[str, str]) -> dict[str, Mechanism]:
 
 
 def require_mechanisms(found: Mapping[str, Mechanism]) -> None:
-    """Raise MissingMechanism for a required one that is not granted."""
+    """Raise MissingMechanism for a required mechanism that is not granted."""
     for mechanism in found.values():
         if mechanism.required and not mechanism.granted:
             raise MissingMechanism(
@@ -76,15 +76,15 @@ CELLS: tuple[tuple[str, Callable[[CellResult], object], object], ...] = (
     ("echo(1)", lambda cell: cell.fault and cell.fault.type, "TypeError"),
     ("total.nothing", lambda cell: cell.fault and (cell.fault.type, cell.fault.line), ("AttributeError", 1)),
 )
-"""Code, what to look at, and what it must be."""
+"""Code, a look at its result, and what that must return."""
 REFUSED = "import os\nos.getcwd()"
-"""What the language layer must not let through."""
+"""Code that the language layer must refuse."""
 
 
 def self_test(open_session: Callable[..., Session], *, guarded: bool) -> None:
-    """Run a few cells. Raises WorkerFailed, and what opening a session raises.
+    """Run a few cells at start-up: fail here, not in a plan. Raises WorkerFailed, and what opening a session raises.
 
-    That the kernel refuses what it should is seen by each worker as it is locked (``lockdown.confine``).
+    Each worker checks by itself, when it is locked, that the kernel refuses what it should (``lockdown.confine``).
     """
     with open_session({"echo": _echo}) as session:
         for code, look, expected in CELLS:
@@ -115,11 +115,11 @@ DEFAULT_LIMITS = Limits()
 class Sandbox:
     """Opens sessions, from any number of threads. A zygote that is killed from outside is replaced.
 
-    ``modules`` names packages that plans may import beyond the standard library, such as numpy: they are imported
+    ``modules`` names packages beyond the standard library that plans may import, such as numpy. They are imported
     before the worker is locked, and must need no file later. Without a required mechanism of the kernel no plan runs,
-    unless ``unsafe_no_sandbox`` says that every plan is trusted. For tests: ``without`` names mechanisms that are left
-    out; with ``language_layer=False`` plans are plain Python. Raises MissingMechanism, or WorkerFailed if the worker
-    does not behave as it should on this machine.
+    unless ``unsafe_no_sandbox`` says that every plan is trusted. For tests, ``without`` leaves mechanisms out, and with
+    ``language_layer=False`` plans are plain Python. Raises MissingMechanism, or WorkerFailed if the worker does not
+    behave as it should on this machine.
     """
 
     def __init__(
@@ -157,11 +157,11 @@ class Sandbox:
     ) -> Session:
         """Open a session.
 
-        ``functions`` by the names that plans call them by: dotted ones become methods of an object that the plan sees.
-        ``attributes`` gives those objects' read-only attributes, as they are now, by dotted name. ``values`` are
-        further names; a dict becomes a record (``task.goal``). ``seed`` is that of the plan's ``random``.
-        ``meanwhile`` is called every few milliseconds while plan code runs; what it raises ends the worker and passes
-        through ``run``. Raises BadFunction.
+        ``functions`` maps the names that plans use to functions; dotted names become methods of an object that the
+        plan sees. ``attributes`` returns the current read-only attributes of those objects, by dotted name. ``values``
+        are further names; a dict becomes a record (``task.goal``). ``seed`` seeds the plan's ``random``. ``meanwhile``
+        is called every few milliseconds while plan code runs; what it raises ends the worker and passes through
+        ``run``. Raises BadFunction.
         """
         if self._closed:
             raise SandboxClosed("the sandbox is closed")
@@ -176,11 +176,11 @@ class Sandbox:
         return self._modules
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
-        """What the kernel grants here, by name, and why not where it does not."""
+        """Return the kernel's mechanisms by name, granted here or not."""
         return self._found
 
     def close(self) -> None:
-        """End the zygote and every worker; sessions still open are of no use afterwards. Closing twice is harmless."""
+        """End the zygote and every worker, and so every open session. Closing twice is harmless."""
         with self._lock:
             self._closed = True
             self._zygote.close()
@@ -197,18 +197,18 @@ class Sandbox:
         return Zygote(guarded=self._language_layer, without=self._without, modules=self._modules)
 
     def _renew_zygote(self) -> None:
-        """Start another if the zygote was ended from outside, which ends every worker. Raises WorkerFailed."""
+        """Start another zygote if this one was ended from outside, which ends every worker. Raises WorkerFailed."""
         with self._lock:
             if self._closed:
                 raise WorkerFailed("the sandbox is closed: open a new one")
-            if self._zygote.gone():
+            if self._zygote.is_gone():
                 self._zygote.close()
                 self._zygote = self._new_zygote()
 
-    def _open(self, settings: bytes, memory_mb: int) -> Worker:
-        """A worker with a session. Raises WorkerFailed.
+    def _open(self, settings: bytes, memory_mb: int) -> WorkerProcess:
+        """Return a worker with a session. Raises WorkerFailed.
 
-        The zygote and all workers that stand ready may have been killed: then there are others at the next but one try.
+        The zygote and all workers forked ahead may have been killed; then the last attempt gets new ones.
         """
         for _ in range(READY + 1):
             try:
@@ -220,8 +220,8 @@ class Sandbox:
         except ChannelClosed as error:
             raise WorkerFailed(f"a worker did not open its session: {error}") from error
 
-    def _opened(self, settings: bytes, memory_mb: int) -> Worker:
-        worker = self._zygote.hatch(memory_mb)
+    def _opened(self, settings: bytes, memory_mb: int) -> WorkerProcess:
+        worker = self._zygote.take_worker(memory_mb)
         deadline = time.monotonic() + OPEN_SECONDS
 
         def look() -> None:
@@ -238,11 +238,11 @@ class Sandbox:
             worker.kill()
             raise
         finally:
-            self._zygote.ask(memory_mb)  # only now: the machine has few cores, and this session's worker needs one
+            self._zygote.request_worker(memory_mb)  # only now: this session's worker needs a core
         return worker
 
     def _admit(self, message: list[object]) -> None:
-        """Take note of what holds the worker. Raises MissingMechanism."""
+        """Record which mechanisms restrict the worker. Raises MissingMechanism."""
         if message[0] != "locked" or not isinstance(message[1], dict):
             raise HostileFrame(f"{message[0]!r} out of turn")
         if message[1] == self._admitted:

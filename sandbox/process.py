@@ -23,7 +23,7 @@ from planbook.sandbox.errors import WorkerFailed
 from planbook.sandbox.protocol import LIMIT, MAX_FROM_HOST, MAX_FROM_WORKER, MEMORY_BYTES, Channel, ChannelClosed
 from planbook.sandbox.types import Limits
 
-# Workers that end unasked.
+# Workers that end by themselves.
 
 INFO_BYTES = 64
 """The kernel's ``struct pidfd_info``, as first published."""
@@ -31,17 +31,17 @@ PIDFD_GET_INFO = 3 << 30 | INFO_BYTES << 16 | 0xFF << 8 | 11
 INFO_EXIT = 1 << 3
 EXIT_CODE_OFFSET = 60
 WAIT_MS = 200
-"""How long a process that has hung up may take to be gone."""
-OWN_ENDS = 2
-"""Workers that end at the same place of a plan, until it is the plan that ends them."""
-KILLS = 5
-"""The same of workers that SIGKILL ended, which no plan can send: then the machine is at fault."""
+"""Time that a process which has hung up may take to be gone."""
+MAX_OWN_ENDS = 2
+"""Workers that end at the same place of a plan until the plan is held responsible."""
+MAX_KILLS = 5
+"""The same for workers ended by SIGKILL, which no plan can send: then the machine is at fault."""
 
 
 def was_killed(pidfd: int) -> bool:
-    """Whether SIGKILL ended a process, which need not be a child; False where the kernel does not tell.
+    """Return whether SIGKILL ended a process, which need not be a child; False where the kernel does not say.
 
-    Linux tells from 6.15 on; it keeps an ended process's status for as long as somebody has a pidfd of it.
+    Linux says so from 6.15 on. It keeps an ended process's status for as long as somebody has a pidfd of it.
     """
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
@@ -53,15 +53,15 @@ def was_killed(pidfd: int) -> bool:
         fcntl.ioctl(pidfd, PIDFD_GET_INFO, info)
     except OSError:
         return False
-    told = struct.unpack_from("Q", info)[0] & INFO_EXIT
+    is_known = struct.unpack_from("Q", info)[0] & INFO_EXIT
     status: int = struct.unpack_from("i", info, EXIT_CODE_OFFSET)[0]
-    return bool(told) and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    return bool(is_known) and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
-class Losses:
-    """The workers that ended under one piece of work.
+class WorkerLosses:
+    """Counts the workers that ended during one piece of work.
 
-    One that got further than those before it begins a new count: what a plan does it does at the same place again.
+    Progress resets the counts: what a plan does to its worker, it does at the same place again.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Losses:
         self.ends = self.kills = 0
 
     def count(self, place: int, *, killed: bool) -> None:
-        """One more: after so many answers, and whether it is known to have been killed."""
+        """Count a worker that ended after ``place`` answers."""
         if place > self._furthest:
             self._furthest, self.ends, self.kills = place, 0, 0
         if killed:
@@ -78,18 +78,18 @@ class Losses:
             self.ends += 1
 
 
-# A worker.
+# Workers.
 
 SLICE_SECONDS = 0.01
-"""How long the host waits in the kernel before it looks at the limits again."""
+"""Time that the host waits in the kernel before it checks the limits again."""
 _TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
 
 
-class Worker:
-    """A worker that belongs to one session. Owns ``sock`` and ``pidfd``; who drops it ends it.
+class WorkerProcess:
+    """A worker of one session. Owns ``sock`` and ``pidfd``; dropping the object ends the process.
 
-    ``orphaned`` tells whether its zygote has ended, with which the kernel kills it. ``limit`` sets the processor time
-    of a process.
+    ``orphaned`` returns whether its zygote has ended, and the kernel killed it for that. ``limit`` sets the processor
+    time of a process.
     """
 
     def __init__(
@@ -103,24 +103,22 @@ class Worker:
         self._sock, self._pidfd, self._pid, self._orphaned, self._limit = sock, pidfd, pid, orphaned, limit
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
-        self._rests = False
+        self._is_stopped = False
         self._end = weakref.finalize(self, _end_worker, sock, pidfd, os.getpid())
         self._end.atexit = False  # at the end of the host the kernel does it
         self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
+        self.receive, self.is_quiet = self._channel.receive, self._channel.is_quiet
 
     def send(self, payload: bytes, waiting: Callable[[], None]) -> None:
-        """Send one message; ``waiting`` is called after each slice of waiting. Raises as Channel.send.
-
-        A worker that rests goes on.
-        """
-        if self._rests:
-            self._rests = False
+        """Send one message as ``Channel.send`` does, and continue a worker that is stopped."""
+        if self._is_stopped:
+            self._is_stopped = False
             self._signal(signal.SIGCONT)
         self._channel.send(payload, waiting)
 
-    def rest(self) -> None:
-        """Stop the process until the next message is sent to it: whatever it would do, it has no processor time."""
-        self._rests = True
+    def stop(self) -> None:
+        """Stop the process until the next message is sent to it: until then it has no processor time."""
+        self._is_stopped = True
         self._signal(signal.SIGSTOP)
 
     def _signal(self, number: signal.Signals) -> None:
@@ -128,18 +126,10 @@ class Worker:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, number)
 
-    def receive(self, waiting: Callable[[], None]) -> bytes:
-        """The next message; ``waiting`` is called after each slice of waiting. Raises as Channel.receive."""
-        return self._channel.receive(waiting)
-
-    def quiet(self) -> bool:
-        """Whether the worker has said nothing that was not received yet."""
-        return self._channel.quiet()
-
     def cpu_seconds(self) -> float:
-        """Processor time used so far, all of the process; infinite once it is gone.
+        """Return the processor time that the process has used; infinity once it is gone.
 
-        The number of a process that has ended may be another's by now; the descriptor is never another's.
+        The pid of a process that has ended may be another's by now; the descriptor is never another's.
         """
         try:
             used = time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
@@ -151,21 +141,21 @@ class Worker:
     def allow(self, seconds: float) -> None:
         """Let the process use so much more processor time, and up to two seconds beyond; then the kernel ends it.
 
-        The host looks at the time itself while it waits for the worker; this holds while the host does something else.
+        While the host waits for the worker it checks the time itself. This holds while the host does something else.
         """
         used = self.cpu_seconds()
         if used < inf:
             self._limit(self._pid, ceil(used + seconds) + 1)
 
     def was_killed(self) -> bool:
-        """Whether somebody has killed it, of a worker that has hung up and was not ended here; see sandbox.losses.
+        """Return whether somebody killed this worker, which has hung up and was not ended here.
 
-        How an orphan ended the kernel tells only once its new parent has asked, which may be never.
+        The kernel reports how an orphan ended only once its new parent has asked, which may be never.
         """
         return self._end.alive and (was_killed(self._pidfd) or self._orphaned())
 
     def kill(self) -> None:
-        """End the process, whatever it does, and give its descriptors back. Killing twice is harmless."""
+        """End the process, whatever it does, and close its descriptors. Killing twice is harmless."""
         self._end()
 
 
@@ -192,27 +182,26 @@ sys.path.extend(config.pop("path"))
 from planbook.sandbox.worker.zygote import main
 main(control, **config)
 """
-"""Takes its configuration from the socket that is its standard input: a descriptor's number in an argument would move
-what lies in memory, once it has another digit. Imports the worker's modules alone: ``sandbox/__init__`` and what it
-imports stay out of the zygote. What the library wants done after a fork (new random numbers, locks) takes longer than
-the fork itself, and no worker uses it."""
+"""Reads its configuration from the socket that is its standard input: a descriptor's number in an argument would move
+what lies in memory once it has another digit. Imports only the worker's modules; ``sandbox/__init__`` and what it
+imports stay out. The library's fork hooks (new random numbers, locks) take longer than the fork itself, and no worker
+needs them."""
 FLAGS = ("-S", "-s", "-P")
 """The standard library alone, and nothing that an installation imports at its start. Never -I or -E: they ignore
 PYTHONHASHSEED."""
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
-"""Sets of text in the same order everywhere; functions of libraries looked up once, and not again in each worker; one
-time zone."""
+"""Fixes the order of sets of strings and the time zone; library functions are resolved once, not in each worker."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """A process with threads cannot be forked safely."""
 READ_PERSONALITY, FIXED_ADDRESSES = 0xFFFFFFFF, 0x0040000 | 0x0200000
-"""ADDR_NO_RANDOMIZE and ADDR_COMPAT_LAYOUT: without the second, plan code takes an eighth longer."""
+"""ADDR_NO_RANDOMIZE and ADDR_COMPAT_LAYOUT. Without the second, plan code takes an eighth longer."""
 START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
 MAX_ANSWER = 1 << 16
 READY = 2
-"""Workers forked ahead, so that the sessions of two threads, or a nested plan's, need not wait for each other's."""
-FOREVER = 2**31 - 1
-"""Seconds of processor time that the zygote can be told of."""
+"""Workers forked ahead, so that sessions of two threads, or of a nested plan, need not wait for each other's."""
+MAX_SECONDS = 2**31 - 1
+"""Seconds of processor time that fit into LIMIT."""
 
 
 class Zygote:
@@ -227,9 +216,9 @@ class Zygote:
         self._end = weakref.finalize(self, _end_zygote, self._process, self._control, self._owner)
         try:
             self._configure(without, modules, guarded=guarded)
-            self.granted: dict[str, str] = self._hello(stderr)
+            self.granted: dict[str, str] = self._read_granted(stderr)
             for _ in range(READY):
-                self.ask(Limits().memory_mb)
+                self.request_worker(Limits().memory_mb)
         except BaseException:
             self._end()
             raise
@@ -237,33 +226,44 @@ class Zygote:
             os.close(stderr)
 
     def _configure(self, without: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
-        """Send what the zygote has to know: in its arguments it would stand for as long as it lives."""
+        """Send the configuration. In arguments it would stay visible for as long as the zygote lives."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
         config = {"folder": folder, "without": [*without], "guarded": guarded}
         config |= {"modules": [*modules], "path": path}
-        with suppress(OSError):  # one that has ended says why
+        with suppress(OSError):  # a zygote that has ended says why on stderr
             self._control.send(json.dumps(config).encode())
 
-    def hatch(self, memory_mb: int) -> Worker:
-        """A worker that stands ready, locked already; whoever takes it asks for another, when there is time for that.
+    def _read_granted(self, stderr: int) -> dict[str, str]:
+        self._control.settimeout(START_SECONDS)
+        try:
+            report = _read(self._control.recv(MAX_ANSWER))
+        except OSError as error:
+            report = {"failed": repr(error)}
+        if "granted" not in report:
+            said = report.get("failed", "") + os.pread(stderr, MAX_ANSWER, 0).decode(errors="replace")
+            raise WorkerFailed(f"the zygote did not start ({sys.executable}): {said}".rstrip())
+        return dict(report["granted"])
 
-        It is born with its memory, and so those that stand ready with another are of no use: sessions that follow each
-        other had better have the same. Raises ChannelClosed if the zygote is gone or does not answer, which ends it;
-        else WorkerFailed.
+    def take_worker(self, memory_mb: int) -> WorkerProcess:
+        """Return a worker that was forked ahead and is locked already. The caller requests the next when it has time.
+
+        A worker is forked with its memory limit, so those that wait with another are of no use: consecutive sessions
+        should have the same. Raises ChannelClosed if the zygote is gone or does not answer, which ends it; else
+        WorkerFailed.
         """
         if os.getpid() != self._owner:
             raise WorkerFailed("the sandbox belongs to another process: open one of your own")
         with self._lock:
             while True:
-                worker, born_with = self._next()
-                if born_with == memory_mb:
+                worker, its_memory_mb = self._next()
+                if its_memory_mb == memory_mb:
                     return worker
                 worker.kill()
-                self.ask(memory_mb)
+                self.request_worker(memory_mb)
 
-    def ask(self, memory_mb: int) -> None:
-        """Have another worker forked, and do not wait for it; a zygote that is gone is for ``hatch`` to find."""
+    def request_worker(self, memory_mb: int) -> None:
+        """Request another worker without waiting for it. ``take_worker`` notices a zygote that is gone."""
         with suppress(OSError):
             self._control.send(memory_mb.to_bytes(MEMORY_BYTES))
 
@@ -273,11 +273,11 @@ class Zygote:
         The zygote does it: it has the worker's user id, which the host need not have.
         """
         with suppress(OSError):
-            self._control.send(LIMIT.pack(pid, min(seconds, FOREVER)))
+            self._control.send(LIMIT.pack(pid, min(seconds, MAX_SECONDS)))
 
-    def _next(self) -> tuple[Worker, int]:
-        """The worker that was asked for longest ago, and its memory."""
-        if self.gone():  # what it and its workers said before could still be read
+    def _next(self) -> tuple[WorkerProcess, int]:
+        """Return the worker that was requested first, and its memory in MB."""
+        if self.is_gone():  # answers that it sent before could still be read
             self._end()
             raise ChannelClosed("the zygote ended")
         try:
@@ -289,16 +289,16 @@ class Zygote:
         if not answer:
             self._end()
             raise ChannelClosed("the zygote ended")
-        told = _read(answer)
+        report = _read(answer)
         if len(descriptors) != 2:
-            self.ask(Limits().memory_mb)
-            raise WorkerFailed(f"the zygote could not fork a worker: {told['failed']}")
+            self.request_worker(Limits().memory_mb)
+            raise WorkerFailed(f"the zygote could not fork a worker: {report['failed']}")
         sock, pidfd = descriptors
         channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock)
-        return Worker(channel, pidfd, told["pid"], self.gone, self.limit), told["memory_mb"]
+        return WorkerProcess(channel, pidfd, report["pid"], self.is_gone, self.limit), report["memory_mb"]
 
-    def gone(self) -> bool:
-        """Whether it has ended, and with it every worker."""
+    def is_gone(self) -> bool:
+        """Return whether the zygote has ended, and with it every worker."""
         return not self._end.alive or self._process.poll() is not None
 
     def close(self) -> None:
@@ -306,24 +306,13 @@ class Zygote:
         with self._lock:
             self._end()
 
-    def _hello(self, stderr: int) -> dict[str, str]:
-        self._control.settimeout(START_SECONDS)
-        try:
-            told = _read(self._control.recv(MAX_ANSWER))
-        except OSError as error:
-            told = {"failed": repr(error)}
-        if "granted" not in told:
-            said = os.pread(stderr, MAX_ANSWER, 0).decode(errors="replace")
-            raise WorkerFailed(f"the zygote did not start ({sys.executable}): {told.get('failed', '')}{said}".rstrip())
-        return dict(told["granted"])
-
 
 def _read(answer: bytes) -> dict[str, Any]:
     return dict(json.loads(answer)) if answer else {}
 
 
 def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    """Start the process in a session of its own, so that Ctrl-C in the terminal is the host's alone."""
+    """Start the process in a session of its own, so that Ctrl-C in the terminal reaches only the host."""
     command = [sys.executable, *FLAGS, "-c", BOOT]
     try:
         with _fixed_addresses():
@@ -342,7 +331,7 @@ def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) 
 
 @contextmanager
 def _fixed_addresses() -> Iterator[None]:
-    """Have what this thread starts lie at the same addresses every time, where the kernel grants that.
+    """Load what this thread starts at the same addresses every time, where the kernel grants that.
 
     Then ``id``, and the order of a set of objects, are the same in every zygote of a machine.
     """
@@ -356,7 +345,7 @@ def _fixed_addresses() -> Iterator[None]:
 
 
 def _end_zygote(process: "subprocess.Popen[bytes]", control: socket.socket, owner: int) -> None:
-    """Runs once: on close, when the handle is collected, or at the interpreter's end; never in a forked copy."""
+    """Run once: on close, when the handle is collected, or at the interpreter's end; never in a forked copy."""
     control.close()
     if os.getpid() == owner:
         process.kill()

@@ -1,8 +1,8 @@
-"""The static check of a plan before its first action: every fault at once, and none that is not certain.
+"""The static check of a plan before its first action: every fault at once, and only certain ones.
 
-Faults have the kind CHECK, and as type one of: syntax, empty, only-definitions, unknown-name, unbound-name,
+Faults have the kind CHECK and one of these types: syntax, empty, only-definitions, unknown-name, unbound-name,
 unknown-action, not-callable, assignment, arguments, literal-type, unreachable, procedure, and those of the language
-policy.
+policy. ``api`` describes what plans are given, ``calls`` checks how they use it, ``names`` everything else.
 """
 
 import ast
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from planbook.sandbox.caching import cached_up_to
 from planbook.sandbox.checks.api import Api, Report
-from planbook.sandbox.checks.calls import Usage
+from planbook.sandbox.checks.calls import ApiUsage
 from planbook.sandbox.checks.names import check_does_something, check_flow, check_names
 from planbook.sandbox.policy.compiler import faults_of, find_problems
 from planbook.sandbox.policy.rules import NAME_HINTS, SYNTAX
-from planbook.sandbox.reading.scopes import Scope, ScopeKind, scopes_of
+from planbook.sandbox.reading.scopes import NameScope, ScopeKind, scopes_of
 from planbook.sandbox.reading.syntax import compile_error, parse, too_deep
 from planbook.sandbox.types import Fault
 
@@ -24,8 +24,8 @@ SOLVE = "solve"
 PARAMETERS = ["agent", "task"]
 
 
-def check_solve(tree: ast.Module, usage: Usage, report: Report) -> None:
-    """Report a missing or wrong solve, and actions outside of functions."""
+def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
+    """Report a missing or wrong solve, and actions outside functions."""
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
     if not found:
         hint = "define it at the top level of the file; helpers and constants may stand beside it"
@@ -43,7 +43,7 @@ def check_solve(tree: ast.Module, usage: Usage, report: Report) -> None:
             report.add(call, "procedure", message, "move the call into solve")
 
 
-def _in_function(scope: Scope | None) -> bool:
+def _in_function(scope: NameScope | None) -> bool:
     while scope is not None and scope.kind is not ScopeKind.FUNCTION:
         scope = scope.parent
     return scope is not None
@@ -54,7 +54,7 @@ def _in_function(scope: Scope | None) -> bool:
 __all__ = ["check", "check_part", "check_procedure"]
 
 _KEPT = 4 << 20
-"""Characters of the plans whose faults are kept."""
+"""Characters of plans whose faults are cached."""
 
 
 def check(
@@ -66,10 +66,10 @@ def check(
     modules: Iterable[str] = (),
     allow_definitions_only: bool = False,
 ) -> list[Fault]:
-    """Every certain fault of a plan, sorted by line. Never raises, whatever the text.
+    """Return every certain fault of a plan, sorted by line. Never raises.
 
-    ``functions`` and ``attributes`` are what the session gives, by bare or dotted name; ``names`` are what earlier
-    cells and helpers defined, ``modules`` what plans may import beyond the standard library.
+    ``functions`` and ``attributes`` are those of the session, by bare or dotted name. ``names`` are what earlier cells
+    and helpers defined, ``modules`` what plans may import beyond the standard library.
     """
     return list(
         _check(code, Api.of(functions, attributes, names, modules=modules), definitions_only=allow_definitions_only)
@@ -84,9 +84,9 @@ def check_part(
     names: Iterable[str] = (),
     modules: Iterable[str] = (),
 ) -> list[Fault]:
-    """As ``check``, for a part of a plan whose other parts are not all known: what may yet become right is no fault.
+    """Check a part of a plan whose other parts are not all known: what later parts may put right is no fault.
 
-    ``names`` are also those that the parts before it define. A plan that passes the check passes it in parts.
+    ``names`` include those that earlier parts define. A plan that passes ``check`` passes it in parts.
     """
     return list(_check(code, Api.of(functions, attributes, names, whole=False, modules=modules), definitions_only=True))
 
@@ -99,7 +99,7 @@ def check_procedure(
     names: Iterable[str] = (),
     modules: Iterable[str] = (),
 ) -> list[Fault]:
-    """As ``check``, for a procedure: it must define ``solve(agent, task)`` and act nowhere else."""
+    """Check a procedure: it must define ``solve(agent, task)`` and act nowhere else."""
     return list(
         _check(code, Api.of(functions, attributes, names, modules=modules), definitions_only=True, procedure=True)
     )
@@ -119,7 +119,7 @@ def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = Fal
 
 
 def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
-    """The names that other parts of a plan define, or, for all that is known, may have defined when they are read."""
+    """Return the names that other parts of a plan define, or may have defined by the time they are read."""
     scopes = scopes_of(tree)
     read_at_once = {use.node.id for use in scopes.uses if not scopes.find(use.node.id, use.scope)[1]}
     return api.names | (NAME_HINTS.keys() - read_at_once)
@@ -131,24 +131,24 @@ def _examined(code: str, tree: ast.Module, api: Api, definitions_only: bool, pro
         check_does_something(tree, report, definitions_only=definitions_only)
     check_flow(scopes, report)
     check_names(scopes, api, report)
-    usage = Usage(scopes, api)
+    usage = ApiUsage(scopes, api)
     usage.check(report)
     if procedure:
         check_solve(tree, usage, report)
     known_lines = {fault.line for fault in report.faults if fault.type == SYNTAX}
-    if (last_word := compile_error(code, tree)) and last_word.line not in known_lines:
-        report.faults.append(last_word)
+    if (refused := compile_error(code, tree)) and refused.line not in known_lines:
+        report.faults.append(refused)
     return report
 
 
 def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
-    """Where the policy refuses something, what else is wrong with that very expression no longer matters."""
+    """Merge the faults, without others at an expression that the policy refuses."""
     places = {(fault.line, fault.column) for fault in refused if fault.line}
     report.faults = refused + [fault for fault in report.faults if (fault.line, fault.column) not in places]
     return report.sorted()
 
 
 def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str], modules: frozenset[str]) -> list[Fault]:
-    """Return what the language policy refuses, but what is no Python: the parser has told that, and better."""
+    """Return what the language policy refuses, without syntax errors: the parser has explained those better."""
     problems = [each for each in find_problems(source, bound, tree, modules) if each.name != SYNTAX]
     return [*faults_of(source, problems)]

@@ -10,7 +10,7 @@ from typing import Literal, Union, get_args, get_origin
 
 from planbook.sandbox.checks.api import Api, Function, Kind, Parameter, Report
 from planbook.sandbox.policy.transformer import MAX_PROBLEMS
-from planbook.sandbox.reading.scopes import Binding, Scope, ScopeKind, Scopes
+from planbook.sandbox.reading.scopes import Binding, NameScope, ScopeKind, Scopes
 from planbook.sandbox.suggest import Guess, closest
 
 # Arguments. A starred argument hides those after it.
@@ -39,12 +39,12 @@ _ALSO_FITS: dict[object, tuple[type, ...]] = {
     None: (type(None),),
     type(None): (type(None),),
 }
-"""Which literals an annotation takes. An annotation that is not listed takes all."""
+"""Annotation to the types of literals that it accepts. An annotation that is not listed accepts all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
-    """What is wrong with one call, and at which of its nodes."""
+class ArgumentProblem:
+    """One problem of a call, at one of its nodes."""
 
     node: ast.expr
     type: str
@@ -52,13 +52,13 @@ class Misfit:
     hint: str
 
 
-def misfits(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[Misfit]:
-    """Everything wrong with the arguments of a call."""
+def argument_problems(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[ArgumentProblem]:
+    """Yield every problem of a call's arguments."""
     if function.parameters is None:
         return
     bound, problems = _bind(call, function.parameters, guess)
     for message, hint in problems:
-        yield Misfit(call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
+        yield ArgumentProblem(call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
     for parameter, value in bound:
         if accepts(parameter.annotation, value):
             continue
@@ -66,23 +66,23 @@ def misfits(call: ast.Call, function: Function, guess: Guess = closest) -> Itera
             yield _no_choice(function, parameter, value, guess)
         else:
             message = f"{function.name}() takes {parameter.text}, and {_shown(value)} is {_kind_name(value)}"
-            yield Misfit(value, "literal-type", message, f"call it as {function}")
+            yield ArgumentProblem(value, "literal-type", message, f"call it as {function}")
 
 
-def _no_choice(function: Function, parameter: Parameter, value: ast.expr, guess: Guess) -> Misfit:
-    """A literal that is none of those a parameter takes."""
+def _no_choice(function: Function, parameter: Parameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
+    """Return the problem of a literal that is not among a parameter's choices."""
     choices = get_args(parameter.annotation)
     told = f"{function.name}() takes as {parameter.name} one of {', '.join(map(repr, choices))}"
     text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
     near = guess(text, [choice for choice in choices if isinstance(choice, str)])
     hint = f"did you mean {near!r}?" if near else "write one of those"
-    return Misfit(value, "literal-type", f"{told}, and {_shown(value)} is none of them", hint)
+    return ArgumentProblem(value, "literal-type", f"{told}, and {_shown(value)} is none of them", hint)
 
 
 def _bind(
     call: ast.Call, parameters: tuple[Parameter, ...], guess: Guess
 ) -> tuple[list[tuple[Parameter, ast.expr]], list[tuple[str, str]]]:
-    """Which argument goes to which parameter, and what does not fit, as message and hint."""
+    """Match arguments with parameters. Return the pairs, and messages with hints for what does not fit."""
     slots = [p for p in parameters if p.kind in (Kind.POSITIONAL_ONLY, Kind.POSITIONAL_OR_KEYWORD)]
     starred = next((n for n, arg in enumerate(call.args) if isinstance(arg, ast.Starred)), None)
     certain = call.args[:starred]
@@ -123,7 +123,7 @@ def _bind_keywords(
 
 
 def accepts(annotation: object, value: ast.expr) -> bool:
-    """Whether the literal may be given where the annotation stands; True for all that is no literal or not known."""
+    """Return whether the annotation accepts the value; True for anything but a literal, or if it is not known."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         return any(accepts(choice, value) for choice in get_args(annotation))
@@ -154,7 +154,7 @@ def _constant(value: ast.expr) -> tuple[object] | None:
 
 
 def _kind(value: ast.expr) -> type | None:
-    """The type that the literal has, None where that shows only when it runs."""
+    """Return the type of a literal; None if only running it shows the type."""
     constant = _constant(value)
     return type(constant[0]) if constant else _DISPLAYS.get(type(value))
 
@@ -177,17 +177,17 @@ def _count(number: int) -> str:
 
 _ALIAS_DEPTH = 5
 MAX_PARAMETERS = 50
-"""Of a function that a plan defines; calls of one with more go unchecked."""
+"""Parameters of a function that a plan defines. Calls of one with more go unchecked."""
 
 
-class Usage:
-    """Follows names to what the session gives: directly, through a parameter called alike, or through an alias."""
+class ApiUsage:
+    """Follows names to the session's objects: directly, through a parameter of the same name, or through an alias."""
 
     def __init__(self, scopes: Scopes, api: Api) -> None:
         self.scopes, self.api = scopes, api
 
-    def path(self, node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
-        """The dotted name of the given object, function or attribute that the expression certainly means."""
+    def path(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
+        """Return the dotted name of the session's object, function or attribute that the expression certainly means."""
         if isinstance(node, ast.Attribute):
             base = self.path(node.value, scope, depth)
             return f"{base}.{node.attr}" if base in self.api.members else None
@@ -195,7 +195,7 @@ class Usage:
             return None
         home, _ = self.scopes.find(node.id, scope)
         if (home is None or home.kind is ScopeKind.MODULE) and node.id in self.api.roots:
-            return node.id  # a plan that rebinds it is refused, so it still is what was given
+            return node.id  # a plan that rebinds it is refused
         if home is None:
             return None
         binding = self._only_binding(node.id, home)
@@ -205,8 +205,8 @@ class Usage:
             return node.id if node.id in self.api.members else None
         return self.path(binding.value, home, depth + 1) if binding.value is not None else None
 
-    def function(self, call: ast.Call, scope: Scope) -> Function | None:
-        """The function that is certainly called: a given one, or one that the plan defines once, undecorated."""
+    def function(self, call: ast.Call, scope: NameScope) -> Function | None:
+        """Return the function that is certainly called: the session's, or an undecorated one that the plan defines once."""
         path = self.path(call.func, scope)
         if path is not None or not isinstance(call.func, ast.Name):
             return self.api.by_name.get(path) if path else None
@@ -232,7 +232,7 @@ class Usage:
                 message = f"{name} belongs to the world and can't be redefined"
                 report.add(binding.node, "assignment", message, "choose another name")
 
-    def _check_access(self, node: ast.Attribute, scope: Scope, report: Report) -> None:
+    def _check_access(self, node: ast.Attribute, scope: NameScope, report: Report) -> None:
         base = self.path(node.value, scope)
         if base is None or base not in self.api.members:
             return
@@ -245,21 +245,21 @@ class Usage:
             hint = f"did you mean {base}.{near}?" if near else f"{base} has {', '.join(known)}"
             report.add(node, "unknown-action", f"{base} has no action or attribute {node.attr}", hint)
 
-    def _check_call(self, call: ast.Call, scope: Scope, report: Report) -> None:
+    def _check_call(self, call: ast.Call, scope: NameScope, report: Report) -> None:
         path = self.path(call.func, scope)
         if path in self.api.attributes:
             report.add(call, "not-callable", f"{path} is an attribute, no action", f"write {path} without brackets")
         elif path in self.api.members:
             report.add(call, "not-callable", f"{path} is an object, no action", self._actions_of(path))
         elif (function := self.function(call, scope)) is not None:
-            for misfit in islice(misfits(call, function, report.guess), MAX_PROBLEMS):
+            for misfit in islice(argument_problems(call, function, report.guess), MAX_PROBLEMS):
                 report.add(misfit.node, misfit.type, misfit.message, misfit.hint)
 
     def _actions_of(self, path: str) -> str:
         return f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
 
-    def _only_binding(self, name: str, scope: Scope) -> Binding | None:
-        """That of a name with one; of a module's, as far as a part of a plan can tell, there may be more to come."""
+    def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
+        """Return the binding of a name that has one. In a part of a plan, later parts may add more at module level."""
         if scope.kind is ScopeKind.MODULE and not self.api.whole:
             return None
         bindings = scope.bindings.get(name, ())
@@ -267,7 +267,7 @@ class Usage:
 
 
 def _defined(node: ast.FunctionDef) -> Function:
-    """The parameters of a function that the plan defines; what it annotates is not enforced."""
+    """Describe a function that the plan defines. Its annotations are not enforced."""
     a = node.args
     positional = [*a.posonlyargs, *a.args]
     if len(positional) + len(a.kwonlyargs) > MAX_PARAMETERS:

@@ -8,13 +8,13 @@ from planbook.sandbox.checks.api import Api, Report
 from planbook.sandbox.policy.rules import NAME_HINTS
 from planbook.sandbox.reading.definitions import ANY_NAME
 from planbook.sandbox.reading.growing import acts, does_nothing
-from planbook.sandbox.reading.scopes import ANY_TIME, Binding, Guard, Scope, ScopeKind, Scopes, Use
+from planbook.sandbox.reading.scopes import ANY_TIME, Binding, Guard, NameScope, ScopeKind, Scopes, Use
 from planbook.sandbox.suggest import Guess
 
 # Names.
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
-"""Those that the sandbox refuses are the language policy's to report, with what to write instead."""
+"""The language policy reports those that plans do not have, with what to write instead."""
 
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
@@ -26,7 +26,7 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
             return
         name = use.node.id
         if use.annotation or (name.startswith("__") and name.endswith("__")):
-            continue  # annotations may name what nothing defines; special names are the language policy's
+            continue  # annotations may be undefined; special names are checked by the language policy
         scope, deferred = scopes.find(name, use.scope)
         if not api.whole and (deferred or use.guard is not Guard.NONE or not _is_certain(scope)):
             continue
@@ -38,16 +38,16 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
             _check_order(use, scope, report)
 
 
-def _is_certain(scope: Scope | None) -> bool:
-    """Whether a part of a plan shows all that binds a name of this scope."""
+def _is_certain(scope: NameScope | None) -> bool:
+    """Return whether a part of a plan shows everything that binds a name of this scope."""
     return scope is None or scope.kind is not ScopeKind.MODULE
 
 
-def _check_order(use: Use, scope: Scope, report: Report) -> None:
+def _check_order(use: Use, scope: NameScope, report: Report) -> None:
     name, bindings = use.node.id, scope.bindings[use.node.id]
     first = bindings[0]
     if ANY_TIME < first.order < use.order and first.last is None and name not in scope.deletions:
-        return  # the plain case, first: a check should cost little
+        return  # the most frequent case
     if scope.kind is ScopeKind.CLASS or any(b.order == ANY_TIME and _may_precede(b, use) for b in bindings):
         return
     if all(binding.last is not None for binding in bindings):
@@ -65,14 +65,14 @@ def _may_precede(binding: Binding, use: Use) -> bool:
     return order < use.order or bool(set(binding.loops) & set(use.loops))
 
 
-def _deleted(use: Use, scope: Scope) -> bool:
-    """Whether a del of the same straight line of statements comes between the last binding and the use."""
+def _deleted(use: Use, scope: NameScope) -> bool:
+    """Return whether a del in an enclosing block comes between the last binding and the use."""
     last = max((b.order for b in scope.bindings[use.node.id] if b.order < use.order), default=0)
     deletions = scope.deletions.get(use.node.id, ())
     return any(last < order < use.order and block in use.blocks for order, block in deletions)
 
 
-def _order_hint(name: str, scope: Scope) -> str:
+def _order_hint(name: str, scope: NameScope) -> str:
     if scope.kind is ScopeKind.FUNCTION:
         return (
             f"a function that assigns {name} has a {name} of its own: give it a value first, or declare global {name}"
@@ -81,16 +81,16 @@ def _order_hint(name: str, scope: Scope) -> str:
 
 
 def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
-    """What the plan may have meant: a member of an object, a name in sight, a text without quotes."""
+    """Return a suggestion: a member of an object, a visible name, a string without quotes."""
     members = {path.rpartition(".")[2]: path for path in (*api.by_name, *api.attributes) if "." in path}
     if name in members:
         return f"did you mean {members[name]}?"
-    in_sight = set(api.roots | api.names)
-    here: Scope | None = use.scope
+    visible = set(api.roots | api.names)
+    here: NameScope | None = use.scope
     while here is not None:
-        in_sight |= here.bindings.keys()
+        visible |= here.bindings.keys()
         here = here.parent
-    if near := guess(name, in_sight) or guess(name, BUILTINS):
+    if near := guess(name, visible) or guess(name, BUILTINS):
         return f"did you mean {near}?"
     if near := guess(name, members):
         return f"did you mean {members[near]}?"
@@ -111,7 +111,7 @@ _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def check_flow(scopes: Scopes, report: Report) -> None:
-    """Report code behind return, raise, break and continue, and those that stand where Python allows none."""
+    """Report code after return, raise, break and continue, and these where Python does not allow them."""
     for node in scopes.strays:
         report.add(node, "syntax", *_STRAYS[type(node)])
     for block in scopes.blocks:
@@ -131,7 +131,7 @@ def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
 
 
 def check_does_something(tree: ast.Module, report: Report, *, definitions_only: bool) -> None:
-    """Report a plan without statements, and, unless allowed, one that defines functions and never calls any."""
+    """Report a plan without statements and, unless allowed, one that defines functions and never calls any."""
     left = [statement for statement in tree.body if not does_nothing(statement)]
     if not left:
         report.add(None, "empty", "the plan does nothing", "write the actions to take")
@@ -143,5 +143,5 @@ def check_does_something(tree: ast.Module, report: Report, *, definitions_only: 
 
 
 def _is_yield(statement: ast.stmt) -> bool:
-    """``return`` followed by ``yield`` is how one writes an empty generator."""
+    """Return whether this is a yield. After ``return`` it makes a function an empty generator."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield | ast.YieldFrom)

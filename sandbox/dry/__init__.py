@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from planbook.sandbox.dry.bodies import sites
 from planbook.sandbox.dry.statements import DryWalk
-from planbook.sandbox.dry.values import UNKNOWN, Impossible, Knowledge, Record, Value
-from planbook.sandbox.dry.walk import MODULE, Ended, State, TooLong, Visits
+from planbook.sandbox.dry.values import UNKNOWN, Impossible, KnownObject, Value, WorldKnowledge
+from planbook.sandbox.dry.walk import MODULE, CallVisits, PathEnded, TooManyPaths, WalkState
 from planbook.sandbox.policy.compiler import code_lines, shown_line
 from planbook.sandbox.reading.syntax import parse
 from planbook.sandbox.types import Fault, FaultKind
@@ -44,7 +44,7 @@ class DryRun:
 def dry_run(
     code: str,
     functions: Mapping[str, Callable[..., object]],
-    knowledge: Knowledge,
+    knowledge: WorldKnowledge,
     *,
     attributes: Iterable[str] = (),
     values: Mapping[str, object] | None = None,
@@ -56,12 +56,12 @@ def dry_run(
     are codes that ran before.
     """
     trees = [tree for tree in map(parse, (*helpers, code)) if isinstance(tree, ast.Module)]
-    walk = DryWalk(State(knowledge), frozenset(functions), frozenset(attributes), trees)
+    walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), trees)
     given = {name: _value(walk, value) for name, value in (values or {}).items()}
     walk.state.frames[MODULE].update(given)
     try:
         reached = _follow(walk, trees)
-    except (TooLong, RecursionError):
+    except (TooManyPaths, RecursionError):
         return DryRun((), len({id(visits.node) for visits in walk.visits.values()}), followed=False)
     lines = code_lines(code)
     found = _impossible(walk)
@@ -80,14 +80,14 @@ def _follow(walk: DryWalk, trees: list[ast.Module]) -> set[int]:
     try:
         for tree in trees:
             walk.body(tree.body)
-    except Ended:
+    except PathEnded:
         pass
     reached = {id(visits.node) for visits in walk.visits.values()}
     walk.visit_unseen()
     return reached
 
 
-def _impossible(walk: DryWalk) -> list[Visits]:
+def _impossible(walk: DryWalk) -> list[CallVisits]:
     """The calls to tell of: one that is impossible whoever calls its function is not told for each caller again."""
     found = [visits for visits in walk.visits.values() if visits.impossible is not None]
     anyhow = {id(visits.node) for visits in found if not visits.through}
@@ -96,7 +96,7 @@ def _impossible(walk: DryWalk) -> list[Visits]:
 
 def _value(walk: DryWalk, value: object) -> Value:
     if isinstance(value, Mapping):
-        return Record({str(name): walk.taken_in(each) for name, each in value.items()})
+        return KnownObject({str(name): walk.taken_in(each) for name, each in value.items()})
     return walk.taken_in(value)
 
 
@@ -106,7 +106,7 @@ def _endless(node: ast.AST, lines: list[str]) -> Fault:
     return Fault(FaultKind.CHECK, ENDLESS, message, node.lineno, node.col_offset, shown_line(lines, node.lineno))
 
 
-def _fault(visits: Visits, lines: list[str]) -> Fault:
+def _fault(visits: CallVisits, lines: list[str]) -> Fault:
     """A call that is impossible whenever it is reached, told with the lines that make it so."""
     assert visits.impossible is not None
     action, why, since = visits.impossible.action, visits.impossible.why, visits.impossible.since

@@ -11,35 +11,37 @@ from planbook.sandbox.dry import bodies
 from planbook.sandbox.dry.expressions import Expressions
 from planbook.sandbox.dry.values import (
     FUNCTIONS,
-    MOST_ITEMS,
+    MAX_ITEMS,
     UNKNOWN,
-    Box,
-    Builtin,
-    Defined,
-    Given,
+    BuiltinFunction,
+    Container,
+    DefinedFunction,
+    HostRef,
     Impossible,
     NotKnown,
     Value,
     computed,
     text_method,
 )
-from planbook.sandbox.dry.walk import Ended, Visits
+from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
 # Lists, dicts and sets. Their content is replaced, never changed: forked states share it.
 
 
-class Boxes(Expressions):
+class Containers(Expressions):
     """A walk that knows what lists, dicts and sets do."""
 
-    def box_method(self, box: Box, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    def container_method(
+        self, new_container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
+    ) -> Value:
         """Carry out a method of a box. Raises NotKnown, with nothing changed, where its effect is not known."""
-        content = self.content(box)
+        content = self.content(new_container)
         way = _METHODS.get((type(content), name))
-        if content is None or way is None or named or len(content) >= MOST_ITEMS:
+        if content is None or way is None or named or len(content) >= MAX_ITEMS:
             raise NotKnown
         changed = copy(content)
         value = computed(way, self, changed, *args)
-        self.state.heap[box.number] = changed
+        self.state.heap[new_container.number] = changed
         return value
 
     def store(self, base: Value, key: Value, value: Value) -> None:
@@ -52,7 +54,7 @@ class Boxes(Expressions):
 
     def _replaced(self, base: Value, how: str, key: Value, *value: Value) -> None:
         content = copy(self.content(base))
-        if isinstance(content, list | dict) and isinstance(base, Box):
+        if isinstance(content, list | dict) and isinstance(base, Container):
             with suppress(NotKnown):
                 computed(getattr(content, how), self.key(key), *value)
                 self.state.heap[base.number] = content
@@ -84,7 +86,7 @@ class Boxes(Expressions):
         computed(content.sort, key=self.plain)
 
     def _copy(self, content: list[Value] | dict[Value, Value] | set[Value]) -> Value:
-        return self.box(copy(content))
+        return self.new_container(copy(content))
 
     def _get(self, content: dict[Value, Value], key: Value, other: Value = None) -> Value:
         return content.get(self.key(key), other)
@@ -104,28 +106,28 @@ class Boxes(Expressions):
 
 _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (list, "append"): lambda walk, content, value: content.append(value),
-    (list, "extend"): Boxes._extend,
-    (list, "insert"): Boxes._insert,
-    (list, "pop"): Boxes._pop,
-    (list, "remove"): Boxes._remove,
-    (list, "index"): Boxes._place,
-    (list, "count"): Boxes._count,
-    (list, "sort"): Boxes._sort,
+    (list, "extend"): Containers._extend,
+    (list, "insert"): Containers._insert,
+    (list, "pop"): Containers._pop,
+    (list, "remove"): Containers._remove,
+    (list, "index"): Containers._place,
+    (list, "count"): Containers._count,
+    (list, "sort"): Containers._sort,
     (list, "reverse"): lambda walk, content: content.reverse(),
     (list, "clear"): lambda walk, content: content.clear(),
-    (list, "copy"): Boxes._copy,
-    (dict, "get"): Boxes._get,
-    (dict, "setdefault"): Boxes._set_default,
-    (dict, "pop"): Boxes._pop_key,
-    (dict, "update"): Boxes._update,
+    (list, "copy"): Containers._copy,
+    (dict, "get"): Containers._get,
+    (dict, "setdefault"): Containers._set_default,
+    (dict, "pop"): Containers._pop_key,
+    (dict, "update"): Containers._update,
     (dict, "keys"): lambda walk, content: tuple(content),
     (dict, "values"): lambda walk, content: walk.tuple_of(content.values()),
     (dict, "items"): lambda walk, content: walk.tuple_of(content.items()),
-    (dict, "copy"): Boxes._copy,
+    (dict, "copy"): Containers._copy,
     (dict, "clear"): lambda walk, content: content.clear(),
     (set, "add"): lambda walk, content, value: content.add(walk.key(value)),
     (set, "discard"): lambda walk, content, value: content.discard(walk.key(value)),
-    (set, "copy"): Boxes._copy,
+    (set, "copy"): Containers._copy,
     (set, "clear"): lambda walk, content: content.clear(),
 }
 """A method of a kind of box: it changes the content that it is given, a copy, and returns what the plan gets."""
@@ -133,11 +135,11 @@ _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
 
 # Calls.
 
-MOST_DEEP = 8
+MAX_CALL_DEPTH = 8
 """Calls of plan functions inside each other; what goes deeper is not followed."""
 
 
-class Arguments(NamedTuple):
+class CallArguments(NamedTuple):
     """The arguments of a call; ``whole`` is False where a star hides how many there are."""
 
     args: list[Value]
@@ -145,7 +147,7 @@ class Arguments(NamedTuple):
     whole: bool = True
 
 
-class Calls(Boxes):
+class Calls(Containers):
     """A walk that carries calls out."""
 
     @abstractmethod
@@ -157,35 +159,35 @@ class Calls(Boxes):
         self.step()
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
-            if not isinstance(base, Given):
+            if not isinstance(base, HostRef):
                 return self._method(base, node.func.attr, self._arguments(node))
         function = self.value(node.func)
-        if isinstance(function, Builtin) and function.name in _AT_ONCE and node.args:
+        if isinstance(function, BuiltinFunction) and function.name in _AT_ONCE and node.args:
             self.at_once.add(id(node.args[0]))
         given = self._arguments(node)
-        if isinstance(function, Given) and function.path in self.functions:
+        if isinstance(function, HostRef) and function.path in self.functions:
             return self._act(node, function.path, given)
-        if isinstance(function, Defined):
-            return self.call_defined(node, function, given)
-        if isinstance(function, Builtin):
+        if isinstance(function, DefinedFunction):
+            return self.call_plan_function(node, function, given)
+        if isinstance(function, BuiltinFunction):
             return self._python(function.name, given)
         return self._unfollowed(given)
 
-    def _arguments(self, node: ast.Call) -> Arguments:
+    def _arguments(self, node: ast.Call) -> CallArguments:
         args = self.unpacked(node.args)
         named = {pair.arg or "": self.value(pair.value) for pair in node.keywords}
         whole = args is not None and "" not in named
         if not whole:
             self.escape(*(args or ()), *named.values())
-        return Arguments(args or [], named, whole)
+        return CallArguments(args or [], named, whole)
 
-    def _unfollowed(self, given: Arguments, *more: Value) -> Value:
+    def _unfollowed(self, given: CallArguments, *more: Value) -> Value:
         self.escape(*given.args, *given.named.values(), *more)
         if self.blind:
             self.state.knowledge = self.state.knowledge.forgotten()
         return UNKNOWN
 
-    def _act(self, node: ast.Call, path: str, given: Arguments) -> Value:
+    def _act(self, node: ast.Call, path: str, given: CallArguments) -> Value:
         if not given.whole:
             self.state.knowledge = self.state.knowledge.forgotten()
             self._visit(node, None)
@@ -208,7 +210,7 @@ class Calls(Boxes):
     def _visit(self, node: ast.Call, impossible: Impossible | None) -> None:
         key = (*map(id, self.chain), id(node))
         through = tuple(ast.unparse(each.func) for each in self.chain)
-        visits = self.visits.setdefault(key, Visits(impossible, node, self._line(node), through))
+        visits = self.visits.setdefault(key, CallVisits(impossible, node, self._line(node), through))
         if impossible is None:
             visits.impossible = None
 
@@ -221,10 +223,10 @@ class Calls(Boxes):
 
     # The plan's own functions.
 
-    def call_defined(self, node: ast.Call, function: Defined, given: Arguments) -> Value:
+    def call_plan_function(self, node: ast.Call, function: DefinedFunction, given: CallArguments) -> Value:
         """Carry out a function of the plan with its arguments."""
         again = any(each is function.node for each in self.inside)
-        if again or len(self.chain) >= MOST_DEEP or bodies.is_generator(function.node) or not given.whole:
+        if again or len(self.chain) >= MAX_CALL_DEPTH or bodies.is_generator(function.node) or not given.whole:
             return self._unfollowed(given, function)
         if self._only_reads(function, [*given.args, *given.named.values()]):
             return UNKNOWN
@@ -239,11 +241,11 @@ class Calls(Boxes):
             self.chain.pop()
             self.inside.pop()
 
-    def _only_reads(self, function: Defined, given: list[Value]) -> bool:
+    def _only_reads(self, function: DefinedFunction, given: list[Value]) -> bool:
         """Whether a call need not be followed: it computes something from what is not known, and does no more."""
-        return UNKNOWN in given and not any(map(self.holds_box, given)) and self.is_harmless(function)
+        return UNKNOWN in given and not any(map(self.holds_container, given)) and self.is_harmless(function)
 
-    def enter(self, function: Defined, values: dict[str, Value]) -> Value:
+    def enter(self, function: DefinedFunction, values: dict[str, Value]) -> Value:
         """Carry out a function's body with these parameters; what it returns."""
         own = self.open_frame(function.frame)
         outside, self.frame, self.finals = (self.frame, self.finals), own, []
@@ -259,7 +261,7 @@ class Calls(Boxes):
             else:
                 self.body(function.node.body)
                 self.returns[-1].append((self.state, None))
-        except Ended:
+        except PathEnded:
             pass
         finally:
             self.frame, self.finals = outside
@@ -278,7 +280,7 @@ class Calls(Boxes):
                 function = self.unseen[key]
                 self._forget_all_data()
                 start = self.state.copy()
-                with suppress(Ended):
+                with suppress(PathEnded):
                     self.enter(function, dict.fromkeys(bodies.parameters(function.node), UNKNOWN))
                 self.state = start
 
@@ -287,21 +289,21 @@ class Calls(Boxes):
         self.havoc([])
         for frame in self.state.frames.values():
             for name, value in frame.items():
-                frame[name] = value if isinstance(value, Defined) and name in self.defined_once else UNKNOWN
+                frame[name] = value if isinstance(value, DefinedFunction) and name in self.defined_once else UNKNOWN
 
     # Methods and Python's functions.
 
-    def _method(self, base: Value, name: str, given: Arguments) -> Value:
+    def _method(self, base: Value, name: str, given: CallArguments) -> Value:
         try:
-            if isinstance(base, Box) and given.whole:
-                return self.box_method(base, name, given.args, given.named)
+            if isinstance(base, Container) and given.whole:
+                return self.container_method(base, name, given.args, given.named)
             if isinstance(base, str):
                 return self._of_text(base, name, given)
         except NotKnown:
             pass
         return self._unfollowed(given, base)
 
-    def _of_text(self, text: str, name: str, given: Arguments) -> Value:
+    def _of_text(self, text: str, name: str, given: CallArguments) -> Value:
         """What a text's method gives: it keeps nothing of its arguments."""
         try:
             named = {each: self.plain(value) for each, value in given.named.items()}
@@ -310,7 +312,7 @@ class Calls(Boxes):
         except NotKnown:
             return UNKNOWN
 
-    def _python(self, name: str, given: Arguments) -> Value:
+    def _python(self, name: str, given: CallArguments) -> Value:
         if name in ("print", "isinstance", "repr", "type"):
             return UNKNOWN
         items = self.items(given.args[0]) if len(given.args) == 1 and not given.named else None
@@ -328,10 +330,10 @@ class Calls(Boxes):
             return self._unfollowed(given)
         return self._looked_through(given)
 
-    def _looked_through(self, given: Arguments) -> Value:
+    def _looked_through(self, given: CallArguments) -> Value:
         """What Python's functions are given they only read, but for functions, and what they give shares its items."""
         for value in (*given.args, *given.named.values()):
-            self.escape(*(self.items(value) or (value,)) if isinstance(value, Box) else (value,))
+            self.escape(*(self.items(value) or (value,)) if isinstance(value, Container) else (value,))
         if self.blind:
             self.state.knowledge = self.state.knowledge.forgotten()
         return UNKNOWN
@@ -339,7 +341,7 @@ class Calls(Boxes):
 
 _AT_ONCE = frozenset("all any dict list max min next set sorted sum tuple".split())
 _OF_ITEMS: Mapping[str, Callable[[Calls, tuple[Value, ...]], Value]] = {
-    "list": lambda walk, items: walk.box(list(items)),
+    "list": lambda walk, items: walk.new_container(list(items)),
     "tuple": lambda walk, items: items,
     "len": lambda walk, items: len(items),
 }
@@ -350,7 +352,7 @@ def _has_inner(node: ast.FunctionDef | ast.Lambda) -> bool:
     return any(isinstance(each, (ast.FunctionDef, ast.Lambda)) for each in bodies.own_nodes(node))
 
 
-def _bound(walk: Calls, function: Defined, given: Arguments) -> dict[str, Value] | None:
+def _bound(walk: Calls, function: DefinedFunction, given: CallArguments) -> dict[str, Value] | None:
     """The parameters' values, or None where the call does not fit."""
     a = function.node.args
     positional = [each.arg for each in (*a.posonlyargs, *a.args)]

@@ -7,26 +7,26 @@ from itertools import count
 
 from planbook.sandbox.dry.values import (
     COMPARISONS,
-    MOST_CHARS,
-    MOST_ITEMS,
+    MAX_CHARS,
+    MAX_ITEMS,
     UNARY,
     UNKNOWN,
-    Box,
-    Given,
+    Container,
+    HostRef,
+    KnownObject,
     NotKnown,
     Plain,
-    Record,
-    Unknown,
+    UnknownValue,
     Value,
     binary,
     computed,
 )
-from planbook.sandbox.dry.walk import Walk
+from planbook.sandbox.dry.walk import BaseWalk
 
 # Conversion to and from Python's own values.
 
 
-class Conversions(Walk):
+class Conversions(BaseWalk):
     """A walk that computes with Python's own values."""
 
     def plain(self, value: Value) -> Plain:
@@ -34,7 +34,7 @@ class Conversions(Walk):
         return self._plain(value, count(1))
 
     def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
-        if next(parts) > MOST_ITEMS:
+        if next(parts) > MAX_ITEMS:
             raise NotKnown
         if isinstance(value, tuple):
             return tuple(self._plain(each, parts) for each in value)
@@ -49,18 +49,18 @@ class Conversions(Walk):
 
     def flat(self, value: Value) -> Plain:
         """As plain, for what makes new containers: those inside would lose their identity. Raises NotKnown."""
-        if any(isinstance(each, Box) for each in self.items(value) or ()):
+        if any(isinstance(each, Container) for each in self.items(value) or ()):
             raise NotKnown
         return self.plain(value)
 
     def taken_in(self, value: Plain) -> Value:
         """What Python computed, as a value here."""
         if isinstance(value, list):
-            return self.box([self.taken_in(each) for each in value])
+            return self.new_container([self.taken_in(each) for each in value])
         if isinstance(value, dict):
-            return self.box({self.taken_in(name): self.taken_in(each) for name, each in value.items()})
+            return self.new_container({self.taken_in(name): self.taken_in(each) for name, each in value.items()})
         if isinstance(value, set):
-            return self.box(set(value))
+            return self.new_container(set(value))
         return tuple(map(self.taken_in, value)) if isinstance(value, tuple) else value
 
     def key(self, value: Value) -> Value:
@@ -111,19 +111,19 @@ class Expressions(Conversions):
 
     def _attribute(self, node: ast.Attribute) -> Value:
         base = self.value(node.value)
-        if isinstance(base, Record):
+        if isinstance(base, KnownObject):
             return base.fields.get(node.attr, UNKNOWN)
-        if not isinstance(base, Given):
+        if not isinstance(base, HostRef):
             self.escape(base)
             return UNKNOWN
         path = f"{base.path}.{node.attr}"
         if path in self.attributes:
             return UNKNOWN if self.blind else self.state.knowledge.attribute(path)
-        return Given(path)
+        return HostRef(path)
 
     def _joined_text(self, node: ast.JoinedStr) -> Value:
         parts = [self._part(part) for part in node.values]
-        if any(isinstance(part, Unknown) for part in parts) or sum(len(str(part)) for part in parts) > MOST_CHARS:
+        if any(isinstance(part, UnknownValue) for part in parts) or sum(len(str(part)) for part in parts) > MAX_CHARS:
             return UNKNOWN
         return "".join(map(str, parts))
 
@@ -140,7 +140,7 @@ class Expressions(Conversions):
         return UNKNOWN if parts is None else self.tuple_of(parts)
 
     def _list(self, node: ast.List) -> Value:
-        return self.box(self.unpacked(node.elts))
+        return self.new_container(self.unpacked(node.elts))
 
     def unpacked(self, nodes: list[ast.expr]) -> list[Value] | None:
         """The values in a row, starred ones spread out; None where it is not known how many."""
@@ -158,10 +158,10 @@ class Expressions(Conversions):
     def _set(self, node: ast.Set) -> Value:
         parts = self.unpacked(node.elts)
         try:
-            return self.box(set(map(self.key, parts)) if parts is not None else None)
+            return self.new_container(set(map(self.key, parts)) if parts is not None else None)
         except NotKnown:
             self.escape(*(parts or ()))
-            return self.box(None)
+            return self.new_container(None)
 
     def _dict(self, node: ast.Dict) -> Value:
         content: dict[Value, Value] | None = {}
@@ -176,7 +176,7 @@ class Expressions(Conversions):
                 pass
             self.escape(key, value, *(content.values() if content else ()))
             content = None
-        return self.box(content)
+        return self.new_container(content)
 
     def _binary(self, node: ast.BinOp) -> Value:
         left, right = self.value(node.left), self.value(node.right)
@@ -194,7 +194,7 @@ class Expressions(Conversions):
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             truth = self.truth(value)
-            return UNKNOWN if isinstance(truth, Unknown) else not truth
+            return UNKNOWN if isinstance(truth, UnknownValue) else not truth
         try:
             return computed(UNARY[type(node.op)], self.plain(value)) if type(node.op) in UNARY else UNKNOWN
         except NotKnown:
@@ -205,7 +205,7 @@ class Expressions(Conversions):
         for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
             right = self.value(right_node)
             found = self._compared(operation, left, right)
-            if isinstance(found, Unknown):
+            if isinstance(found, UnknownValue):
                 for rest in node.comparators[position + 1 :]:
                     self.branches(lambda rest=rest: self.value(rest), lambda: None)  # type: ignore[misc]
                 return UNKNOWN
@@ -214,9 +214,13 @@ class Expressions(Conversions):
             left = right
         return truth
 
-    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | Unknown:
+    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownValue:
         if isinstance(operation, ast.Is | ast.IsNot):
-            if isinstance(left, Unknown) or isinstance(right, Unknown) or (left is not None and right is not None):
+            if (
+                isinstance(left, UnknownValue)
+                or isinstance(right, UnknownValue)
+                or (left is not None and right is not None)
+            ):
                 return UNKNOWN
             return (left is right) == isinstance(operation, ast.Is)
         try:
@@ -232,13 +236,13 @@ class Expressions(Conversions):
         if len(nodes) == 1:
             return value
         truth = self.truth(value)
-        if isinstance(truth, Unknown):
+        if isinstance(truth, UnknownValue):
             return self.branches(lambda: value, lambda: self._rest_of_boolean(nodes[1:], is_and))
         return self._rest_of_boolean(nodes[1:], is_and) if truth == is_and else value
 
     def _either(self, node: ast.IfExp) -> Value:
         truth = self.truth(self.value(node.test))
-        if isinstance(truth, Unknown):
+        if isinstance(truth, UnknownValue):
             return self.branches(lambda: self.value(node.body), lambda: self.value(node.orelse))
         return self.value(node.body if truth else node.orelse)
 
@@ -260,7 +264,7 @@ class Expressions(Conversions):
             found = computed(content.__getitem__, slice(*bounds))
         except NotKnown:
             return UNKNOWN
-        return self.box(found) if isinstance(found, list) else found
+        return self.new_container(found) if isinstance(found, list) else found
 
     def item(self, base: Value, key: Value) -> Value:
         """What stands at a place of a text, tuple, list or dict."""

@@ -7,14 +7,14 @@ from contextlib import suppress
 
 from planbook.sandbox.dry import bodies
 from planbook.sandbox.dry.calls import Calls
-from planbook.sandbox.dry.values import UNKNOWN, Box, Builtin, NotKnown, Unknown, Value
-from planbook.sandbox.dry.walk import Ended, Loop, State, joined
+from planbook.sandbox.dry.values import UNKNOWN, BuiltinFunction, Container, NotKnown, UnknownValue, Value
+from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, joined
 
-MOST_TURNS = 300
+MAX_TURNS = 300
 """Turns of a loop that are followed one by one."""
-FEW_TURNS = 4
+MAX_ENDLESS_TURNS = 4
 """Those of a ``while True``, which only a break ends."""
-ROUNDS = 3
+MAX_ROUNDS = 3
 """How often the body of an unknown loop is gone through, until nothing new comes of it."""
 
 Turn = Callable[[], None]
@@ -39,7 +39,7 @@ class Loops(Calls):
         loop = self._enter_loop()
         try:
             self._all_turns(over, turn, [node])
-        except Ended:
+        except PathEnded:
             self._leave_loop(loop, reached_end=False)
             return
         finally:
@@ -50,14 +50,14 @@ class Loops(Calls):
         """A while statement: turn by turn while it is known that another turn comes."""
         if not self.catches and bodies.is_endless(node, self.acting):
             self.endless[id(node)] = node
-        loop, exits = self._enter_loop(), list[State]()
+        loop, exits = self._enter_loop(), list[WalkState]()
 
         def unknown_turn() -> None:
             truth = self.truth(self.value(node.test))
             if truth is not True:
                 exits.append(self.state.copy())
             if truth is False:
-                raise Ended
+                raise PathEnded
             self._turn_of(node.body, loop)
 
         try:
@@ -65,7 +65,7 @@ class Loops(Calls):
                 exits.append(self.state)
             else:
                 self._repeated(unknown_turn, [node])
-        except Ended:
+        except PathEnded:
             pass
         finally:
             self.loops.pop()
@@ -75,15 +75,15 @@ class Loops(Calls):
         self.meet([(state, None) for state in exits])
         self._leave_loop(loop, reached_end=True, orelse=node.orelse)
 
-    def _counted_turns(self, node: ast.While, loop: Loop) -> bool:
+    def _counted_turns(self, node: ast.While, loop: LoopExits) -> bool:
         """Whether the loop came to its end; else the rest has to be gone through as unknown."""
-        for _ in range(FEW_TURNS if isinstance(node.test, ast.Constant) else MOST_TURNS):
+        for _ in range(MAX_ENDLESS_TURNS if isinstance(node.test, ast.Constant) else MAX_TURNS):
             self.state.drop_unused()
             before = self.state.copy()
             truth = self.truth(self.value(node.test))
             if truth is False:
                 return True
-            if isinstance(truth, Unknown):
+            if isinstance(truth, UnknownValue):
                 self.state = before
                 return False
             self._turn_of(node.body, loop)
@@ -92,29 +92,29 @@ class Loops(Calls):
                 return False
         return False
 
-    def _enter_loop(self) -> Loop:
-        self.loops.append(Loop())
+    def _enter_loop(self) -> LoopExits:
+        self.loops.append(LoopExits())
         return self.loops[-1]
 
-    def _turn_of(self, body: list[ast.stmt], loop: Loop) -> None:
+    def _turn_of(self, body: list[ast.stmt], loop: LoopExits) -> None:
         """One turn: to the end of the body, or to a continue. Raises Ended if it comes to neither."""
-        ways = list[tuple[State, Value]]()
+        ways = list[tuple[WalkState, Value]]()
         try:
             self.body(body)
             ways.append((self.state, None))
-        except Ended:
+        except PathEnded:
             pass
         ways += [(state, None) for state in loop.continues]
         loop.continues.clear()
         self.meet(ways)
 
-    def _leave_loop(self, loop: Loop, *, reached_end: bool, orelse: list[ast.stmt] | None = None) -> None:
+    def _leave_loop(self, loop: LoopExits, *, reached_end: bool, orelse: list[ast.stmt] | None = None) -> None:
         ways = [(state, None) for state in loop.breaks]
         if reached_end:
             try:
                 self.body(orelse or [])
                 ways.append((self.state, None))
-            except Ended:
+            except PathEnded:
                 pass
         self.meet(ways)
 
@@ -124,7 +124,11 @@ class Loops(Calls):
         """What a loop goes over. What is used up by going over it is taken apart here, where it is used once."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             function = self.look_up(node.func.id, self.frame)
-            if isinstance(function, Builtin) and function.name in ("enumerate", "zip", "reversed") and node.args:
+            if (
+                isinstance(function, BuiltinFunction)
+                and function.name in ("enumerate", "zip", "reversed")
+                and node.args
+            ):
                 given = self.unpacked(node.args)
                 return self._spread(function.name, given)
         return self.value(node)
@@ -144,7 +148,7 @@ class Loops(Calls):
 
         Raises Ended if no path comes to the end of the loop.
         """
-        for position in range(MOST_TURNS):
+        for position in range(MAX_TURNS):
             items = self.items(over)
             if items is None:
                 break
@@ -156,11 +160,11 @@ class Loops(Calls):
 
     def _repeated(self, turn: Turn, nodes: list[ast.AST]) -> None:
         """Any number of turns, none included; the state that is left holds before and after each of them."""
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             before = self.state.copy()
             try:
                 turn()
-            except Ended:
+            except PathEnded:
                 self.state = before
                 return
             before.drop_unused()
@@ -171,7 +175,7 @@ class Loops(Calls):
                 return
         self.havoc(nodes)
         left = self.state.copy()
-        with suppress(Ended):
+        with suppress(PathEnded):
             turn()
         self.state = left
 
@@ -193,7 +197,7 @@ class Loops(Calls):
         self.frame = self.open_frame(self.frame)
         own = self.frame
         self.transparent.add(own)
-        found: Box = self.box([] if isinstance(node, ast.ListComp) else None)
+        found: Container = self.new_container([] if isinstance(node, ast.ListComp) else None)
         try:
             self._generated(node, over, 0, found)
         finally:
@@ -201,7 +205,7 @@ class Loops(Calls):
             self.state.frames.pop(own, None)
         return found
 
-    def _generated(self, node: Comprehension, over: Value, depth: int, found: Box) -> None:
+    def _generated(self, node: Comprehension, over: Value, depth: int, found: Container) -> None:
         part = node.generators[depth]
 
         def turn(item: Value) -> None:
@@ -218,9 +222,9 @@ class Loops(Calls):
 
         self._all_turns(over, turn, [node])
 
-    def _collect(self, found: Box, value: Value) -> None:
+    def _collect(self, found: Container, value: Value) -> None:
         try:
-            self.box_method(found, "append", [value], {})
+            self.container_method(found, "append", [value], {})
         except NotKnown:
             self.escape(value)
 
@@ -235,7 +239,7 @@ class Loops(Calls):
             go_on()
             return
         truth = self.truth(self.value(tests[0]))
-        if isinstance(truth, Unknown):
+        if isinstance(truth, UnknownValue):
             self.branches(lambda: self._filtered(tests[1:], go_on), lambda: None)
         elif truth:
             self._filtered(tests[1:], go_on)

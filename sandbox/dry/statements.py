@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from planbook.sandbox.dry import bodies
 from planbook.sandbox.dry.loops import Loops
-from planbook.sandbox.dry.values import UNKNOWN, Box, Defined, Unknown, Value
-from planbook.sandbox.dry.walk import Ended
+from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, UnknownValue, Value
+from planbook.sandbox.dry.walk import PathEnded
 
 
 class DryWalk(Loops):
@@ -49,7 +49,7 @@ class DryWalk(Loops):
 
     def _increased(self, operation: ast.operator, left: Value, right: Value) -> Value:
         """What ``left += right`` leaves: a list stays the same list."""
-        if not isinstance(left, Box):
+        if not isinstance(left, Container):
             return self.operated(type(operation), left, right)
         content, more = self.content(left), self.items(right)
         if isinstance(operation, ast.Add) and isinstance(content, list) and more is not None:
@@ -106,12 +106,12 @@ class DryWalk(Loops):
         positional = [each.arg for each in (*a.posonlyargs, *a.args)]
         pairs = list(zip(positional[len(positional) - len(a.defaults) :], a.defaults, strict=True))
         pairs += [(each.arg, default) for each, default in zip(a.kwonlyargs, a.kw_defaults, strict=True) if default]
-        return Defined(node, self.frame, tuple((name, self.value(default)) for name, default in pairs))
+        return DefinedFunction(node, self.frame, tuple((name, self.value(default)) for name, default in pairs))
 
     def _class(self, node: ast.ClassDef) -> None:
         for each in ast.walk(node):
             if isinstance(each, ast.FunctionDef):
-                self.unseen.setdefault(id(each), Defined(each, self.frame))
+                self.unseen.setdefault(id(each), DefinedFunction(each, self.frame))
         if not bodies.is_harmless(node, self.acting):
             self.blind = True
             self.havoc([node])
@@ -121,7 +121,7 @@ class DryWalk(Loops):
 
     def _if(self, node: ast.If) -> None:
         truth = self.truth(self.value(node.test))
-        if isinstance(truth, Unknown):
+        if isinstance(truth, UnknownValue):
             self.branches(lambda: self.body(node.body), lambda: self.body(node.orelse))
         else:
             self.body(node.body if truth else node.orelse)
@@ -143,29 +143,29 @@ class DryWalk(Loops):
 
     def _assert(self, node: ast.Assert) -> None:
         if self.truth(self.value(node.test)) is False:
-            raise Ended
+            raise PathEnded
 
     def _raise(self, node: ast.Raise) -> None:
         for each in (node.exc, node.cause):
             if each is not None:
                 self.value(each)
-        raise Ended
+        raise PathEnded
 
     def _return(self, node: ast.Return) -> None:
         value = self.value(node.value) if node.value else None
         self.leave()
         self.returns[-1].append((self.state, value))
-        raise Ended
+        raise PathEnded
 
     def _break(self, node: ast.Break) -> None:
         self.leave()
         self.loops[-1].breaks.append(self.state)
-        raise Ended
+        raise PathEnded
 
     def _continue(self, node: ast.Continue) -> None:
         self.leave()
         self.loops[-1].continues.append(self.state)
-        raise Ended
+        raise PathEnded
 
     def _try(self, node: ast.Try) -> None:
         """An exception may come from anywhere in the body, so nothing of it is known where it is caught."""
@@ -182,7 +182,7 @@ class DryWalk(Loops):
         def uncaught() -> None:
             self.havoc([*node.body, *node.handlers, *node.orelse])
             self.body(node.finalbody)
-            raise Ended
+            raise PathEnded
 
         def through() -> None:
             self.finals.append(node.finalbody)

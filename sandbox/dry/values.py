@@ -15,7 +15,7 @@ Value = object
 """Whatever a name may stand for in a dry run."""
 
 
-class Unknown(Enum):
+class UnknownValue(Enum):
     """The one value that may be any."""
 
     UNKNOWN = "unknown"
@@ -24,39 +24,39 @@ class Unknown(Enum):
         return "..."
 
 
-UNKNOWN = Unknown.UNKNOWN
+UNKNOWN = UnknownValue.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class HostRef:
     """What the session gives, by dotted name: an object (``agent``) or a function (``agent.go_to``)."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Builtin:
+class BuiltinFunction:
     """A function of Python's own, by name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class Container:
     """A list, dict or set of the plan: what it holds now is in the heap of the state, under this number."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class KnownObject:
     """An object whose attributes are known and never change, such as ``task``."""
 
     fields: Mapping[str, Value] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Defined:
+class DefinedFunction:
     """A function or lambda of the plan, and the frame that it was defined in."""
 
     node: ast.FunctionDef | ast.Lambda
@@ -64,18 +64,18 @@ class Defined:
     defaults: tuple[tuple[str, Value], ...] = ()
 
 
-MOST_PARTS = 20_000
+MAX_PARTS = 20_000
 """Parts of a tuple that is looked through: those of tuples in it count, as often as they are in it."""
 
 
 def is_small(value: tuple[Value, ...]) -> bool:
     """Whether a tuple can be looked through in a moment."""
     parts, inside = 0, [value]
-    while inside and parts <= MOST_PARTS:
+    while inside and parts <= MAX_PARTS:
         each = inside.pop()
         parts += len(each)
         inside += [part for part in each if isinstance(part, tuple)]
-    return parts <= MOST_PARTS
+    return parts <= MAX_PARTS
 
 
 def same(first: Value, second: Value) -> bool:
@@ -97,7 +97,7 @@ class Impossible:
     since: tuple[int, ...] = ()
 
 
-class Knowledge(Protocol):
+class WorldKnowledge(Protocol):
     """What is known of a world at one point of a plan. It never changes; two that know the same are equal."""
 
     def act(
@@ -120,9 +120,9 @@ class Knowledge(Protocol):
 
 # Operations.
 
-MOST_CHARS, MOST_ITEMS, MOST_NUMBER = 20_000, 2_000, 10**12
+MAX_CHARS, MAX_ITEMS, MAX_NUMBER = 20_000, 2_000, 10**12
 """Larger values are not computed with: they are UNKNOWN. Of nested ones all items and characters count."""
-MOST_REPLACED = 100 * MOST_CHARS
+MAX_REPLACED = 100 * MAX_CHARS
 """Characters that `replace` could give at most, if it is computed at all."""
 
 Plain = object
@@ -164,7 +164,7 @@ TEXT_METHODS = frozenset(
 
 def _range(*bounds: object) -> tuple[int, ...]:
     numbers = range(*bounds)  # type: ignore[call-overload]
-    if len(numbers) > MOST_ITEMS:
+    if len(numbers) > MAX_ITEMS:
         raise NotKnown
     return tuple(numbers)
 
@@ -214,7 +214,7 @@ def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
 
 def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
     """What a method of a text gives. Raises NotKnown."""
-    if name not in TEXT_METHODS or (name == "replace" and (1 + len(text)) * (1 + _length(args[1:2])) > MOST_REPLACED):
+    if name not in TEXT_METHODS or (name == "replace" and (1 + len(text)) * (1 + _length(args[1:2])) > MAX_REPLACED):
         raise NotKnown
     return computed(getattr(text, name), *args, **named)
 
@@ -222,7 +222,7 @@ def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str,
 def _small(left: Plain, right: Plain) -> None:
     count = left if isinstance(left, int) else right
     sequence = right if isinstance(left, int) else left
-    if not isinstance(count, int) or count * _length([sequence]) > MOST_ITEMS:
+    if not isinstance(count, int) or count * _length([sequence]) > MAX_ITEMS:
         raise NotKnown
 
 
@@ -232,7 +232,7 @@ def _length(values: Sequence[Plain]) -> int:
 
 def _bounded(value: Value) -> Value:
     """The value. Raises NotKnown for one that is too large to compute with."""
-    if isinstance(value, int | float) and abs(value) > MOST_NUMBER:
+    if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
         raise NotKnown
     items = chars = 0
     inside = [value]
@@ -242,8 +242,8 @@ def _bounded(value: Value) -> Value:
             chars += len(each)
         elif isinstance(each, list | tuple | dict | set | frozenset):
             items += len(each)
-            if items <= MOST_ITEMS:  # what is in it twice counts twice: so it does for who walks through it
+            if items <= MAX_ITEMS:  # what is in it twice counts twice: so it does for who walks through it
                 inside += [*each, *each.values()] if isinstance(each, dict) else each
-        if items > MOST_ITEMS or chars > MOST_CHARS:
+        if items > MAX_ITEMS or chars > MAX_CHARS:
             raise NotKnown
     return value

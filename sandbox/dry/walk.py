@@ -7,15 +7,15 @@ from dataclasses import InitVar, dataclass, field
 from planbook.sandbox.dry import bodies
 from planbook.sandbox.dry.values import (
     UNKNOWN,
-    Box,
-    Builtin,
-    Defined,
-    Given,
+    BuiltinFunction,
+    Container,
+    DefinedFunction,
+    HostRef,
     Impossible,
-    Knowledge,
-    Record,
-    Unknown,
+    KnownObject,
+    UnknownValue,
     Value,
+    WorldKnowledge,
     is_small,
     same,
 )
@@ -27,21 +27,21 @@ Content = list[Value] | dict[Value, Value] | set[Value] | None
 
 
 @dataclass
-class State:
+class WalkState:
     """One state; forks share the contents of boxes."""
 
-    knowledge: Knowledge
+    knowledge: WorldKnowledge
     frames: dict[int, dict[str, Value]] = field(default_factory=dict)
     heap: dict[int, Content] = field(default_factory=dict)
     escaped: list[Value] = field(default_factory=list)
     """Functions and given objects that became part of something unknown: who knows what calls them."""
 
-    def copy(self) -> "State":
+    def copy(self) -> "WalkState":
         """A state that goes its own way from here."""
         frames = {number: dict(names) for number, names in self.frames.items()}
-        return State(self.knowledge, frames, dict(self.heap), list(self.escaped))
+        return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
 
-    def stands_like(self, other: "State") -> bool:
+    def stands_like(self, other: "WalkState") -> bool:
         """Whether nothing differs."""
         return (
             self.frames.keys() == other.frames.keys()
@@ -58,7 +58,7 @@ class State:
         """
         for frame in self.frames.values():
             for name, value in frame.items():
-                if isinstance(value, Box) and self.heap.get(value.number) is None:
+                if isinstance(value, Container) and self.heap.get(value.number) is None:
                     frame[name] = UNKNOWN
         reached: dict[int, Content] = {}
         waiting = [value for frame in self.frames.values() for value in frame.values()]
@@ -66,29 +66,29 @@ class State:
             value = waiting.pop()
             if isinstance(value, tuple):
                 waiting.extend(value)
-            elif isinstance(value, Defined):
+            elif isinstance(value, DefinedFunction):
                 waiting.extend(default for _, default in value.defaults)
-            elif isinstance(value, Box) and value.number not in reached:
+            elif isinstance(value, Container) and value.number not in reached:
                 content = reached[value.number] = self.heap.get(value.number)
                 waiting.extend(_inside(content))
         self.heap = reached
 
     def escape(self, value: Value) -> None:
         """A value that can no longer be followed: what it holds may change at any time, what it does be done."""
-        if isinstance(value, (Given, Defined)):
+        if isinstance(value, (HostRef, DefinedFunction)):
             self.escaped.append(value)
         elif isinstance(value, tuple):
             for each in value:
                 self.escape(each)
-        elif isinstance(value, Box) and (content := self.heap.get(value.number)) is not None:
+        elif isinstance(value, Container) and (content := self.heap.get(value.number)) is not None:
             self.heap[value.number] = None
             for each in _inside(content):
                 self.escape(each)
 
-    def lose_boxes(self) -> None:
+    def lose_containers(self) -> None:
         """Nothing is known any longer of what any box holds."""
         for number in list(self.heap):
-            self.escape(Box(number))
+            self.escape(Container(number))
 
     def forget_names(self, names: Iterable[str]) -> None:
         """These names may stand for anything, wherever they have a value."""
@@ -105,9 +105,9 @@ def _inside(content: Content) -> list[Value]:
     return list(content or ())
 
 
-def joined(first: State, second: State) -> State:
+def joined(first: WalkState, second: WalkState) -> WalkState:
     """What is so in both states. A name that has a value in one of them keeps it: reading it elsewhere raises."""
-    state = State(first.knowledge.either(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
+    state = WalkState(first.knowledge.either(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
     for number in first.heap.keys() | second.heap.keys():
         state.heap[number] = first.heap.get(number, second.heap.get(number))
     for number in sorted(first.heap.keys() & second.heap.keys()):
@@ -121,7 +121,7 @@ def joined(first: State, second: State) -> State:
     return state
 
 
-def either(state: State, first: Value, second: Value) -> Value:
+def either(state: WalkState, first: Value, second: Value) -> Value:
     """One of two values: itself where they are the same, else UNKNOWN."""
     if same(first, second):
         return first
@@ -132,7 +132,7 @@ def either(state: State, first: Value, second: Value) -> Value:
     return UNKNOWN
 
 
-def _join_content(state: State, number: int, first: Content, second: Content) -> None:
+def _join_content(state: WalkState, number: int, first: Content, second: Content) -> None:
     if _same_content(first, second):
         return
     if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
@@ -141,7 +141,7 @@ def _join_content(state: State, number: int, first: Content, second: Content) ->
         return
     for each in (first, second):
         state.heap[number] = each
-        state.escape(Box(number))
+        state.escape(Container(number))
     state.heap[number] = None
 
 
@@ -165,28 +165,28 @@ def _same_items(
 
 MODULE = 0
 """The number of the frame of the plan itself."""
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 """Statements and calls that a walk looks at before it gives up."""
 
 
-class TooLong(Exception):
+class TooManyPaths(Exception):
     """The plan has more ways to go than a dry run follows."""
 
 
-class Ended(Exception):
+class PathEnded(Exception):
     """The path that is being followed goes on elsewhere, or nowhere."""
 
 
 @dataclass
-class Loop:
+class LoopExits:
     """States in which a loop is left by ``break`` or its body by ``continue``."""
 
-    breaks: list[State] = field(default_factory=list)
-    continues: list[State] = field(default_factory=list)
+    breaks: list[WalkState] = field(default_factory=list)
+    continues: list[WalkState] = field(default_factory=list)
 
 
 @dataclass
-class Visits:
+class CallVisits:
     """What became of one call whenever a path came to it: why it was impossible, unless it once was possible."""
 
     impossible: Impossible | None
@@ -196,19 +196,19 @@ class Visits:
 
 
 @dataclass(eq=False)
-class Walk:
+class BaseWalk:
     """One dry run of ``trees``: those of the helpers, then the plan's. ``functions`` and ``attributes`` are dotted."""
 
-    state: State
+    state: WalkState
     functions: frozenset[str]
     attributes: frozenset[str]
     trees: InitVar[Sequence[ast.Module]]
-    visits: dict[tuple[int, ...], Visits] = field(default_factory=dict)
+    visits: dict[tuple[int, ...], CallVisits] = field(default_factory=dict)
     blind: bool = False
     """Something may act or change lists at any time: nothing that is learnt on the way lasts."""
     handed_on: set[str] = field(default_factory=set)
     """The given functions and objects that something unknown has."""
-    unseen: dict[int, Defined] = field(default_factory=dict)
+    unseen: dict[int, DefinedFunction] = field(default_factory=dict)
     """Functions that something unknown may call, by id of their node."""
     frame: int = MODULE
     at_once: set[int] = field(default_factory=set)
@@ -218,10 +218,10 @@ class Walk:
     """By frame: the names declared global and nonlocal."""
     transparent: set[int] = field(default_factory=set)
     """The frames of comprehensions: what they assign by := is their owner's."""
-    loops: list[Loop] = field(default_factory=list)
+    loops: list[LoopExits] = field(default_factory=list)
     endless: dict[int, ast.While] = field(default_factory=dict)
     """The loops without an end that a path came to, by id of their node."""
-    returns: list[list[tuple[State, Value]]] = field(default_factory=list)
+    returns: list[list[tuple[WalkState, Value]]] = field(default_factory=list)
     finals: list[list[ast.stmt]] = field(default_factory=list)
     """The ``finally`` parts around the statement that is carried out."""
     chain: list[ast.Call] = field(default_factory=list)
@@ -246,8 +246,8 @@ class Walk:
     def step(self) -> None:
         """Count one thing looked at. Raises TooLong."""
         self._steps += 1
-        if self._steps > MOST_STEPS:
-            raise TooLong
+        if self._steps > MAX_STEPS:
+            raise TooManyPaths
 
     # Branches.
 
@@ -256,20 +256,20 @@ class Walk:
 
         Raises Ended if none of them comes back.
         """
-        start, came_back = self.state, list[tuple[State, Value]]()
+        start, came_back = self.state, list[tuple[WalkState, Value]]()
         for way in ways:
             self.state = start.copy()
             try:
                 value = way()
-            except Ended:
+            except PathEnded:
                 continue
             came_back.append((self.state, value))
         return self.meet(came_back)
 
-    def meet(self, ways: Sequence[tuple[State, Value]]) -> Value:
+    def meet(self, ways: Sequence[tuple[WalkState, Value]]) -> Value:
         """Go on in the one state that all of these may have led to. Raises Ended if there are none."""
         if not ways:
-            raise Ended
+            raise PathEnded
         self.state, value = ways[0]
         for state, other in ways[1:]:
             self.state = joined(self.state, state)
@@ -281,9 +281,9 @@ class Walk:
         """Take note of functions and given objects that became part of something unknown."""
         while self.state.escaped:
             value = self.state.escaped.pop()
-            if isinstance(value, Defined):
+            if isinstance(value, DefinedFunction):
                 self.unseen.setdefault(id(value.node), value)
-            elif isinstance(value, Given):
+            elif isinstance(value, HostRef):
                 self.handed_on.add(value.path)
             if not self.is_harmless(value):
                 self.blind = True
@@ -296,9 +296,9 @@ class Walk:
 
     def is_harmless(self, value: Value) -> bool:
         """Whether whoever has the value can neither act with it nor change what others see."""
-        if isinstance(value, Given):
+        if isinstance(value, HostRef):
             return value.path not in self.functions and value.path not in self.roots
-        if not isinstance(value, Defined):
+        if not isinstance(value, DefinedFunction):
             return True
         inner = bodies.parameters(value.node)
         names = {each.id for each in ast.walk(value.node) if isinstance(each, ast.Name)} - {*inner}
@@ -307,17 +307,17 @@ class Walk:
 
     def _acts(self, value: Value) -> bool:
         """Whether a value that is no function of the plan (names tell that of those) may act."""
-        if isinstance(value, Given):
+        if isinstance(value, HostRef):
             return not self.is_harmless(value)
         content = value if isinstance(value, tuple) else self.content(value)
         if isinstance(content, dict):
             content = [*content, *content.values()]
-        return any(isinstance(each, Defined) or self._acts(each) for each in content or ())
+        return any(isinstance(each, DefinedFunction) or self._acts(each) for each in content or ())
 
     def havoc(self, nodes: Sequence[ast.AST]) -> None:
         """Any part of this code may have run, any number of times, as far as it likes."""
         self.state.forget_names(bodies.bound(nodes) | self.shared)
-        self.state.lose_boxes()
+        self.state.lose_containers()
         self.state.knowledge = self.state.knowledge.forgotten()
         self.settle()
 
@@ -341,8 +341,8 @@ class Walk:
                 return self.state.frames[here][name]
             here = self.parents.get(here)
         if name in self.roots:
-            return Given(name)
-        return Builtin(name) if name in PYTHON else UNKNOWN
+            return HostRef(name)
+        return BuiltinFunction(name) if name in PYTHON else UNKNOWN
 
     def assign(self, name: str, value: Value) -> None:
         """Give a name its value in the frame that it belongs to."""
@@ -360,17 +360,17 @@ class Walk:
 
     # Boxes.
 
-    def box(self, content: Content) -> Box:
+    def new_container(self, content: Content) -> Container:
         """A new list, dict or set."""
         self._numbers += 1
         self.state.heap[self._numbers] = content
-        return Box(self._numbers)
+        return Container(self._numbers)
 
-    def dict_of(self, named: Mapping[str, Value]) -> Box:
+    def dict_of(self, named: Mapping[str, Value]) -> Container:
         """A new dict of what is passed by name."""
         content: dict[Value, Value] = {}
         content.update(named.items())
-        return self.box(content)
+        return self.new_container(content)
 
     def tuple_of(self, parts: Iterable[Value]) -> Value:
         """A tuple of these parts; UNKNOWN for one that is too large to be looked through."""
@@ -382,11 +382,11 @@ class Walk:
 
     def content(self, value: Value) -> Content:
         """What a box holds, where that is known."""
-        return self.state.heap.get(value.number) if isinstance(value, Box) and not self.blind else None
+        return self.state.heap.get(value.number) if isinstance(value, Container) and not self.blind else None
 
-    def holds_box(self, value: Value) -> bool:
+    def holds_container(self, value: Value) -> bool:
         """Whether a value is or has a list, dict or set."""
-        return isinstance(value, Box) or (isinstance(value, tuple) and any(map(self.holds_box, value)))
+        return isinstance(value, Container) or (isinstance(value, tuple) and any(map(self.holds_container, value)))
 
     def items(self, value: Value) -> tuple[Value, ...] | None:
         """What iterating over a value gives, where that is known."""
@@ -397,14 +397,14 @@ class Walk:
         content = self.content(value)
         return None if content is None or isinstance(content, set) else tuple(content)
 
-    def truth(self, value: Value) -> bool | Unknown:
+    def truth(self, value: Value) -> bool | UnknownValue:
         """Whether a value counts as true."""
-        if isinstance(value, Box):
+        if isinstance(value, Container):
             content = self.content(value)
             return UNKNOWN if content is None else bool(content)
-        if isinstance(value, Unknown):
+        if isinstance(value, UnknownValue):
             return UNKNOWN
-        return True if isinstance(value, Given | Builtin | Defined | Record) else bool(value)
+        return True if isinstance(value, HostRef | BuiltinFunction | DefinedFunction | KnownObject) else bool(value)
 
 
 PYTHON = frozenset(

@@ -1,4 +1,4 @@
-"""Names that plans may not use, and what to write instead. The worker reads these tables, too."""
+"""Names that plans may not use, and what to write instead. The worker uses these tables, too."""
 
 import _string  # type: ignore[import-not-found]
 import ast
@@ -21,10 +21,9 @@ MAX_DEPTH = 120
 MAX_KEYWORDS = 1_000
 """Keywords of one call, class or pattern."""
 MAX_COPIES = 4 * MAX_NODES
-"""Nodes of one cell as CPython compiles them, ``finally`` blocks several times over."""
-
+"""Nodes of one cell as CPython compiles them: ``finally`` blocks are compiled several times."""
 MAX_TEXTS = 500
-"""Multiplications of texts in one cell, each of which Python may work out when it compiles."""
+"""Multiplications of texts in one cell, each of which CPython may compute when it compiles."""
 
 _INSIDES = (
     types.FrameType,
@@ -39,19 +38,19 @@ REFUSED_ATTRIBUTES = frozenset(
     """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__ __spec__
     f_generator""".split()
 ) | {name for kind in _INSIDES for name in dir(kind) if name.startswith(_PREFIXES)}
-"""Attributes that no plan may read, set or define: they lead to code that nobody checked."""
+"""Attributes that no plan may read, set or define: they lead to code that was not checked."""
 REFUSED_BUILTINS = frozenset(
     """eval exec compile open input breakpoint help exit quit aiter anext copyright credits license""".split()
 )
-"""Builtins that plans do not have, unless they define something of that name."""
+"""Built-ins that plans do not have, unless they define the name themselves."""
 REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
 """Variables that no plan may read or set."""
 FORMATS = frozenset({"format", "format_map"})
-"""Methods that read attributes named in a text."""
+"""Methods that read attributes named in a string."""
 GUARDED_ATTRIBUTES = FORMATS | {"__dict__"}
-"""Attributes that plans may read of some objects only: a guard decides when the plan runs."""
+"""Attributes that plans may read of some objects only. A guard decides when the plan runs."""
 GUARD = "<attribute>"
-"""The variable that holds the guard: no source can spell it."""
+"""The variable that holds the guard. No source can spell it."""
 
 PRELOADED = frozenset(
     """abc array ast base64 binascii bisect calendar cmath collections collections.abc contextlib contextvars copy csv
@@ -59,12 +58,12 @@ PRELOADED = frozenset(
     json keyword logging math numbers operator pprint queue random re reprlib statistics string struct sys textwrap time
     traceback types typing unicodedata urllib urllib.parse uuid warnings weakref zlib zoneinfo""".split()
 )
-"""Modules that every worker has from its start."""
+"""Modules that every worker has imported from its start."""
 ON_DEMAND = frozenset(
     """codecs colorsys configparser copyreg fnmatch hmac html.entities ipaddress json.decoder json.encoder sched secrets
     shlex stringprep token tokenize tomllib""".split()
 )
-"""Modules whose source the host hands out when a plan imports them."""
+"""Modules whose source the host sends when a plan imports them."""
 MODULES = PRELOADED | ON_DEMAND
 """The modules that plans may import."""
 PARTS = {
@@ -75,9 +74,9 @@ PARTS = {
         version version_info""".split()
     ),
 }
-"""Modules of which plans have these names only."""
+"""Modules that have only these names in plans."""
 MISSING = {"hashlib": frozenset({"pbkdf2_hmac", "scrypt"})}
-"""Names that modules lack in plans: OpenSSL has them, and no worker maps it."""
+"""Names that modules lack in plans: OpenSSL implements them, and no worker loads it."""
 
 
 # What to write instead.
@@ -104,9 +103,9 @@ ATTRIBUTE_HINTS = {
     "__builtins__": "use the builtin's name directly",
     "__build_class__": "write a class statement",
 }
-"""Attributes and variables."""
+"""Hints for attributes and variables."""
 INSIDE_HINTS = {"f_": _FRAMES, "tb_": _FRAMES, "gi_": _FRAMES, "cr_": _FRAMES, "ag_": _FRAMES, "co_": _FUNCTIONS}
-"""Beginnings of the names of what frames, tracebacks, generators and code consist of."""
+"""Hints for attributes of frames, tracebacks, generators and code, by prefix."""
 ATTRIBUTE_HINT = "use the object's ordinary attributes and methods"
 
 NAME_HINTS = {
@@ -122,7 +121,7 @@ NAME_HINTS = {
     "aiter": "use iter: plans run in one thread",
     "anext": "use next: plans run in one thread",
 }
-"""Builtins that plans do not have, unless they define something of that name."""
+"""Hints for built-ins that plans do not have."""
 
 _NO_NETWORK = "plans have no network; act through the functions you are given"
 _ONE_THREAD = "plans run in one thread; call the functions directly"
@@ -167,7 +166,7 @@ MODULE_HINTS = {
     **dict.fromkeys(("socket", "requests", "httpx", "aiohttp", "http", "ssl", "smtplib"), _NO_NETWORK),
     **dict.fromkeys(("threading", "multiprocessing", "concurrent", "asyncio", "signal"), _ONE_THREAD),
 }
-"""Modules, dotted or their first part."""
+"""Hints for modules, by dotted name or its first part."""
 MEMBER_HINTS = {
     "sys.exit": _LET_END,
     "sys.stdin": _NO_INPUT,
@@ -177,7 +176,7 @@ MEMBER_HINTS = {
     "io.open": _NO_FILES,
     "urllib.request": _NO_NETWORK,
 }
-"""Names of the modules that plans have, dotted; the others are told what the module has."""
+"""Hints for names in modules that plans have, dotted. For other names the hint lists what the module has."""
 
 _THREAD = "plans run in one thread: call the function directly, without async and await"
 _IN_LOOPS = "break and continue work inside a for or while only"
@@ -196,7 +195,7 @@ SYNTAX_HINTS = (
     ("in one piece of code", "write it as shorter, simpler steps"),
     ("from __future__ imports", "move it above everything else, or leave it out"),
 )
-"""A part of Python's own message to the remedy; the first that fits."""
+"""Hints for a part of Python's own message. The first that fits counts."""
 
 STATEMENT_HINTS = {
     "AsyncFunctionDef": ("`async def`", _THREAD),
@@ -204,13 +203,13 @@ STATEMENT_HINTS = {
     "AsyncWith": ("`async with`", _THREAD),
     "Await": ("`await`", _THREAD),
 }
-"""What a refused kind of node is called, and what to write instead."""
+"""Kind of a refused node to its name in messages, and a hint."""
 
 
 # Rules over names.
 
 SYNTAX = "syntax"
-"""What CPython's own parser and compiler refuse."""
+"""Refused by CPython's own parser or compiler."""
 TOO_LARGE = "too-large"
 NAME = "forbidden-name"
 ATTRIBUTE = "forbidden-attribute"
@@ -220,7 +219,7 @@ STATEMENT = "forbidden-statement"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of a source. ``line`` counts from 1, ``column`` from 0; ``name`` is one of the rules above."""
+    """One problem of a source. ``line`` counts from 1, ``column`` from 0; ``name`` is one of the rules above."""
 
     line: int
     column: int
@@ -253,11 +252,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 @lru_cache(256)
 def members(module: str) -> frozenset[str]:
-    """Return the names that plans may read of a module, but for modules: those are listed by themselves."""
+    """Return the names that plans may read of a module, without modules in it: those are listed by themselves."""
     if module in PARTS:
         return PARTS[module] & set(dir(importlib.import_module(module)))
     real = importlib.import_module(module)
-    if module not in MODULES:  # a package may import some of its parts only when they are read
+    if module not in MODULES:  # a package may import some of its parts only on access
         return frozenset((*dir(real), *getattr(real, "__all__", ())))
     named = frozenset(name for name, value in vars(real).items() if not isinstance(value, types.ModuleType))
     return named - MISSING.get(module, frozenset())
@@ -279,7 +278,7 @@ def refused_in_template(template: str) -> str | None:
 
 
 def _template_attributes(template: str) -> Iterator[str]:
-    """Yield the attributes that the template reads, those of nested fields included."""
+    """Yield the attributes that the template reads, including those of nested fields."""
     for _, field, spec, _ in _string.formatter_parser(template):
         if field is not None:
             yield from (

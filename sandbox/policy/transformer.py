@@ -46,19 +46,17 @@ LEAVES = frozenset(
     for kind in base.__subclasses__()
     if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 )
-"""Nodes without content that RestrictedPython allows: visiting each costs time and decides nothing."""
-
-
+"""Nodes without content that RestrictedPython allows. Visiting them costs time and decides nothing."""
 MAX_PROBLEMS = 100
-"""Nobody repairs more at once, and each suggestion costs time: ten thousand misspelt imports took seconds."""
+"""More are of no use at once, and each suggestion costs time: ten thousand misspelt imports took seconds."""
 
 
-class Enough(Exception):
-    """MAX_PROBLEMS are noted: there is no use in looking for more."""
+class EnoughProblems(Exception):
+    """MAX_PROBLEMS were found."""
 
 
 class BasePolicy(RestrictingNodeTransformer):
-    """RestrictedPython's transformer, which refuses every kind of node it does not know, with our names and faults."""
+    """RestrictedPython's transformer with the policy's names and problems."""
 
     def __init__(
         self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
@@ -67,37 +65,43 @@ class BasePolicy(RestrictingNodeTransformer):
         self.known = known
         """Names that earlier code of the session has bound."""
         self.more_modules = modules
-        """Modules beyond those of the standard library, with their submodules."""
+        """Modules beyond the standard library that plans may import, with their submodules."""
         self.problems: list[Problem] = []
         self.bound: set[str] = set()
-        """Names that the source binds, but by ``import``."""
+        """Names that the source binds, except by ``import``."""
         self.bound_elsewhere = frozenset(bound)
-        """Names that are bound elsewhere, of a cell that comes in parts."""
+        """Names that other parts of the cell bind."""
         self.missing: list[ast.Name] = []
-        """Uses of builtins that plans do not have."""
+        """Uses of built-ins that plans do not have."""
+        self.modules: dict[str, str] = {}
+        """Variable to the module that it was imported as."""
+        self.members: list[ast.Attribute] = []
+        """Attributes of plain variables, which may be modules."""
+        self._caught = 0
+        """Number of enclosing blocks that expect a failing import, or never run."""
 
     def refuse(self, node: ast.AST, name: str, message: str, hint: str) -> None:
-        """Note a fault. Raises Enough."""
+        """Record a problem. Raises EnoughProblems."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         self.problems.append(Problem(line, column, name, message, hint))
         if len(self.problems) == MAX_PROBLEMS:
-            raise Enough
+            raise EnoughProblems
 
     def error(self, node: ast.AST, info: str) -> None:
-        """RestrictedPython's way to note one."""
+        """Record a problem that RestrictedPython found."""
         self.refuse(node, STATEMENT, info, "write it with simpler statements")
 
     def not_allowed(self, node: ast.AST) -> None:
-        """A kind of node that plans do not have."""
+        """Refuse a kind of node that plans do not have."""
         what, hint = STATEMENT_HINTS.get(type(node).__name__, (f"`{type(node).__name__}`", "use simpler statements"))
         self.refuse(node, STATEMENT, f"{what} is not available in plans", hint)
 
     def refuse_attribute(self, node: ast.AST, verb: str, name: str) -> None:
-        """Note that a plan reads, sets or matches an attribute that it may not."""
+        """Refuse to read, set or match an attribute."""
         self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
 
     def node_contents_visit(self, node: N) -> N:
-        """As RestrictedPython's, but with fewer frames per level, and without visiting operators."""
+        """Visit the children, with fewer frames per level than RestrictedPython and without operators."""
         for field in node._fields:
             value = getattr(node, field, None)
             if isinstance(value, list):
@@ -113,13 +117,13 @@ class BasePolicy(RestrictingNodeTransformer):
         return new if isinstance(new, list) else (new,)
 
     def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = True) -> None:
-        """Judge a name that the source binds."""
+        """Check a name that the source binds."""
         if name is not None:
             self.bound.add(name)
             self.judge_name(node, name)
 
     def judge_name(self, node: ast.AST, name: str) -> None:
-        """Refuse a variable that leads to code nobody checked."""
+        """Refuse a variable that leads to code that was not checked."""
         name = unicodedata.normalize("NFKC", name)
         if name in REFUSED_NAMES:
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
@@ -146,7 +150,7 @@ class BasePolicy(RestrictingNodeTransformer):
 # Imports.
 
 MAY_BE_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
-"""Who catches one of these expects that a module may be missing."""
+"""An except clause for one of these expects that a module may be missing."""
 
 MOST_SHOWN = 60
 """Names of a module that a hint lists."""
@@ -154,21 +158,10 @@ _KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(
 
 
 class ImportPolicy(BasePolicy):
-    """Checks import statements, and what is then read from the imported modules."""
-
-    def __init__(
-        self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
-    ) -> None:
-        super().__init__(bound, known, modules)
-        self.modules: dict[str, str] = {}
-        """Variable to the module that it was imported as."""
-        self.members: list[ast.Attribute] = []
-        """Attributes read from plain variables: of a module, perhaps."""
-        self._caught = 0
-        """How many blocks that expect a failing import, or never run, enclose the current node."""
+    """Checks import statements, and attributes of the imported modules."""
 
     def visit_Try(self, node: ast.Try) -> ast.AST:  # noqa: N802
-        """An import whose failure is caught may fail as in Python, when it runs."""
+        """Allow imports whose failure is caught: they fail as in Python when they run."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
         self._caught += caught
         node.body = self._visit_all(node.body)
@@ -178,11 +171,11 @@ class ImportPolicy(BasePolicy):
         return node
 
     def visit_TryStar(self, node: ast.AST) -> ast.AST:  # noqa: N802
-        """Do as for ``try``."""
+        """Check as ``try``."""
         return self.visit_Try(node)  # type: ignore[arg-type]
 
     def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
-        """What stands under ``if TYPE_CHECKING`` never runs."""
+        """Allow any import under ``if TYPE_CHECKING``, which never runs."""
         never = last_name(node.test) == "TYPE_CHECKING"
         node.test = self.visit(node.test)
         self._caught += never
@@ -195,7 +188,7 @@ class ImportPolicy(BasePolicy):
         return [self.visit(node) for node in nodes]
 
     def visit_Import(self, node: ast.Import) -> ast.AST:  # noqa: N802
-        """Only the listed modules."""
+        """Allow only the listed modules."""
         for alias in node.names:
             top = alias.name.partition(".")[0]
             variable, module = (alias.asname, alias.name) if alias.asname else (top, top)
@@ -207,7 +200,7 @@ class ImportPolicy(BasePolicy):
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:  # noqa: N802
-        """Only names that the listed modules have; ``*`` is written out. Python itself judges ``__future__``."""
+        """Allow only names of the listed modules, and replace ``*`` by them. Python itself checks ``__future__``."""
         module = "." * node.level + (node.module or "")
         if module == "__future__":
             return node
@@ -224,14 +217,14 @@ class ImportPolicy(BasePolicy):
         return node
 
     def check_members(self) -> None:
-        """Judge what is read from modules, once it is known which variables are nothing else."""
+        """Check attributes of modules, once it is known which variables are nothing else."""
         for node in self.members:
             variable = getattr(node.value, "id", "")
             if variable in self.modules and variable not in self.bound:
                 self._check_member(node, self.modules[variable], node.attr)
 
     def _is_listed(self, module: str) -> bool:
-        """Return whether it is known what the module has; nothing else is imported here."""
+        """Return whether the names of the module are known; no other module is imported here."""
         return module in MODULES or module in self.more_modules
 
     def _may_import(self, module: str) -> bool:
@@ -256,7 +249,7 @@ class ImportPolicy(BasePolicy):
 
 
 def _catches_import(kinds: ast.expr | None) -> bool:
-    """Whether an except clause catches a failing import; it may be bare."""
+    """Return whether an except clause catches a failing import; it may be bare."""
     each = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
     return kinds is None or any(last_name(kind) in MAY_BE_MISSING for kind in each)
 
@@ -265,14 +258,14 @@ def _catches_import(kinds: ast.expr | None) -> bool:
 
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
-"""Builtins whose second argument names an attribute."""
+"""Built-ins whose second argument names an attribute."""
 
 
 class PlanPolicy(ImportPolicy):
-    """Visit a module once; then ``problems`` holds its faults, and the tree is ready to be compiled."""
+    """The whole policy. After one visit of a module, ``problems`` is complete and the tree ready to be compiled."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:  # noqa: N802
-        """Visit the tree; what needs all names known is settled at the end."""
+        """Visit the tree. Checks that need all names come last."""
         node = self.node_contents_visit(node)
         for name in self.missing:
             if name.id not in self.bound | self.bound_elsewhere:
@@ -284,7 +277,7 @@ class PlanPolicy(ImportPolicy):
         return self.node_contents_visit(node)
 
     def _named(self, node: ast.AST) -> ast.AST:
-        """Check the name that the node binds, and visit what it consists of."""
+        """Check the name that the node binds, and its parts."""
         self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
         return self.node_contents_visit(node)
 
@@ -328,7 +321,7 @@ class PlanPolicy(ImportPolicy):
         self.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
 
     def _annotation(self, node: ast.expr | None) -> ast.expr | None:
-        """Return the annotation; as a text where it reads what nothing above defines: models forget such imports."""
+        """Return the annotation, as a string if it reads an undefined name: models forget such imports."""
         if node is None:
             return None
         places = (self.bound, self.modules, self.known, BUILTINS)
@@ -360,7 +353,7 @@ class PlanPolicy(ImportPolicy):
         return node
 
     def _check_expressions(self, parts: list[ast.expr]) -> None:
-        """Check what stands in a pattern, which must stay as it is."""
+        """Check expressions in a pattern, which must not be rewritten."""
         for part in (each for whole in parts for each in ast.walk(whole)):
             if isinstance(part, ast.Attribute) and part.attr in REFUSED_ATTRIBUTES:
                 self.refuse_attribute(part, "match", part.attr)
@@ -368,7 +361,7 @@ class PlanPolicy(ImportPolicy):
                 self.visit_Name(part)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
-        """Decide by the name, or have the guard decide."""
+        """Check the attribute by name, or let the guard check it at run time."""
         node = self.node_contents_visit(node)
         reads = isinstance(node.ctx, ast.Load)
         if node.attr in REFUSED_ATTRIBUTES:
@@ -382,13 +375,13 @@ class PlanPolicy(ImportPolicy):
         return ast.copy_location(ast.Call(guard, [node.value, name], []), node)
 
     def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
-        """Iteration needs no guard."""
+        """Allow iteration without a guard; refuse ``async for``."""
         if getattr(node, "is_async", 0):
             self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
         return self.node_contents_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
-        """Refuse early what the guards of ``getattr`` and its like would refuse."""
+        """Refuse early what the guards of ``getattr`` and the like would refuse at run time."""
         if isinstance(node.func, ast.Name) and node.func.id in BY_NAME and len(node.args) > 1:
             name = getattr(node.args[1], "value", None)
             if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
@@ -397,7 +390,7 @@ class PlanPolicy(ImportPolicy):
 
 
 def _formats_harmlessly(node: ast.Attribute) -> bool:
-    """Return whether this is ``.format`` of a literal that reads nothing refused: then it needs no guard."""
+    """Return whether this is ``.format`` of a literal that reads nothing refused, and needs no guard."""
     template = getattr(node.value, "value", None)
     if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
         return False

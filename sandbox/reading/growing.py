@@ -13,17 +13,17 @@ from types import UnionType
 
 from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, closing_of, language_of, margin_of
 from planbook.sandbox.reading.syntax import parse_only
-from planbook.sandbox.reading.unfenced import Outside
+from planbook.sandbox.reading.unfenced import ProseScanner
 
 # Statements of code.
 
 _GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
-"""How a line begins that begins no statement."""
+"""The beginning of a line that does not begin a statement."""
 _TAKES_MORE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
-"""What an ``else`` or ``except`` further down may still belong to."""
+"""Statements that an ``else`` or ``except`` further down may still belong to."""
 _IN_VAIN = 400_000
-"""Characters that are parsed in vain, those that are parsed again included; from then on the parser is asked again only
-when half as much again has come: over a broken plan it would be asked at every line."""
+"""Characters that may be parsed without success, counting repeated parses. After that the parser is tried again only
+when the waiting code has grown by half: in a broken plan it would be tried at every line."""
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 
@@ -32,8 +32,8 @@ _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 class Statement:
     """One statement, or several that share a line, with the comments above; lines count from 1 in the whole code.
 
-    ``source`` begins with an empty line for each line before it in the whole. ``acts`` is whether it may do more than
-    define something: without such a statement a plan does nothing.
+    ``source`` begins with one empty line for each line before it. ``acts`` tells whether it may do more than define
+    something: without such a statement a plan does nothing.
     """
 
     source: str
@@ -42,10 +42,10 @@ class Statement:
 
 
 class StatementFinder:
-    """Finds statements in lines of code as they come. A statement is whole when the first line of the next is there.
+    """Finds statements in lines of code as they arrive. A statement is complete when the next one begins.
 
-    The next may begin with a line at the margin that does not go on (``else``, a closing bracket). If CPython's parser
-    takes the lines before it for whole statements, it does.
+    The next one begins with a line at the margin that is no continuation (``else``, a closing bracket), if CPython's
+    parser accepts the lines before it as whole statements.
     """
 
     def __init__(self) -> None:
@@ -55,11 +55,11 @@ class StatementFinder:
 
     @property
     def code(self) -> str:
-        """All lines so far."""
+        """All lines so far, joined."""
         return "\n".join(self._lines)
 
     def add(self, line: str) -> list[Statement]:
-        """Take in the next line, whole; the statements that are known to be whole by it."""
+        """Add the next line, and return the statements that it completes."""
         self._lines.append(line)
         self._waiting += len(line) + 1
         if _GOES_ON.match(line) or self._waiting < self._not_before:
@@ -73,11 +73,11 @@ class StatementFinder:
         return []
 
     def close(self) -> list[Statement]:
-        """What is whole if no line follows in this place, but perhaps in another: nothing that may still go on."""
+        """Return the statements that are complete at the end of a block, except one that another block may continue."""
         return self._give(len(self._lines), but=_TAKES_MORE)
 
     def _give(self, until: int, but: UnionType | None = None) -> list[Statement]:
-        """The statements in the lines up to this one that were not given yet, if CPython's parser agrees."""
+        """Return new statements in the lines up to this one, if CPython's parser accepts them."""
         found = statements_of(self._lines[:until], self._given, but)
         if len(found) == 1 and not self._given and _is_text(found[0]):
             return []
@@ -87,9 +87,9 @@ class StatementFinder:
 
 
 def statements_of(lines: Sequence[str], given: int = 0, but: UnionType | None = None) -> list[Statement]:
-    """The statements behind the first ``given`` lines, without a last one of the kind ``but``; none in broken code.
+    """Return the statements after the first ``given`` lines, without a last one of kind ``but``; none in broken code.
 
-    A docstring belongs to the statement behind it: by itself it would not be the cell's.
+    A docstring belongs to the statement after it: run by itself it would not be the cell's docstring.
     """
     tree = parse_only("\n".join(lines[given:]))
     body = [] if isinstance(tree, str) else tree.body
@@ -111,7 +111,7 @@ def _is_text(statement: Statement) -> bool:
 
 
 def _by_lines(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
-    """Statements that share a line belong together."""
+    """Group statements that share a line."""
     groups: list[list[ast.stmt]] = []
     for statement in body:
         if groups and groups[-1][-1].end_lineno == statement.lineno:
@@ -122,7 +122,7 @@ def _by_lines(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
 
 
 def acts(statement: ast.stmt) -> bool:
-    """Whether a top-level statement does more than define: constants and imports are definitions too."""
+    """Return whether a top-level statement does more than define: constants and imports are definitions, too."""
     if does_nothing(statement) or isinstance(statement, DEFINES):
         return False
     return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
@@ -131,12 +131,12 @@ def acts(statement: ast.stmt) -> bool:
 
 
 def only_defines(tree: ast.Module) -> bool:
-    """Return whether the code holds nothing but definitions, imports and constants that stand alone."""
+    """Return whether the code holds nothing but definitions, imports and bare constants."""
     return all(isinstance(statement, DEFINES) or does_nothing(statement) for statement in tree.body)
 
 
 def does_nothing(statement: ast.stmt) -> bool:
-    """pass, or a value that stands there alone: a docstring, three dots, a number."""
+    """Return whether a statement is pass or a bare constant: a docstring, three dots, a number."""
     return isinstance(statement, ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
@@ -148,40 +148,40 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
-    """Statements that became certain together, by the first ``chars`` characters of the reply."""
+class StatementBatch:
+    """Statements that became certain with the first ``chars`` characters of the reply."""
 
     statements: list[Statement]
     chars: int
 
 
 def chars_to_line(text: str, number: int) -> int:
-    """How many characters there are up to the end of a line, counted from 1; all, if there are no more lines."""
+    """Return the number of characters up to the end of a line, counted from 1; all if there is no such line."""
     ends = [end.start() for end in _LINE_END.finditer(text)]
     return ends[number - 1] if number <= len(ends) else len(text)
 
 
 class GrowingReply:
-    """Reads a reply line by line, in whatever pieces it comes."""
+    """Reads a reply line by line, in whatever pieces it arrives."""
 
     def __init__(self) -> None:
         self._text = ""
         self._begin = self._looked = 0
         self._ends: list[int] = []
         self._blocks = 0
-        self._outside = Outside()
+        self._outside = ProseScanner()
         self._closing: re.Pattern[str] | None = None
         self._indent = ""
         self._margin: str | None = None
         self._opened: int | None = None
         self._blank: list[str] = []
-        """Lines of the block from before its margin is known."""
+        """Lines of the block before its margin is known."""
         self._done = False
         self._statements = StatementFinder()
 
     @property
     def code(self) -> str:
-        """The lines of the plan's code so far, as far as they are certain."""
+        """The plan's code so far, as far as it is certain."""
         return self._statements.code
 
     @property
@@ -190,19 +190,19 @@ class GrowingReply:
         return self._text[: self._ends[self._opened - 1]].strip() if self._opened else ""
 
     def chars_to(self, code_line: int) -> int:
-        """How many characters of the reply there are up to the end of a line of ``code``."""
+        """Return the number of characters of the reply up to the end of a line of ``code``."""
         assert self._opened is not None, "no line of code has come yet"
         return self._ends[self._opened + code_line]
 
-    def add(self, piece: str) -> Iterator[Arrival]:
-        """Take in the next piece of the reply."""
+    def add(self, piece: str) -> Iterator[StatementBatch]:
+        """Add the next piece of the reply, and yield the statements that it makes certain."""
         self._text += piece
         for line in self._whole_lines():
             if not self._done and (found := self._take(line)):
-                yield Arrival(found, self._begin)
+                yield StatementBatch(found, self._begin)
 
     def _whole_lines(self) -> Iterator[str]:
-        r"""The lines that have come whole; after a \r it is not known yet whether \n comes."""
+        r"""Yield complete lines. After a \r it is not known yet whether \n follows."""
         while (end := _LINE_END.search(self._text, self._looked)) and not (
             end[0] == "\r" and end.end() == len(self._text)
         ):

@@ -25,7 +25,7 @@ class ScopeKind(Enum):
 
 
 class Guard(Enum):
-    """Whether a try around the use expects that the name may be missing."""
+    """The errors that a try around a use catches, if it expects that the name may be missing."""
 
     NONE = 0
     ANY_ERROR = 1
@@ -41,17 +41,17 @@ class Binding:
     loops: tuple[int, ...] = ()
     value: ast.expr | None = None
     last: int | None = None
-    """For ``except ... as name``: the order at which the handler ends and the name with it."""
+    """For ``except ... as name``: the order at which the handler ends, and the name with it."""
     since: int = 0
-    """Of order ANY_TIME: where in the order it stands, before which nothing can have carried it out but a loop."""
+    """For order ANY_TIME: its place in the text. Before that, only a loop can have reached it."""
 
 
 @dataclass(slots=True)
-class Scope:
+class NameScope:
     """A namespace of the code: its bindings and deletions, by name."""
 
     kind: ScopeKind
-    parent: "Scope | None" = None
+    parent: "NameScope | None" = None
     deferred: bool = False
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     deletions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Use:
     """One place that reads a name."""
 
     node: ast.Name
-    scope: Scope
+    scope: NameScope
     order: int
     loops: tuple[int, ...]
     blocks: tuple[int, ...]
@@ -75,20 +75,20 @@ class Use:
 
 @dataclass
 class Scopes:
-    """What the walk found."""
+    """The result of the walk."""
 
-    module: Scope
+    module: NameScope
     uses: list[Use] = field(default_factory=list)
-    accesses: list[tuple[ast.Attribute, Scope]] = field(default_factory=list)
-    calls: list[tuple[ast.Call, Scope]] = field(default_factory=list)
+    accesses: list[tuple[ast.Attribute, NameScope]] = field(default_factory=list)
+    calls: list[tuple[ast.Call, NameScope]] = field(default_factory=list)
     blocks: list[Sequence[ast.stmt]] = field(default_factory=list)
     strays: list[ast.stmt] = field(default_factory=list)
-    """return outside of a function, break and continue outside of a loop."""
+    """return outside a function, break and continue outside a loop."""
     star_import: bool = False
 
-    def find(self, name: str, scope: Scope) -> tuple[Scope | None, bool]:
-        """The scope that binds the name as seen from ``scope``, and whether the sight is deferred."""
-        here: Scope | None = scope
+    def find(self, name: str, scope: NameScope) -> tuple[NameScope | None, bool]:
+        """Return the scope that binds the name as seen from ``scope``, and whether the use is deferred."""
+        here: NameScope | None = scope
         deferred = False
         while here is not None:
             if name in here.globals:
@@ -101,12 +101,12 @@ class Scopes:
 
     @cached_property
     def inside(self) -> frozenset[str]:
-        """Names that are bound inside of a function, a class or a comprehension that reads any."""
+        """Names that are bound inside functions, classes and comprehensions that read any."""
         scopes = {id(use.scope): use.scope for use in self.uses if use.scope.parent}
         return frozenset(name for scope in scopes.values() for name in scope.bindings)
 
     def free_names(self) -> set[str]:
-        """Names that the code reads, annotations included, and nowhere binds."""
+        """Return names that the code reads, also in annotations, and does not bind."""
         return {use.node.id for use in self.uses if self.find(use.node.id, use.scope)[0] is None}
 
 
@@ -114,7 +114,7 @@ class Scopes:
 
 
 def scopes_of(tree: ast.AST) -> Scopes:
-    """Walk a module, a statement or an expression. Raises RecursionError where it is nested too deeply."""
+    """Walk a module, a statement or an expression. Raises RecursionError if it is nested too deeply."""
     walker = _Walker()
     if isinstance(tree, ast.Module):
         walker.block(tree.body)
@@ -125,12 +125,12 @@ def scopes_of(tree: ast.AST) -> Scopes:
 
 class _Walker(ast.NodeVisitor):
     def __init__(self) -> None:
-        self.scope = Scope(ScopeKind.MODULE)
+        self.scope = NameScope(ScopeKind.MODULE)
         self.found = Scopes(self.scope)
         self.clock = 0
         self.loops: tuple[int, ...] = ()
         self.loops_around: tuple[int, ...] = ()
-        """Those that the functions stand in whose bodies are being walked."""
+        """Loops around the functions whose bodies are being walked."""
         self.open_blocks: tuple[int, ...] = ()
         self.guard = Guard.NONE
         self.annotation = False
@@ -152,9 +152,9 @@ class _Walker(ast.NodeVisitor):
         self.open_blocks = outer
 
     @contextmanager
-    def inside(self, kind: ScopeKind, *, deferred: bool) -> Iterator[Scope]:
+    def inside(self, kind: ScopeKind, *, deferred: bool) -> Iterator[NameScope]:
         outer = self.scope, self.loops, self.loops_around, self.guard
-        self.scope = Scope(kind, self.scope, deferred)
+        self.scope = NameScope(kind, self.scope, deferred)
         if deferred:
             self.loops_around, self.loops, self.guard = (*self.loops_around, *self.loops), (), Guard.NONE
         yield self.scope
@@ -179,7 +179,7 @@ class _Walker(ast.NodeVisitor):
         target.bindings.setdefault(name, []).append(binding)
         return binding
 
-    def outer_function(self, name: str) -> Scope:
+    def outer_function(self, name: str) -> NameScope:
         scope = self.scope.parent
         while scope is not None and not (scope.kind is ScopeKind.FUNCTION and name in scope.bindings):
             scope = scope.parent

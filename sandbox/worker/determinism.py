@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 # The logical clock.
 
 MICROSECONDS, NANOSECONDS = 1_000_000, 1_000
-"""In a second; in a microsecond."""
+"""Microseconds in a second, nanoseconds in a microsecond."""
 
 
 class LogicalClock:
-    """The clock that the host sets with each frame; between frames only readings advance it, by a microsecond each."""
+    """The clock that the host sets with each frame. Between frames each reading advances it by a microsecond."""
 
     def __init__(self) -> None:
         self.set_to = 0
@@ -28,7 +28,7 @@ class LogicalClock:
         self.ask_sleep: Callable[[float], None] = lambda seconds: None
 
     def start(self) -> None:
-        """Forget what was read so far."""
+        """Reset the readings."""
         self._readings = 0
 
     def microseconds(self) -> int:
@@ -50,11 +50,11 @@ class LogicalClock:
 
 
 CLOCK = LogicalClock()
-"""The one of this process."""
+"""The clock of this process."""
 
 
 def replace_time() -> None:
-    """Have every function of ``time`` tell the logical clock. The zone is that of TZ."""
+    """Make every function of ``time`` use the logical clock. The zone is that of TZ."""
     real = {name: getattr(time, name) for name in ("gmtime", "localtime", "ctime", "asctime", "strftime")}
 
     def nanoseconds() -> int:
@@ -86,7 +86,7 @@ def replace_time() -> None:
 
 
 def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
-    """Return the function, called in messages what the plan calls it."""
+    """Rename the function, so that messages call it what the plan calls it."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     return function
@@ -96,11 +96,11 @@ def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
 
 _LATER = frozenset({"threading", "random", "datetime", "queue", "uuid"})
 NODE = 0x020000000001
-"""The hardware address that ``uuid.uuid1`` tells: one that no device has."""
+"""The hardware address for ``uuid.uuid1``: one that no device has."""
 
 
 def make_deterministic() -> None:
-    """Replace what differs, and what copies it at its import. Raises RuntimeError if that was imported before."""
+    """Replace what differs between runs. Raises RuntimeError if modules that copy it at import were imported before."""
     if early := _LATER & sys.modules.keys():
         raise RuntimeError(f"imported too early: {', '.join(sorted(early))}")
     replace_time()
@@ -123,7 +123,7 @@ def make_deterministic() -> None:
 
 
 def _set_in_class(cls: type, name: str, function: Callable[..., Any]) -> None:
-    """Set a class method of a class written in C, which Python refuses to: the clock is built in there."""
+    """Set a class method of a class written in C, whose clock is built in. Python itself refuses to."""
     (variables,) = gc.get_referents(vars(cls))
     variables[name] = classmethod(as_builtin(function, name))
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
@@ -140,16 +140,16 @@ def _utcnow(cls: Any) -> Any:
 
 
 def hide_process() -> None:
-    """Have a worker tell the same number of its own process as every other."""
+    """Make every worker report the same process id."""
     os.getpid = lambda: 1
     os.getppid = lambda: 0
 
 
 class SeededRandom(_random.Random):
-    """What ``random.Random`` is derived from; without a seed it takes the next number of the session's own."""
+    """The base of ``random.Random``. Without a seed it takes the session's next random number."""
 
     def __new__(cls, *_seed: Any, **_options: Any) -> "SeededRandom":
-        """Make a generator, seeded in a moment."""
+        """Make a generator with a cheap seed; ``__init__`` seeds it again."""
         made = super().__new__(cls)
         _seed_by_number(made, 0)
         return made
@@ -176,7 +176,7 @@ def _entropy(size: int, flags: int = 0) -> bytes:
 
 
 def _wait(self: object, timeout: float | None = None) -> bool:
-    """Stand for ``Condition.wait``: no other thread will ever notify it."""
+    """Replace ``Condition.wait``: no other thread will ever notify it."""
     if timeout is None:
         raise RuntimeError("this would wait for another thread, and there is none")
     CLOCK.sleep(max(timeout, 0.0))

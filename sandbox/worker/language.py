@@ -33,11 +33,11 @@ from planbook.sandbox.worker.determinism import as_builtin
 # Modules: preloaded in the zygote, or sent as source by the host.
 
 Ask = Callable[[str], tuple[str, bool] | None]
-"""From the name of a module to its source and whether it is a package; None where the host hands out none."""
+"""From the name of a module to its source, and whether it is a package; None if the host sends none."""
 
 
 class PlanModule(types.ModuleType):
-    """A module that plans cannot write to. Modules become one once they are loaded."""
+    """A module that plans cannot write to. Loaded modules are turned into one."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
@@ -51,14 +51,14 @@ PlanModule.__module__ = "builtins"
 
 
 class HostFinder:
-    """Imports what the host hands out as source, for plans and for the library's own code."""
+    """Imports modules that the host sends as source, for plans and for the library's own code."""
 
     def __init__(self) -> None:
         self.ask: Ask = lambda name: None
         self._found: dict[str, tuple[str, bool]] = {}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        """Find a module, by asking the host."""
+        """Ask the host for a module."""
         found = self.ask(name)
         if found is None:
             return None
@@ -67,7 +67,7 @@ class HostFinder:
         return importlib.machinery.ModuleSpec(name, loader, origin=f"<{name}>", is_package=found[1])
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """Leave it to Python."""
+        """Use Python's default."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Run the source of a module."""
@@ -81,9 +81,9 @@ FINDER = HostFinder()
 
 
 def preload(modules: Collection[str], *, guarded: bool) -> None:
-    """Import what plans may import, the given modules too; without guards, what reaches the machine as well.
+    """Import what plans may import, including the given modules, and make the standard library read-only.
 
-    The standard library is kept from being written to.
+    Without guards, for tests, modules that reach the machine are imported, too.
     """
     if importlib.util.find_spec("_md5"):
         sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is 4 MB more for every worker to map
@@ -94,7 +94,7 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
     for name in modules:
         more = importlib.import_module(name)
         for member in getattr(more, "__all__", ()):
-            getattr(more, member, None)  # some packages import their parts only then
+            getattr(more, member, None)  # some packages import their parts only on access
     _ALLOWED.update(modules)
     for name in () if guarded else _OF_THE_MACHINE:
         importlib.import_module(name)
@@ -103,13 +103,13 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
 _ALLOWED: set[str] = set()
 """Modules beyond the standard library that plans may import, with their submodules."""
 _WRITTEN = {"warnings"}
-"""Modules that the library's own code sets attributes of."""
+"""Modules whose attributes the library's own code sets."""
 _OF_THE_MACHINE = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
-"""Modules written in C, with which the tests attack the kernel."""
+"""Modules written in C with which the tests attack the kernel."""
 
 
 def close_imports(*, confined: bool) -> None:
-    """From now on nothing is imported from files where the worker is confined: it cannot read any."""
+    """Import further modules from the host, and if the worker is confined, none from files: it cannot read any."""
     sys.meta_path.insert(1, FINDER)
     if confined:
         del sys.meta_path[2:]
@@ -129,14 +129,14 @@ def _make_plan_module(module: types.ModuleType) -> None:
 
 
 def _part_of(name: str) -> PlanModule:
-    """Return a module of the listed names of a real one."""
+    """Return a module with only the listed names of the real one."""
     made, real = PlanModule(name), sys.modules[name]
     vars(made).update({each: getattr(real, each) for each in PARTS[name] if hasattr(real, each)})
     return made
 
 
 class Output(io.TextIOBase):
-    """``sys.stdout`` and ``sys.stderr`` of a plan: its output."""
+    """``sys.stdout`` and ``sys.stderr`` of a plan."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
@@ -156,7 +156,7 @@ class Output(io.TextIOBase):
 
 
 def importer() -> Callable[..., object]:
-    """Return the ``__import__`` of plans. Made once the output is in place."""
+    """Return the ``__import__`` of plans. Call it once the output is in place."""
     parts = {name: _part_of(name) for name in PARTS}
 
     def load_for_plan(
@@ -173,7 +173,7 @@ def importer() -> Callable[..., object]:
 
 
 _INTERNAL = frozenset({"__future__", "_strptime"})
-"""What a plan imports by a statement without effect, or by C code that it calls."""
+"""Imported by a statement without effect, or by C code that a plan calls."""
 
 
 def _require(module: PlanModule, names: Iterable[str]) -> None:
@@ -186,11 +186,11 @@ def _require(module: PlanModule, names: Iterable[str]) -> None:
 
 MAIN = "__main__"
 _KEPT = frozenset({"__build_class__", "__debug__", "__import__"})
-"""Special names among the builtins that running code needs."""
+"""Special names among the built-ins that running code needs."""
 
 
 class RefusedAttribute(AttributeError):
-    """A plan reached for an attribute that no plan may use."""
+    """A plan used an attribute that no plan may use."""
 
 
 RefusedAttribute.__name__ = RefusedAttribute.__qualname__ = "AttributeError"
@@ -228,7 +228,7 @@ def _delattr(target: Any, name: str, /) -> None:
 
 
 def _formatter(found: Any) -> Any:
-    """Return a method ``format`` or ``format_map``; that of a text with a check of its template."""
+    """Return a method ``format`` or ``format_map``; for strings, one that checks the template."""
     if found is str.format or found is str.format_map:
         return lambda template, *args, **kwargs: found(_template(template), *args, **kwargs)
     if isinstance(found, types.BuiltinMethodType) and isinstance(found.__self__, str):
@@ -237,7 +237,7 @@ def _formatter(found: Any) -> Any:
 
 
 def _template(template: Any) -> Any:
-    """Return a template that reads no refused attribute. Raises RefusedAttribute."""
+    """Return the template. Raises RefusedAttribute if it reads a refused attribute."""
     try:
         name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
     except ValueError:  # Python's own format will say so
@@ -257,7 +257,7 @@ def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _print(*values: Any, file: Any = None, **options: Any) -> None:
-    """Print as Python does, but in one piece: each piece is a message to the host."""
+    """Print as Python does, but write everything at once: each write is a message to the host."""
     text = io.StringIO()
     try:
         _PRINT(*values, file=text, **options)
@@ -277,7 +277,7 @@ _GUARDED: dict[str, Callable[..., Any]] = {
 
 
 def guard_library() -> None:
-    """Have the library's functions that take names of attributes refuse the same ones, in the whole process."""
+    """Make the library's functions that take attribute names refuse the same ones, in the whole process."""
     operator.attrgetter = functools.wraps(_ATTRGETTER, updated=())(_attrgetter)  # type: ignore[misc, assignment]
     operator.methodcaller = functools.wraps(_METHODCALLER, updated=())(_methodcaller)  # type: ignore[misc, assignment]
     vars(string)["getattr"] = _getattr  # of string.Formatter
@@ -295,7 +295,7 @@ def _of_data(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def namespace(*, guarded: bool) -> dict[str, Any]:
-    """Return the namespace of a session: that of the module ``__main__``. Without guards it has Python's builtins."""
+    """Return the namespace of a session, that of the module ``__main__``. Without guards it has all built-ins."""
     main = types.ModuleType(MAIN)
     sys.modules[MAIN] = main
     names = vars(main)

@@ -18,10 +18,22 @@ from planbook.sandbox.worker.results import MEMORY, SCALARS, decode, encode, exa
 Call = Callable[[tuple[object, ...], dict[str, object]], object]
 
 
-class HostFunction:
+class _Unique:
+    """An object whose copies are the object itself, as for Python's functions."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
+
+class HostFunction(_Unique):
     """A function that the host carries out; a value like any other, so it can be mapped, wrapped and passed on.
 
-    ``name`` may be dotted: as of a method, ``__name__`` is its last part and ``__qualname__`` the whole.
+    ``name`` may be dotted. As for a method, ``__name__`` is its last part and ``__qualname__`` the whole.
     """
 
     __slots__ = ("__name__", "__qualname__", "_call_")
@@ -33,13 +45,6 @@ class HostFunction:
         object.__setattr__(self, "__name__", name.rpartition(".")[2])
         object.__setattr__(self, "__qualname__", name)
         object.__setattr__(self, "_call_", call)
-
-    def __copy__(self) -> Self:
-        """Itself, as copies of Python's functions are."""
-        return self
-
-    def __deepcopy__(self, _memo: object) -> Self:
-        return self
 
     def __call__(self, /, *args: object, **kwargs: object) -> object:
         """Ask the host."""
@@ -53,7 +58,7 @@ class HostFunction:
 
 
 HostFunction.__doc__ = None
-"""What a plan reads as the doc of one of its functions; what they do is in its prompt."""
+"""Plans would read it as the documentation of their functions, which is in the prompt."""
 
 
 class ReadOnly:
@@ -67,7 +72,7 @@ class ReadOnly:
         vars(self).update(members)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Python comes here only for what is missing."""
+        """Raise AttributeError. Python calls this only for missing attributes."""
         raise AttributeError(f"{self._title_} has no attribute {name!r}", name=name, obj=self)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -83,17 +88,10 @@ class ReadOnly:
         return f"<{self._title_}: {', '.join(dir(self))}>"
 
 
-class HostObject(ReadOnly):
+class HostObject(_Unique, ReadOnly):
     """The object behind dotted names: ``agent`` with ``agent.go_to`` and ``agent.location``."""
 
     __slots__ = ()
-
-    def __copy__(self) -> Self:
-        """Itself: there is one, and a plan that copies its own objects may hold it in them."""
-        return self
-
-    def __deepcopy__(self, _memo: object) -> Self:
-        return self
 
 
 class Record(ReadOnly):
@@ -119,11 +117,11 @@ class Record(ReadOnly):
     __hash__ = None  # type: ignore[assignment]
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Record":
-        return Record(self._title_, copy.deepcopy({**vars(self)}, memo))  # the memo is shown what is copied
+        return Record(self._title_, copy.deepcopy({**vars(self)}, memo))  # a copy, since the plan can read the memo
 
 
 def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> None:
-    """Set attributes anew: dotted name to value."""
+    """Set attributes, given by dotted name."""
     for dotted, value in changed.items():
         name, _, attribute = dotted.partition(".")
         vars(objects[name])[attribute] = value
@@ -132,19 +130,19 @@ def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> Non
 # The channel.
 
 SPARE_DEPTH = 100
-"""Levels of recursion to read an answer in: a plan that has used up its own must not lose one."""
+"""Levels of recursion for reading an answer: a plan that has used up its own must not lose one."""
 OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY]])
-"""Made beforehand: when it is needed, there may be no memory to make it."""
+"""Made beforehand, since there may be no memory to make it when it is needed."""
 
 
-class Refusal(NamedTuple):
+class HostRefusal(NamedTuple):
     """The host's "error"."""
 
     error: Exception
 
 
 class Link:
-    """The worker's end of the channel, as the plan's functions use it."""
+    """The worker's end of the channel, as the plan's functions, print and clock use it."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -152,12 +150,12 @@ class Link:
         self.objects: dict[str, object] = {}
 
     def receive(self) -> list[Any]:
-        """The next message of the host; the worker ends where there is none."""
+        """Return the next message of the host. The worker ends if the host has hung up."""
         size = int.from_bytes(self._read(PREFIX))
         return decode(self._read(size).decode())  # type: ignore[no-any-return]
 
     def _read(self, size: int) -> bytes:
-        """Read so many bytes, in one piece however they come in: what lies where in memory depends on it."""
+        """Read so many bytes in one piece, however they arrive: addresses in memory depend on it."""
         read = b""
         try:
             while len(read) < size:
@@ -168,7 +166,7 @@ class Link:
         return read
 
     def send(self, payload: bytes) -> None:
-        """Send one message. Where the host has hung up the worker ends, at once: a plan could catch an exception.
+        """Send one message. If the host has hung up the worker ends at once: a plan could catch an exception.
 
         Raises FrameTooLong.
         """
@@ -178,18 +176,18 @@ class Link:
         except OSError:
             os._exit(0)
 
-    def catch_up(self, changed: Mapping[str, object] | None, clock: int) -> None:
-        """Take over what the host says with each frame: the attributes that changed, and the clock."""
+    def update(self, changed: Mapping[str, object] | None, clock: int) -> None:
+        """Apply what each frame of the host carries: attributes that changed, and the clock."""
         CLOCK.set_to = clock
         if changed:
             refresh(self.objects, changed)
 
-    def running(self, file: str | None) -> None:
-        """The file name of the code of the cell that runs, or None; only while one runs may plan code speak."""
+    def set_file(self, file: str | None) -> None:
+        """Set the file name of the code of the cell that runs. Plan code can send messages only while one runs."""
         self._file = file
 
     def write(self, text: str) -> None:
-        """Print: sent at once, so that it is kept whatever becomes of the cell."""
+        """Print. The text is sent at once, so that it is kept whatever becomes of the cell."""
         if self._file is None:
             return
         for start in range(0, len(text), MAX_STRING):
@@ -201,7 +199,7 @@ class Link:
             self.send(payload)
 
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """Have the host carry out a function. Raises what it says, or TypeError or ValueError for odd arguments."""
+        """Have the host carry out a function. Raises what it raised, or TypeError or ValueError for bad arguments."""
         line = self._line()
         if kwargs or not SCALARS.issuperset(map(type, args)):
             return self._ask(_checked(line, name, parameters, args, kwargs))
@@ -212,7 +210,7 @@ class Link:
         return self._ask(payload)
 
     def _line(self) -> int | None:
-        """The innermost line of the running cell's own source that led to this call."""
+        """Return the innermost line of the running cell's own source that led to this call."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._file:
             frame = frame.f_back
@@ -223,7 +221,7 @@ class Link:
         self._ask(encode(["sleep", seconds]).encode())
 
     def source(self, module: str) -> tuple[str, bool] | None:
-        """Ask the host for the source of a module and whether it is a package; None where it hands out none."""
+        """Ask the host for the source of a module, and whether it is a package; None if it sends none."""
         if self._file is None or len(module) > MAX_MODULE:
             return None
         found: Any = self._ask(encode(["import", module]).encode())
@@ -233,7 +231,7 @@ class Link:
         if self._file is None:
             raise RuntimeError("no cell is running")
         depth = sys.getrecursionlimit()
-        # RecursionError comes here, before anything is asked, where there would be no way back to the old limit.
+        # If this raises RecursionError, nothing has been asked. Further down there would be no way back to this limit.
         sys.setrecursionlimit(depth)
         sys.setrecursionlimit(depth + SPARE_DEPTH)
         try:
@@ -244,16 +242,16 @@ class Link:
             raise ValueError(f"{size}; at most {MAX_FROM_WORKER:,} are allowed") from None
         finally:
             sys.setrecursionlimit(depth)
-        if isinstance(value, Refusal):
+        if isinstance(value, HostRefusal):
             raise value.error
         return value
 
     def _answered(self) -> object:
-        """What the host says to a request, which it may have carried out: an answer that is lost ends the worker."""
+        """Return the host's answer. An answer that cannot be read ends the worker: the call may have been made."""
         try:
             kind, *answer, changed, clock = self.receive()
-            self.catch_up(changed, clock)
-            (value,) = answer if kind == "answer" else (Refusal(_exception(*answer)),)
+            self.update(changed, clock)
+            (value,) = answer if kind == "answer" else (HostRefusal(_exception(*answer)),)
         except MemoryError:
             self.send(OUT_OF_MEMORY)
             os._exit(1)
@@ -265,6 +263,7 @@ class Link:
 def _checked(
     line: int | None, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]
 ) -> bytes:
+    """Return the "call" message. Raises TypeError or ValueError that names the parameter."""
     given = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
     parts = []
     for parameter, value in [*given, *kwargs.items()]:
@@ -277,7 +276,7 @@ def _checked(
 
 
 def _exception(kind: str, message: str) -> Exception:
-    """The builtin of that name, where it is an exception that a message makes; else RuntimeError."""
+    """Return the built-in exception of that name if a message makes one, else RuntimeError."""
     known = getattr(builtins, kind, None)
     if isinstance(known, type) and issubclass(known, Exception) and not issubclass(known, MemoryError):
         try:

@@ -1,7 +1,6 @@
 """Values and exceptions of a plan as JSON. A value without an equal in JSON is refused, never converted."""
 
 import builtins
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -13,6 +12,7 @@ from types import CodeType, TracebackType
 from typing import Any, NoReturn
 
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT
+from planbook.sandbox.suggest import closest
 
 # Values.
 
@@ -24,10 +24,9 @@ _REMEDIES = {
     dict: "; dict(...) makes a dict of it",
     object: "; list(...) makes a list of it",
 }
-"""The base of a value's class to how one of JSON's own is made of the value; the last only of what can be iterated."""
+"""Base class of a value to the way to make a JSON value of it. The last one is for what can be iterated."""
 MAX_REPR = 10_000
-"""Characters of a value's repr that come back to the host."""
-
+"""Characters of a value's repr that are sent to the host."""
 JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"
 
 
@@ -40,17 +39,17 @@ _scan = JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def encode(value: object) -> str:
-    """Compact JSON by the library's encoder, made once: a third of the time of ``json.dumps``. Raises ValueError."""
+    """Return compact JSON, in a third of the time of ``json.dumps``: the encoder is made once. Raises ValueError."""
     return "".join(_encoder(value, 0))
 
 
 def decode(text: str) -> Any:
-    """The value of JSON that the host wrote, so without blanks around it; a third of the time of ``json.loads``."""
+    """Return the value of JSON without blanks around it, in a third of the time of ``json.loads``."""
     return _scan(text, 0)[0]
 
 
 def exact(value: object, depth: int = 0) -> object:
-    """The value with tuples as lists. Raises TypeError or ValueError for what JSON cannot hold."""
+    """Return the value with tuples as lists. Raises TypeError or ValueError for what JSON cannot hold."""
     kind = type(value)
     if kind in SCALARS:
         return value
@@ -64,7 +63,6 @@ def exact(value: object, depth: int = 0) -> object:
 
 
 def _remedy(kind: type) -> str:
-    """How to make one of JSON's own of such a value; nothing where that is not plain."""
     if issubclass(kind, Enum):
         return "; its .value may be one"
     base = next(base for base in _REMEDIES if issubclass(kind, base))
@@ -78,7 +76,7 @@ def _text_key(key: object) -> str:
 
 
 def to_bytes(value: object) -> bytes:
-    """The JSON of a value that ``exact`` let through. Raises ValueError for nan, infinity and lone surrogates."""
+    """Return the JSON of an ``exact`` value. Raises ValueError for nan, infinity and lone surrogates."""
     try:
         return encode(value).encode()
     except UnicodeEncodeError:
@@ -86,7 +84,7 @@ def to_bytes(value: object) -> bytes:
 
 
 def shown(value: object, limit: int) -> object:
-    """A cell's value for the host: JSON of at most ``limit`` bytes where it can be, else its repr, cut."""
+    """Return a cell's value for the host: at most ``limit`` bytes of JSON where possible, else its repr, cut."""
     try:
         plain = exact(value)
         if len(to_bytes(plain)) <= limit:
@@ -97,9 +95,9 @@ def shown(value: object, limit: int) -> object:
 
 
 def text_of(value: object, how: Callable[[object], str]) -> str:
-    """``str`` or ``repr`` of a plan's value: cut, printable, whatever the plan's class does."""
+    """Return ``str`` or ``repr`` of a plan's value: cut and printable, whatever the plan's class does."""
     try:
-        text = str.__getitem__(how(value), slice(MAX_REPR + 1))  # a plain str, whatever class the plan made of it
+        text = str.__getitem__(how(value), slice(MAX_REPR + 1))  # a plain str, whatever subclass the plan returns
     except MemoryError:
         raise
     except BaseException as error:
@@ -108,7 +106,7 @@ def text_of(value: object, how: Callable[[object], str]) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with lone surrogates spelt out."""
+    """Return the text with lone surrogates escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -121,27 +119,27 @@ MEMORY: Report = {"kind": "limit", "type": "memory", "message": ""}
 """The host writes the message: it knows the limit."""
 MAX_MESSAGE = 4_000
 MAX_TEXT = 300
-"""Characters of a source line, a hint, or the message of one refusal among many: together they must fit a frame."""
+"""Characters of a source line, of a hint, or of the exception's name. All together must fit a frame."""
 
 
 @dataclass
-class Cell:
-    """A compiled cell and where its code comes from; one that comes in parts grows.
+class WorkerCell:
+    """A compiled cell and its source. A cell in parts grows.
 
-    Each part's source begins with as many empty lines as stand before it in the whole.
+    The source of each part begins with as many empty lines as there are lines before it.
     """
 
     name: str
     source: str
     compiled: list[tuple[CodeType, CodeType | None]]
-    """Of each part its code and the final expression, where there is one."""
+    """The code of each part, and its final expression, if any."""
 
     def goes_on_in(self, code: CodeType) -> bool:
-        """Whether the code is a further part of this cell: no other cell has its file name."""
+        """Return whether the code is a further part of this cell: no other cell has its file name."""
         return code.co_filename == self.compiled[0][0].co_filename
 
     def add(self, source: str, code: CodeType, tail: CodeType | None) -> None:
-        """Take in a further part."""
+        """Add a further part."""
         after = source.lstrip("\n")
         lines_before = len(source) - len(after)
         if after:
@@ -151,12 +149,12 @@ class Cell:
 
     @cached_property
     def codes(self) -> frozenset[int]:
-        """The id of every code object made from this cell's source; equal code of two cells is told apart."""
+        """The ids of all code objects of this cell. Equal code of two cells has different ids."""
         roots = (root for part in self.compiled for root in part)
         return frozenset(id(code) for root in roots if root is not None for code in _nested(root))
 
     def line(self, number: int) -> str:
-        """The text of a line, counted from 1; empty where there is none."""
+        """Return the text of a line, counted from 1; empty where there is none."""
         lines = self.source.splitlines()
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
@@ -168,20 +166,25 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
             yield from _nested(constant)
 
 
-def raised(error: BaseException, cell: Cell, earlier: list[Cell], names: Mapping[str, object]) -> Report:
-    """The fault of a cell that raised."""
+def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], names: Mapping[str, object]) -> Report:
+    """Return the fault of a cell that raised."""
     if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, [cell, *earlier]):
         return MEMORY
     lines, deeper = _place(error.__traceback__, cell, earlier)
     line = lines.pop() if lines else None
-    message = text_of(error, str)[:MAX_MESSAGE] + deeper
-    source = cell.line(line) if line else ""
-    report = _report("raised", type(error).__name__, message, line, None, source, _hint(error, names))
+    report: Report = {
+        "kind": "raised",
+        "type": type(error).__name__[:MAX_TEXT],
+        "message": (text_of(error, str)[:MAX_MESSAGE] + deeper)[:MAX_FAULT_TEXT],
+        "hint": _hint(error, names)[:MAX_TEXT],
+        "line": line,
+        "source": cell.line(line)[:MAX_TEXT] if line else "",
+    }
     return {**report, "callers": lines[-MAX_CALLERS:]} if lines else report
 
 
-def _raised_by_plan(trace: TracebackType | None, cells: list[Cell]) -> bool:
-    """Whether a ``raise`` of a plan's own code made the exception, and not a lack of memory."""
+def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> bool:
+    """Return whether a ``raise`` of a plan's own code made the exception, and not a lack of memory."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None or not any(id(trace.tb_frame.f_code) in cell.codes for cell in cells):
@@ -189,27 +192,17 @@ def _raised_by_plan(trace: TracebackType | None, cells: list[Cell]) -> bool:
     return trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISE
 
 
-def _report(
-    kind: str, fault_type: str, message: str, line: int | None, column: int | None, source: str, hint: str
-) -> Report:
-    place: Report = {"line": line, "column": column, "source": source[:MAX_TEXT]}
-    told = {"type": fault_type[:MAX_TEXT], "message": message[:MAX_FAULT_TEXT], "hint": hint[:MAX_TEXT]}
-    return {"kind": kind, **told, **place}
-
-
-def _place(trace: TracebackType | None, cell: Cell, earlier: list[Cell]) -> tuple[list[int], str]:
-    """The lines of the cell itself, outermost first, and where in an earlier cell's function it went wrong below."""
+def _place(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerCell]) -> tuple[list[int], str]:
+    """Return the cell's own lines, outermost first, and the place below them in an earlier cell's function."""
     lines, deeper = list[int](), ""
     while trace is not None:
         code = trace.tb_frame.f_code
         if id(code) in cell.codes:
             lines.append(trace.tb_lineno)
             deeper = ""
-        else:
-            for other in earlier:
-                if id(code) in other.codes:
-                    text = other.line(trace.tb_lineno).strip()
-                    deeper = f" (in {code.co_name}(), line {trace.tb_lineno} of {other.name}: {text})"
+        elif other := next((other for other in earlier if id(code) in other.codes), None):
+            text = other.line(trace.tb_lineno).strip()
+            deeper = f" (in {code.co_name}(), line {trace.tb_lineno} of {other.name}: {text})"
         trace = trace.tb_next
     return lines, deeper
 
@@ -220,16 +213,15 @@ def _hint(error: BaseException, names: Mapping[str, object]) -> str:
         if type(name) is not str:
             return ""
         if isinstance(error, AttributeError):
-            return printable(_near(name, dir(error.obj)))
-        return _near(name, list(names)) or _near(name, dir(builtins), 0.7)
+            return printable(_did_you_mean(name, dir(error.obj)))
+        return _did_you_mean(name, list(names)) or _did_you_mean(name, dir(builtins))
     except BaseException:
-        return ""  # the exception or its object is of a class of the plan's own, and raises when it is looked at
+        return ""  # the exception or its object is of a class of the plan's own, and raises when it is examined
 
 
-def _near(name: str, known: list[str], alike: float = 0.6) -> str:
-    """A suggestion; none for a name that is there and has no value, as of an empty slot."""
+def _did_you_mean(name: str, known: list[str]) -> str:
+    """Return a suggestion; none for a name that exists and has no value, such as an empty slot."""
     if name in known:
         return ""
-    shown = [word for word in known if not word.startswith("_")]
-    found = difflib.get_close_matches(name, shown, n=1, cutoff=alike)
-    return f"did you mean `{found[0]}`?" if found else ""
+    found = closest(name, [word for word in known if not word.startswith("_")])
+    return f"did you mean `{found}`?" if found else ""

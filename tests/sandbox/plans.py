@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from planbook.sandbox import Limits, Sandbox
-from planbook.sandbox.policy.compiler import compile_plain
+from planbook.sandbox.policy.compiler import compile_cell
 from tests.sandbox.sections import sections
 
 HERE = Path(__file__).parent
@@ -52,7 +52,7 @@ def run_in(sandbox: Sandbox, source: str, limits: Limits | None = None) -> Ran:
 def run_plain(source: str) -> Ran:
     """Run a program in this process."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    cell = compile_plain(source, "<plan>")
+    cell = compile_cell(source, "<plan>", guarded=False)
     with contextlib.redirect_stdout(io.StringIO()) as output:
         try:
             exec(cell.code, names)

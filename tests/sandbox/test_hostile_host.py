@@ -15,8 +15,8 @@ from planbook.sandbox import Sandbox
 from planbook.sandbox.answers import function_specs, open_message
 from planbook.sandbox.conversation import parse_message
 from planbook.sandbox.host import ALL_MECHANISMS
-from planbook.sandbox.policy.compiler import Request, compiled
-from planbook.sandbox.process import READY, Worker, Zygote
+from planbook.sandbox.policy.compiler import CompileRequest, compiled
+from planbook.sandbox.process import READY, WorkerProcess, Zygote
 from planbook.sandbox.protocol import ChannelClosed, pack
 from tests.sandbox.fuzz.settings import examples
 
@@ -60,7 +60,7 @@ NONSENSE = [
 
 
 def code_of(plan: str) -> str:
-    return compiled(Request(plan, "cell#0", guarded=True)).code
+    return compiled(CompileRequest(plan, "cell#0", guarded=True)).code
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +74,8 @@ class Host:
     """The host's end of a real worker, which says anything."""
 
     def __init__(self, zygote: Zygote) -> None:
-        self.worker: Worker = zygote.hatch(256)
-        zygote.ask(256)
+        self.worker: WorkerProcess = zygote.take_worker(256)
+        zygote.request_worker(256)
         self.pidfd = os.dup(self.worker._pidfd)
 
     def hear(self) -> list[object]:

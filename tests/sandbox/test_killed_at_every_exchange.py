@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from planbook.sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkersKilled
-from planbook.sandbox.process import KILLS
+from planbook.sandbox.process import MAX_KILLS
 from tests.killing import HOWS, How, Reaper, kernel_tells, kill_worker, look, worker_of
 
 PLANS = int(os.environ.get("PLANBOOK_KILLED_PLANS", "30"))
@@ -220,7 +220,7 @@ def test_workers_killed_while_they_are_rebuilt_are_replaced(sandbox: Sandbox) ->
     with sandbox.session({}) as session:
         session.run("import random\nfor k in range(2_000_000):\n    pass\nkept = [k, random.random()]")
         expected = session.run("kept").value
-        hunter = Hunter(session, KILLS if kernel_tells() else 2)
+        hunter = Hunter(session, MAX_KILLS if kernel_tells() else 2)
         kill_worker(session)
         hunter.start()
         assert session.run("kept").value == expected
@@ -261,7 +261,7 @@ def strikes(session_of: list[Session], places: list[int], often: int) -> Callabl
 ENDLESS = "begun = world.add(1)\nfor k in range(20_000_000):\n    pass\nk"
 
 
-@pytest.mark.parametrize("often", [1, KILLS - 1, KILLS])
+@pytest.mark.parametrize("often", [1, MAX_KILLS - 1, MAX_KILLS])
 def test_who_is_killed_at_one_place_again_and_again_is_given_up_but_not_blamed(sandbox: Sandbox, often: int) -> None:
     """Where the kernel does not tell who ended a worker, the second one at one place counts as the plan's own."""
     world, holder, struck = World(), list[Session](), list[int]()
@@ -272,7 +272,7 @@ def test_who_is_killed_at_one_place_again_and_again_is_given_up_but_not_blamed(s
             fault = session.run(ENDLESS).fault
             assert fault is not None
             assert fault.type == "crashed"
-        elif often == KILLS:
+        elif often == MAX_KILLS:
             with pytest.raises(WorkersKilled, match="5 workers in a row were killed from outside at the same place of"):
                 session.run(ENDLESS)
         else:

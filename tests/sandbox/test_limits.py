@@ -13,7 +13,7 @@ import pytest
 
 from planbook.sandbox import CellResult, FaultKind, Limits, Sandbox, Session
 from planbook.sandbox.answers import Answers, function_specs
-from planbook.sandbox.process import Worker
+from planbook.sandbox.process import WorkerProcess
 from planbook.sandbox.protocol import pack
 from planbook.sandbox.types import MESSAGES, limit_fault
 
@@ -232,7 +232,7 @@ def fake(*frames: bytes) -> Iterator[tuple[Session, "subprocess.Popen[bytes]", l
     speaker = threading.Thread(target=speak)
     with theirs, process:
         speaker.start()
-        worker = Worker(ours, os.pidfd_open(process.pid), process.pid)
+        worker = WorkerProcess(ours, os.pidfd_open(process.pid), process.pid)
         answers = Answers(function_specs({"f": called.append}), None)
         with Session(lambda: worker, answers, Limits(wall_seconds=0.5)) as session:
             yield session, process, called

@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import JsonValue
 
-from planbook.sandbox import FunctionSpec
+from planbook.sandbox.functions import FunctionSpec
 from planbook.sandbox.protocol import MAX_DEPTH, MAX_STRING
 from tests.sandbox.fuzz.programs import Choices
 

@@ -12,7 +12,7 @@ from typing import Any
 from planbook.sandbox import FaultKind, Limits
 from planbook.sandbox.answers import Answers, function_specs
 from planbook.sandbox.conversation import SHAPES, Conversation, parse_message, read_faults
-from planbook.sandbox.process import Worker
+from planbook.sandbox.process import WorkerProcess
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
 from planbook.sandbox.types import LimitReached
 from tests.sandbox.fuzz.programs import Choices
@@ -83,7 +83,7 @@ def converse(chunks: list[bytes]) -> None:
     started = time.monotonic()
     with theirs, subprocess.Popen(["sleep", "600"]) as process:
         speaker = threading.Thread(target=_speak, args=(theirs, chunks))
-        worker = Worker(ours, os.pidfd_open(process.pid), process.pid)
+        worker = WorkerProcess(ours, os.pidfd_open(process.pid), process.pid)
         talk = Conversation(worker, LIMITS, lambda request: answers.answer(request.message))
         speaker.start()
         try:
