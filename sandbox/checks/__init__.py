@@ -7,6 +7,7 @@ policy. ``api`` describes what plans are given, ``calls`` checks how they use it
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
+from typing import TypedDict, Unpack
 
 from planbook.sandbox.caching import cached_up_to
 from planbook.sandbox.checks.api import Api, Report
@@ -53,56 +54,43 @@ def _in_function(scope: NameScope | None) -> bool:
 
 __all__ = ["check", "check_part", "check_procedure"]
 
+Functions = Mapping[str, Callable[..., object]]
 _KEPT = 4 << 20
 """Characters of plans whose faults are cached."""
 
 
+class CheckContext(TypedDict, total=False):
+    """What plans are given besides functions."""
+
+    attributes: Iterable[str]
+    """Attributes of the session, by bare or dotted name."""
+    names: Iterable[str]
+    """Names that earlier cells and helpers defined; for a part of a plan, also those of earlier parts."""
+    modules: Iterable[str]
+    """Modules beyond the standard library that plans may import."""
+
+
 def check(
-    code: str,
-    functions: Mapping[str, Callable[..., object]],
-    *,
-    attributes: Iterable[str] = (),
-    names: Iterable[str] = (),
-    modules: Iterable[str] = (),
-    allow_definitions_only: bool = False,
+    code: str, functions: Functions, *, allow_definitions_only: bool = False, **context: Unpack[CheckContext]
 ) -> list[Fault]:
     """Return every certain fault of a plan, sorted by line. Never raises.
 
-    ``functions`` and ``attributes`` are those of the session, by bare or dotted name. ``names`` are what earlier cells
-    and helpers defined, ``modules`` what plans may import beyond the standard library.
+    ``functions`` are those of the session, by bare or dotted name.
     """
-    return list(
-        _check(code, Api.of(functions, attributes, names, modules=modules), definitions_only=allow_definitions_only)
-    )
+    return list(_check(code, Api.of(functions, **context), definitions_only=allow_definitions_only))
 
 
-def check_part(
-    code: str,
-    functions: Mapping[str, Callable[..., object]],
-    *,
-    attributes: Iterable[str] = (),
-    names: Iterable[str] = (),
-    modules: Iterable[str] = (),
-) -> list[Fault]:
+def check_part(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
     """Check a part of a plan whose other parts are not all known: what later parts may put right is no fault.
 
-    ``names`` include those that earlier parts define. A plan that passes ``check`` passes it in parts.
+    A plan that passes ``check`` passes it in parts.
     """
-    return list(_check(code, Api.of(functions, attributes, names, whole=False, modules=modules), definitions_only=True))
+    return list(_check(code, Api.of(functions, whole=False, **context), definitions_only=True))
 
 
-def check_procedure(
-    code: str,
-    functions: Mapping[str, Callable[..., object]],
-    *,
-    attributes: Iterable[str] = (),
-    names: Iterable[str] = (),
-    modules: Iterable[str] = (),
-) -> list[Fault]:
+def check_procedure(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
     """Check a procedure: it must define ``solve(agent, task)`` and act nowhere else."""
-    return list(
-        _check(code, Api.of(functions, attributes, names, modules=modules), definitions_only=True, procedure=True)
-    )
+    return list(_check(code, Api.of(functions, **context), definitions_only=True, procedure=True))
 
 
 @cached_up_to(_KEPT)

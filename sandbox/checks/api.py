@@ -74,9 +74,9 @@ class Api:
         functions: Mapping[str, Callable[..., object]],
         attributes: Iterable[str] = (),
         names: Iterable[str] = (),
+        modules: Iterable[str] = (),
         *,
         whole: bool = True,
-        modules: Iterable[str] = (),
     ) -> "Api":
         """Describe a session's functions, attributes and names."""
         described = tuple(Function.of(name, function) for name, function in functions.items())

@@ -206,7 +206,7 @@ class ApiUsage:
         return self.path(binding.value, home, depth + 1) if binding.value is not None else None
 
     def function(self, call: ast.Call, scope: NameScope) -> Function | None:
-        """Return the function that is certainly called: the session's, or an undecorated one that the plan defines once."""
+        """Return the function that is certainly called: of the session, or defined by the plan once and undecorated."""
         path = self.path(call.func, scope)
         if path is not None or not isinstance(call.func, ast.Name):
             return self.api.by_name.get(path) if path else None

@@ -1,9 +1,12 @@
-"""A dry run: what a plan would do, followed before any action is taken, as far as it is certain.
+"""A dry run: follow a plan before any action is taken, as far as its course is certain.
 
-The plan's syntax tree is walked with what is known of the values; what an action returns is not known, so both ways
-of a branch on it are followed and brought together. Only what holds on every path is told: a call is reported if it
-cannot succeed whenever it is reached. What cannot be followed (code that something unknown may call, exceptions that
-are caught) makes less known, never more.
+The walk over the plan's syntax tree computes with the values that are known. What an action returns is unknown, so both
+ways of a branch on it are followed and merged. A call is reported only if it cannot succeed on any path that reaches
+it. What cannot be followed (code that something unknown may call, exceptions that are caught) makes less known, never
+more.
+
+``walk`` holds the state and the merging of branches, ``expressions``, ``calls``, ``loops`` and ``statements`` one part
+of the language each; ``values`` are what is computed with, ``bodies`` facts about code that is not followed.
 """
 
 import ast
@@ -21,18 +24,17 @@ from planbook.sandbox.types import Fault, FaultKind
 __all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "Knowledge", "dry_run"]
 
 CANNOT_SUCCEED = "cannot-succeed"
-"""The type of the faults that calls are."""
+"""The type of faults for calls."""
 ENDLESS = "endless"
-"""The type of the faults that loops are."""
+"""The type of faults for loops."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What came of a dry run: the calls that cannot succeed, the loops without an end, and how many calls it looked at.
+    """The result of a dry run: calls that cannot succeed, endless loops, and the number of calls that were examined.
 
-    ``unfollowed`` are those of the plan that no followed path came to, or that something unknown makes: in a method,
-    by ``map`` or ``getattr``. ``followed`` is False where the plan has more ways to go than are followed: then no call
-    is told of.
+    ``unfollowed`` counts the plan's calls that no followed path reached, or that something unknown makes: in a method,
+    by ``map`` or ``getattr``. ``followed`` is False if the plan has too many paths; then no call is reported.
     """
 
     faults: tuple[Fault, ...]
@@ -50,10 +52,10 @@ def dry_run(
     values: Mapping[str, object] | None = None,
     helpers: Iterable[str] = (),
 ) -> DryRun:
-    """Follow a plan that passes the static check, from what is known at its start. Never raises for a plan's sake.
+    """Follow a plan that passes the static check, from what is known at its start. No plan makes it raise.
 
-    ``values`` are names with plain values, or with mappings of attributes for objects such as ``task``; ``helpers``
-    are codes that ran before.
+    ``values`` maps names to plain values, or to mappings of attributes for objects such as ``task``. ``helpers`` is
+    code that ran before.
     """
     trees = [tree for tree in map(parse, (*helpers, code)) if isinstance(tree, ast.Module)]
     walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), trees)
@@ -76,7 +78,7 @@ def dry_run(
 
 
 def _follow(walk: DryWalk, trees: list[ast.Module]) -> set[int]:
-    """Follow all code; the ids of the calls that were reached, without those that only something unknown may make."""
+    """Follow all code. Return the ids of calls that were reached, without those that only something unknown makes."""
     try:
         for tree in trees:
             walk.body(tree.body)
@@ -88,7 +90,7 @@ def _follow(walk: DryWalk, trees: list[ast.Module]) -> set[int]:
 
 
 def _impossible(walk: DryWalk) -> list[CallVisits]:
-    """The calls to tell of: one that is impossible whoever calls its function is not told for each caller again."""
+    """Return the calls to report. One that is impossible for every caller is not repeated for each of them."""
     found = [visits for visits in walk.visits.values() if visits.impossible is not None]
     anyhow = {id(visits.node) for visits in found if not visits.through}
     return [visits for visits in found if not visits.through or id(visits.node) not in anyhow]
@@ -107,7 +109,7 @@ def _endless(node: ast.AST, lines: list[str]) -> Fault:
 
 
 def _fault(visits: CallVisits, lines: list[str]) -> Fault:
-    """A call that is impossible whenever it is reached, told with the lines that make it so."""
+    """Return the fault of an impossible call, with the lines that make it so."""
     assert visits.impossible is not None
     action, why, since = visits.impossible.action, visits.impossible.why, visits.impossible.since
     at = f" since line{'s' if len(since) > 1 else ''} {' and '.join(map(str, since))}" if since else ""

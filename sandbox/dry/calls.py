@@ -29,12 +29,12 @@ from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
 
 class Containers(Expressions):
-    """A walk that knows what lists, dicts and sets do."""
+    """Carries out methods of lists, dicts and sets."""
 
     def container_method(
         self, new_container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
     ) -> Value:
-        """Carry out a method of a box. Raises NotKnown, with nothing changed, where its effect is not known."""
+        """Carry out a method of a container. Raises NotKnown, with nothing changed, if its effect is unknown."""
         content = self.content(new_container)
         way = _METHODS.get((type(content), name))
         if content is None or way is None or named or len(content) >= MAX_ITEMS:
@@ -45,11 +45,11 @@ class Containers(Expressions):
         return value
 
     def store(self, base: Value, key: Value, value: Value) -> None:
-        """``base[key] = value``."""
+        """Carry out ``base[key] = value``."""
         self._replaced(base, "__setitem__", key, value)
 
     def drop(self, base: Value, key: Value) -> None:
-        """``del base[key]``."""
+        """Carry out ``del base[key]``."""
         self._replaced(base, "__delitem__", key)
 
     def _replaced(self, base: Value, how: str, key: Value, *value: Value) -> None:
@@ -130,17 +130,17 @@ _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (set, "copy"): Containers._copy,
     (set, "clear"): lambda walk, content: content.clear(),
 }
-"""A method of a kind of box: it changes the content that it is given, a copy, and returns what the plan gets."""
+"""Type and method to a function that changes a copy of the content and returns the method's value."""
 
 
 # Calls.
 
 MAX_CALL_DEPTH = 8
-"""Calls of plan functions inside each other; what goes deeper is not followed."""
+"""Nested calls of plan functions. Deeper ones are not followed."""
 
 
 class CallArguments(NamedTuple):
-    """The arguments of a call; ``whole`` is False where a star hides how many there are."""
+    """The arguments of a call; ``whole`` is False if a star hides how many there are."""
 
     args: list[Value]
     named: dict[str, Value]
@@ -148,14 +148,13 @@ class CallArguments(NamedTuple):
 
 
 class Calls(Containers):
-    """A walk that carries calls out."""
+    """Carries out calls."""
 
     @abstractmethod
     def body(self, nodes: list[ast.stmt]) -> None:
-        """Carry statements out. Raises Ended if no path comes to their end."""
+        """Carry out statements. Raises PathEnded if no path reaches their end."""
 
-    def call(self, node: ast.Call) -> Value:
-        """Carry a call out."""
+    def visit_Call(self, node: ast.Call) -> Value:
         self.step()
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
@@ -215,7 +214,7 @@ class Calls(Containers):
             visits.impossible = None
 
     def _line(self, node: ast.Call) -> int:
-        """The line of the plan: of the call itself, or of the innermost one that led to it from the plan."""
+        """Return the plan line of the call, or of the innermost one in the plan that led to it."""
         for each in (node, *reversed(self.chain)):
             if id(each) in self.plan_calls:
                 return each.lineno
@@ -224,7 +223,7 @@ class Calls(Containers):
     # The plan's own functions.
 
     def call_plan_function(self, node: ast.Call, function: DefinedFunction, given: CallArguments) -> Value:
-        """Carry out a function of the plan with its arguments."""
+        """Carry out a function of the plan with arguments."""
         again = any(each is function.node for each in self.inside)
         if again or len(self.chain) >= MAX_CALL_DEPTH or bodies.is_generator(function.node) or not given.whole:
             return self._unfollowed(given, function)
@@ -242,11 +241,11 @@ class Calls(Containers):
             self.inside.pop()
 
     def _only_reads(self, function: DefinedFunction, given: list[Value]) -> bool:
-        """Whether a call need not be followed: it computes something from what is not known, and does no more."""
+        """Return whether a call only computes something from unknown values, and need not be followed."""
         return UNKNOWN in given and not any(map(self.holds_container, given)) and self.is_harmless(function)
 
     def enter(self, function: DefinedFunction, values: dict[str, Value]) -> Value:
-        """Carry out a function's body with these parameters; what it returns."""
+        """Carry out a function's body with these parameters, and return its value."""
         own = self.open_frame(function.frame)
         outside, self.frame, self.finals = (self.frame, self.finals), own, []
         self.own[own] = (
@@ -272,7 +271,7 @@ class Calls(Containers):
         return value
 
     def visit_unseen(self) -> None:
-        """Carry out the functions that something unknown may call, with anything for arguments."""
+        """Carry out the functions that something unknown may call, with unknown arguments."""
         visited: set[int] = set()
         while self.blind and (left := self.unseen.keys() - visited):
             for key in sorted(left, key=lambda each: self.unseen[each].node.lineno):
@@ -285,7 +284,7 @@ class Calls(Containers):
                 self.state = start
 
     def _forget_all_data(self) -> None:
-        """Nobody knows when an unseen call comes: only functions that are defined in one place are what they were."""
+        """Keep only functions that are defined in one place: an unseen call may come at any time."""
         self.havoc([])
         for frame in self.state.frames.values():
             for name, value in frame.items():
@@ -304,7 +303,7 @@ class Calls(Containers):
         return self._unfollowed(given, base)
 
     def _of_text(self, text: str, name: str, given: CallArguments) -> Value:
-        """What a text's method gives: it keeps nothing of its arguments."""
+        """Return the value of a string method, which keeps none of its arguments."""
         try:
             named = {each: self.plain(value) for each, value in given.named.items()}
             args = [self.plain(each) for each in given.args]
@@ -331,7 +330,7 @@ class Calls(Containers):
         return self._looked_through(given)
 
     def _looked_through(self, given: CallArguments) -> Value:
-        """What Python's functions are given they only read, but for functions, and what they give shares its items."""
+        """Handle a built-in function that reads its arguments, calls functions among them, and returns their items."""
         for value in (*given.args, *given.named.values()):
             self.escape(*(self.items(value) or (value,)) if isinstance(value, Container) else (value,))
         if self.blind:
@@ -345,7 +344,7 @@ _OF_ITEMS: Mapping[str, Callable[[Calls, tuple[Value, ...]], Value]] = {
     "tuple": lambda walk, items: items,
     "len": lambda walk, items: len(items),
 }
-"""Python's functions that do not look at the items themselves."""
+"""Built-in functions that do not examine the items themselves."""
 
 
 def _has_inner(node: ast.FunctionDef | ast.Lambda) -> bool:
@@ -353,7 +352,7 @@ def _has_inner(node: ast.FunctionDef | ast.Lambda) -> bool:
 
 
 def _bound(walk: Calls, function: DefinedFunction, given: CallArguments) -> dict[str, Value] | None:
-    """The parameters' values, or None where the call does not fit."""
+    """Return the parameters' values, or None if the call does not fit."""
     a = function.node.args
     positional = [each.arg for each in (*a.posonlyargs, *a.args)]
     values = {**dict(function.defaults), **dict(zip(positional, given.args, strict=False))}

@@ -1,4 +1,4 @@
-"""Loops and comprehensions: turn by turn where it is known over what, else until nothing new comes of another turn."""
+"""Loops and comprehensions: turn by turn over known items, else until another turn changes nothing."""
 
 import ast
 from abc import abstractmethod
@@ -11,25 +11,24 @@ from planbook.sandbox.dry.values import UNKNOWN, BuiltinFunction, Container, Not
 from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, joined
 
 MAX_TURNS = 300
-"""Turns of a loop that are followed one by one."""
+"""Turns of a loop that are followed individually."""
 MAX_ENDLESS_TURNS = 4
-"""Those of a ``while True``, which only a break ends."""
+"""The same for ``while True``, which only a break ends."""
 MAX_ROUNDS = 3
-"""How often the body of an unknown loop is gone through, until nothing new comes of it."""
+"""Times that the body of a loop over unknown items is followed until nothing changes."""
 
 Turn = Callable[[], None]
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 class Loops(Calls):
-    """A walk that goes through loops."""
+    """Carries out loops and comprehensions."""
 
     @abstractmethod
     def bind(self, target: ast.expr, value: Value) -> None:
-        """Give a target its value."""
+        """Bind a target."""
 
-    def for_loop(self, node: ast.For) -> None:
-        """A for statement."""
+    def visit_For(self, node: ast.For) -> None:
         over = self._over(node.iter)
 
         def turn(item: Value) -> None:
@@ -46,8 +45,7 @@ class Loops(Calls):
             self.loops.pop()
         self._leave_loop(loop, reached_end=True, orelse=node.orelse)
 
-    def while_loop(self, node: ast.While) -> None:
-        """A while statement: turn by turn while it is known that another turn comes."""
+    def visit_While(self, node: ast.While) -> None:
         if not self.catches and bodies.is_endless(node, self.acting):
             self.endless[id(node)] = node
         loop, exits = self._enter_loop(), list[WalkState]()
@@ -76,7 +74,7 @@ class Loops(Calls):
         self._leave_loop(loop, reached_end=True, orelse=node.orelse)
 
     def _counted_turns(self, node: ast.While, loop: LoopExits) -> bool:
-        """Whether the loop came to its end; else the rest has to be gone through as unknown."""
+        """Return whether the loop reached its end. Otherwise its other turns are unknown."""
         for _ in range(MAX_ENDLESS_TURNS if isinstance(node.test, ast.Constant) else MAX_TURNS):
             self.state.drop_unused()
             before = self.state.copy()
@@ -97,7 +95,7 @@ class Loops(Calls):
         return self.loops[-1]
 
     def _turn_of(self, body: list[ast.stmt], loop: LoopExits) -> None:
-        """One turn: to the end of the body, or to a continue. Raises Ended if it comes to neither."""
+        """Carry out one turn, to the end of the body or a continue. Raises PathEnded if it reaches neither."""
         ways = list[tuple[WalkState, Value]]()
         try:
             self.body(body)
@@ -118,10 +116,10 @@ class Loops(Calls):
                 pass
         self.meet(ways)
 
-    # Over what.
+    # Items and turns.
 
     def _over(self, node: ast.expr) -> Value:
-        """What a loop goes over. What is used up by going over it is taken apart here, where it is used once."""
+        """Return what a loop iterates over. Iterators are expanded here, where they are used once."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             function = self.look_up(node.func.id, self.frame)
             if (
@@ -144,9 +142,9 @@ class Loops(Calls):
         return self.tuple_of(zip(*known, strict=False)) if name == "zip" else known[0][::-1]
 
     def _all_turns(self, over: Value, turn: Callable[[Value], None], nodes: list[ast.AST]) -> None:
-        """Every turn of a loop over a value. A list is looked at anew before each turn: the body may change it.
+        """Carry out every turn of a loop. A list is read again before each turn, since the body may change it.
 
-        Raises Ended if no path comes to the end of the loop.
+        Raises PathEnded if no path reaches the end of the loop.
         """
         for position in range(MAX_TURNS):
             items = self.items(over)
@@ -159,7 +157,7 @@ class Loops(Calls):
         self._repeated(lambda: turn(UNKNOWN), nodes)
 
     def _repeated(self, turn: Turn, nodes: list[ast.AST]) -> None:
-        """Any number of turns, none included; the state that is left holds before and after each of them."""
+        """Carry out any number of turns. The resulting state holds before and after each of them."""
         for _ in range(MAX_ROUNDS):
             before = self.state.copy()
             try:
@@ -181,16 +179,16 @@ class Loops(Calls):
 
     # Comprehensions.
 
-    def comprehension(self, node: ast.expr) -> Value:
-        """A comprehension, in a frame of its own; nobody knows how far a generator is gone through, and when."""
-        assert isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
+    def visit_ListComp(self, node: Comprehension) -> Value:
         self.step()
         if not isinstance(node, ast.GeneratorExp):
             return self._comprehended(node)
-        if not bodies.is_harmless(node, self.acting):
+        if not bodies.is_harmless(node, self.acting):  # nobody knows how far, and when, a generator is consumed
             self.blind = self.blind or id(node) not in self.at_once
             self._repeated(lambda: self.escape(self._comprehended(node)), [node])
         return UNKNOWN
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
     def _comprehended(self, node: Comprehension) -> Value:
         over = self._over(node.generators[0].iter)
@@ -229,7 +227,7 @@ class Loops(Calls):
             self.escape(value)
 
     def _bind_own(self, target: ast.expr, value: Value) -> None:
-        """The target of a comprehension is its own frame's, unlike what it assigns by :=."""
+        """Bind the target of a comprehension in its own frame, unlike a name assigned by :=."""
         self.transparent.discard(self.frame)
         self.bind(target, value)
         self.transparent.add(self.frame)

@@ -12,11 +12,11 @@ from enum import Enum
 from typing import Any, Protocol, Self
 
 Value = object
-"""Whatever a name may stand for in a dry run."""
+"""Any value of a dry run."""
 
 
 class UnknownValue(Enum):
-    """The one value that may be any."""
+    """The value that stands for any value."""
 
     UNKNOWN = "unknown"
 
@@ -29,21 +29,21 @@ UNKNOWN = UnknownValue.UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class HostRef:
-    """What the session gives, by dotted name: an object (``agent``) or a function (``agent.go_to``)."""
+    """An object (``agent``) or a function (``agent.go_to``) of the session, by dotted name."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinFunction:
-    """A function of Python's own, by name."""
+    """A built-in function of Python, by name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A list, dict or set of the plan: what it holds now is in the heap of the state, under this number."""
+    """A list, dict or set of the plan. Its current content is in the heap of the state, under this number."""
 
     number: int
 
@@ -57,7 +57,7 @@ class KnownObject:
 
 @dataclass(frozen=True, slots=True)
 class DefinedFunction:
-    """A function or lambda of the plan, and the frame that it was defined in."""
+    """A function or lambda of the plan, and the frame in which it was defined."""
 
     node: ast.FunctionDef | ast.Lambda
     frame: int
@@ -65,11 +65,11 @@ class DefinedFunction:
 
 
 MAX_PARTS = 20_000
-"""Parts of a tuple that is looked through: those of tuples in it count, as often as they are in it."""
+"""Parts of a tuple, counting those of tuples in it as often as they occur."""
 
 
 def is_small(value: tuple[Value, ...]) -> bool:
-    """Whether a tuple can be looked through in a moment."""
+    """Return whether a tuple can be traversed quickly."""
     parts, inside = 0, [value]
     while inside and parts <= MAX_PARTS:
         each = inside.pop()
@@ -79,7 +79,7 @@ def is_small(value: tuple[Value, ...]) -> bool:
 
 
 def same(first: Value, second: Value) -> bool:
-    """Whether two values are certainly one: 1 is neither True nor 1.0."""
+    """Return whether two values are certainly the same: 1 is neither True nor 1.0."""
     if isinstance(first, tuple) and isinstance(second, tuple):
         return len(first) == len(second) and all(map(same, first, second))
     return type(first) is type(second) and first == second
@@ -90,7 +90,7 @@ def same(first: Value, second: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Impossible:
-    """Why an action cannot succeed, and the plan lines that made it so; no lines: it was so from the start."""
+    """Why an action cannot succeed, and the plan lines that made it so; none if it was so from the start."""
 
     action: str
     why: str
@@ -98,32 +98,32 @@ class Impossible:
 
 
 class WorldKnowledge(Protocol):
-    """What is known of a world at one point of a plan. It never changes; two that know the same are equal."""
+    """What is known of the world at one point of a plan. Immutable; equal if the same is known."""
 
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> tuple[Self, Impossible | None]:
-        """What is known after a call of a given function in that line; and if it cannot succeed, why.
+        """Return what is known after a call of the session's function ``path``, and why it cannot succeed, if so.
 
         An argument may be UNKNOWN. A call whose arguments do not fit changes nothing that is known.
         """
 
     def either(self, other: Self) -> Self:
-        """What is known where one of the two holds."""
+        """Return what is known if one of the two holds."""
 
     def forgotten(self) -> Self:
-        """What is still known when anything may have been done."""
+        """Return what is still known when any action may have been taken."""
 
     def attribute(self, path: str) -> object:
-        """The value of a given attribute, or UNKNOWN."""
+        """Return the value of an attribute of the session, or UNKNOWN."""
 
 
 # Operations.
 
 MAX_CHARS, MAX_ITEMS, MAX_NUMBER = 20_000, 2_000, 10**12
-"""Larger values are not computed with: they are UNKNOWN. Of nested ones all items and characters count."""
+"""Larger values are UNKNOWN. For nested ones all items and characters count."""
 MAX_REPLACED = 100 * MAX_CHARS
-"""Characters that `replace` could give at most, if it is computed at all."""
+"""Characters that a computed `replace` could return at most."""
 
 Plain = object
 
@@ -188,12 +188,12 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "sum": sum,
     "tuple": tuple,
 }
-"""Python's functions that give a new value from known ones; those whose result is used up once are not among them."""
+"""Built-in functions that are computed, none of which returns an iterator."""
 _FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
 def computed(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
-    """What the function gives. Raises NotKnown where it raises: the plan ends there, or catches it."""
+    """Return the function's result. Raises NotKnown if it raises: the plan ends there, or catches it."""
     for each in (*args, *named.values()):
         _bounded(each)
     try:
@@ -204,7 +204,7 @@ def computed(function: Callable[..., object], *args: Plain, **named: Plain) -> P
 
 
 def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
-    """An operation on two values. Raises NotKnown."""
+    """Return the result of an operation on two values. Raises NotKnown."""
     if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
         raise NotKnown
     if kind is ast.Mult and not (isinstance(left, int | float) and isinstance(right, int | float)):
@@ -213,7 +213,7 @@ def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
 
 
 def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
-    """What a method of a text gives. Raises NotKnown."""
+    """Return the result of a string method. Raises NotKnown."""
     if name not in TEXT_METHODS or (name == "replace" and (1 + len(text)) * (1 + _length(args[1:2])) > MAX_REPLACED):
         raise NotKnown
     return computed(getattr(text, name), *args, **named)
@@ -231,7 +231,7 @@ def _length(values: Sequence[Plain]) -> int:
 
 
 def _bounded(value: Value) -> Value:
-    """The value. Raises NotKnown for one that is too large to compute with."""
+    """Return the value. Raises NotKnown for one that is too large to compute with."""
     if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
         raise NotKnown
     items = chars = 0
@@ -242,7 +242,7 @@ def _bounded(value: Value) -> Value:
             chars += len(each)
         elif isinstance(each, list | tuple | dict | set | frozenset):
             items += len(each)
-            if items <= MAX_ITEMS:  # what is in it twice counts twice: so it does for who walks through it
+            if items <= MAX_ITEMS:  # an item that occurs twice counts twice
                 inside += [*each, *each.values()] if isinstance(each, dict) else each
         if items > MAX_ITEMS or chars > MAX_CHARS:
             raise NotKnown

@@ -23,38 +23,37 @@ from planbook.sandbox.dry.values import (
 # State.
 
 Content = list[Value] | dict[Value, Value] | set[Value] | None
-"""What a box holds; None where that is not known. Contents are replaced, never changed."""
+"""Content of a container; None if it is not known. Contents are replaced, never changed."""
 
 
 @dataclass
 class WalkState:
-    """One state; forks share the contents of boxes."""
+    """One state. Forked states share the contents of containers."""
 
     knowledge: WorldKnowledge
     frames: dict[int, dict[str, Value]] = field(default_factory=dict)
     heap: dict[int, Content] = field(default_factory=dict)
     escaped: list[Value] = field(default_factory=list)
-    """Functions and given objects that became part of something unknown: who knows what calls them."""
+    """Functions and objects of the session that became part of something unknown, which may call them."""
 
     def copy(self) -> "WalkState":
-        """A state that goes its own way from here."""
+        """Fork the state."""
         frames = {number: dict(names) for number, names in self.frames.items()}
         return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
 
     def stands_like(self, other: "WalkState") -> bool:
-        """Whether nothing differs."""
+        """Return whether two states are equal."""
         return (
-            self.frames.keys() == other.frames.keys()
-            and self.heap.keys() == other.heap.keys()
+            (self.frames.keys(), self.heap.keys()) == (other.frames.keys(), other.heap.keys())
             and all(_same_items(self.frames[number], other.frames[number]) for number in self.frames)
             and all(_same_content(self.heap[number], other.heap[number]) for number in self.heap)
             and self.knowledge == other.knowledge
         )
 
     def drop_unused(self) -> None:
-        """Forget boxes that no name leads to; whoever still has one finds its content not known.
+        """Forget containers that no name leads to; to other holders their content is unknown.
 
-        A name for a box of which nothing is known stands for anything.
+        A name for a container of unknown content becomes UNKNOWN.
         """
         for frame in self.frames.values():
             for name, value in frame.items():
@@ -74,7 +73,7 @@ class WalkState:
         self.heap = reached
 
     def escape(self, value: Value) -> None:
-        """A value that can no longer be followed: what it holds may change at any time, what it does be done."""
+        """Stop following a value: its content may change at any time, and it may be called."""
         if isinstance(value, (HostRef, DefinedFunction)):
             self.escaped.append(value)
         elif isinstance(value, tuple):
@@ -86,12 +85,12 @@ class WalkState:
                 self.escape(each)
 
     def lose_containers(self) -> None:
-        """Nothing is known any longer of what any box holds."""
+        """Forget the contents of all containers."""
         for number in list(self.heap):
             self.escape(Container(number))
 
     def forget_names(self, names: Iterable[str]) -> None:
-        """These names may stand for anything, wherever they have a value."""
+        """Set names to UNKNOWN in every frame that binds them."""
         for name in names:
             for frame in self.frames.values():
                 if name in frame:
@@ -106,10 +105,9 @@ def _inside(content: Content) -> list[Value]:
 
 
 def joined(first: WalkState, second: WalkState) -> WalkState:
-    """What is so in both states. A name that has a value in one of them keeps it: reading it elsewhere raises."""
+    """Merge two states. A name that only one of them binds keeps its value: reading it in the other raises."""
     state = WalkState(first.knowledge.either(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
-    for number in first.heap.keys() | second.heap.keys():
-        state.heap[number] = first.heap.get(number, second.heap.get(number))
+    state.heap = second.heap | first.heap
     for number in sorted(first.heap.keys() & second.heap.keys()):
         _join_content(state, number, first.heap[number], second.heap[number])
     for number in first.frames.keys() | second.frames.keys():
@@ -122,7 +120,7 @@ def joined(first: WalkState, second: WalkState) -> WalkState:
 
 
 def either(state: WalkState, first: Value, second: Value) -> Value:
-    """One of two values: itself where they are the same, else UNKNOWN."""
+    """Merge two values: return them if they are the same, else UNKNOWN."""
     if same(first, second):
         return first
     if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
@@ -164,22 +162,22 @@ def _same_items(
 # The walk.
 
 MODULE = 0
-"""The number of the frame of the plan itself."""
+"""Number of the plan's own frame."""
 MAX_STEPS = 20_000
-"""Statements and calls that a walk looks at before it gives up."""
+"""Statements and calls that a walk follows before it gives up."""
 
 
 class TooManyPaths(Exception):
-    """The plan has more ways to go than a dry run follows."""
+    """The plan has more paths than a dry run follows."""
 
 
 class PathEnded(Exception):
-    """The path that is being followed goes on elsewhere, or nowhere."""
+    """The path that is being followed continues elsewhere, or nowhere."""
 
 
 @dataclass
 class LoopExits:
-    """States in which a loop is left by ``break`` or its body by ``continue``."""
+    """States at each ``break`` and ``continue`` of a loop."""
 
     breaks: list[WalkState] = field(default_factory=list)
     continues: list[WalkState] = field(default_factory=list)
@@ -187,7 +185,7 @@ class LoopExits:
 
 @dataclass
 class CallVisits:
-    """What became of one call whenever a path came to it: why it was impossible, unless it once was possible."""
+    """All visits of one call: why it was impossible, unless it was possible once."""
 
     impossible: Impossible | None
     node: ast.Call
@@ -196,8 +194,8 @@ class CallVisits:
 
 
 @dataclass(eq=False)
-class BaseWalk:
-    """One dry run of ``trees``: those of the helpers, then the plan's. ``functions`` and ``attributes`` are dotted."""
+class BaseWalk(ast.NodeVisitor):
+    """A dry run of ``trees``: those of the helpers, then the plan's. ``functions`` and ``attributes`` are dotted."""
 
     state: WalkState
     functions: frozenset[str]
@@ -205,28 +203,28 @@ class BaseWalk:
     trees: InitVar[Sequence[ast.Module]]
     visits: dict[tuple[int, ...], CallVisits] = field(default_factory=dict)
     blind: bool = False
-    """Something may act or change lists at any time: nothing that is learnt on the way lasts."""
+    """Whether something may act or change lists at any time, so that nothing stays known."""
     handed_on: set[str] = field(default_factory=set)
-    """The given functions and objects that something unknown has."""
+    """Functions and objects of the session that something unknown has."""
     unseen: dict[int, DefinedFunction] = field(default_factory=dict)
-    """Functions that something unknown may call, by id of their node."""
+    """Functions that something unknown may call, by the id of their node."""
     frame: int = MODULE
     at_once: set[int] = field(default_factory=set)
-    """The ids of generator expressions that are gone through where they stand, as in ``any(...)``."""
+    """Ids of generator expressions that are consumed where they stand, as in ``any(...)``."""
     parents: dict[int, int] = field(default_factory=dict)
     own: dict[int, tuple[set[str], set[str]]] = field(default_factory=lambda: {MODULE: (set(), set())})
-    """By frame: the names declared global and nonlocal."""
+    """Frame to the names declared global and nonlocal."""
     transparent: set[int] = field(default_factory=set)
-    """The frames of comprehensions: what they assign by := is their owner's."""
+    """Frames of comprehensions: a name assigned by := belongs to the frame around them."""
     loops: list[LoopExits] = field(default_factory=list)
     endless: dict[int, ast.While] = field(default_factory=dict)
-    """The loops without an end that a path came to, by id of their node."""
+    """Endless loops that a path reached, by the id of their node."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=list)
     finals: list[list[ast.stmt]] = field(default_factory=list)
-    """The ``finally`` parts around the statement that is carried out."""
+    """``finally`` blocks around the current statement."""
     chain: list[ast.Call] = field(default_factory=list)
     inside: list[ast.AST] = field(default_factory=list)
-    """The calls, and the functions, that the walk is inside of."""
+    """Calls, and functions, that enclose the current statement."""
     _numbers: int = 0
     _steps: int = 0
 
@@ -235,27 +233,22 @@ class BaseWalk:
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
         self.acting = bodies.acting_names(trees, self.roots)
         self.catches = any(isinstance(node, ast.Try | ast.With) for tree in trees for node in ast.walk(tree))
-        """Whether an error may be the way out of a loop."""
+        """Whether an error may end a loop."""
         self.shared = frozenset(bodies.declared(trees, (ast.Global, ast.Nonlocal)))
         """Names that a function declares global or nonlocal."""
         self.defined_once = frozenset(bodies.defined_once(trees))
-        """Names that get their value in one place of the code, from a def."""
+        """Names that are bound in one place of the code, by a def."""
         self.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
-        """The ids of the call nodes of the plan itself; all others are of helpers."""
+        """Ids of the plan's own call nodes; all others belong to helpers."""
 
     def step(self) -> None:
-        """Count one thing looked at. Raises TooLong."""
+        """Count one step. Raises TooManyPaths."""
         self._steps += 1
         if self._steps > MAX_STEPS:
             raise TooManyPaths
 
-    # Branches.
-
     def branches(self, *ways: Callable[[], Value]) -> Value:
-        """Follow each way from here; the value and state that are left are those of whichever was taken.
-
-        Raises Ended if none of them comes back.
-        """
+        """Follow each way from here and merge their values and states. Raises PathEnded if no way returns."""
         start, came_back = self.state, list[tuple[WalkState, Value]]()
         for way in ways:
             self.state = start.copy()
@@ -267,7 +260,7 @@ class BaseWalk:
         return self.meet(came_back)
 
     def meet(self, ways: Sequence[tuple[WalkState, Value]]) -> Value:
-        """Go on in the one state that all of these may have led to. Raises Ended if there are none."""
+        """Continue in the merged state of all ways. Raises PathEnded if there are none."""
         if not ways:
             raise PathEnded
         self.state, value = ways[0]
@@ -278,7 +271,7 @@ class BaseWalk:
         return value
 
     def settle(self) -> None:
-        """Take note of functions and given objects that became part of something unknown."""
+        """Record functions and objects of the session that became part of something unknown."""
         while self.state.escaped:
             value = self.state.escaped.pop()
             if isinstance(value, DefinedFunction):
@@ -289,13 +282,13 @@ class BaseWalk:
                 self.blind = True
 
     def escape(self, *values: Value) -> None:
-        """Values that something unknown has now."""
+        """Hand values over to something unknown."""
         for value in values:
             self.state.escape(value)
         self.settle()
 
     def is_harmless(self, value: Value) -> bool:
-        """Whether whoever has the value can neither act with it nor change what others see."""
+        """Return whether a holder of the value can neither act with it nor change what others see."""
         if isinstance(value, HostRef):
             return value.path not in self.functions and value.path not in self.roots
         if not isinstance(value, DefinedFunction):
@@ -306,7 +299,7 @@ class BaseWalk:
         return bodies.is_harmless(value.node, self.acting) and not any(map(self._acts, reached))
 
     def _acts(self, value: Value) -> bool:
-        """Whether a value that is no function of the plan (names tell that of those) may act."""
+        """Return whether a value may act that is no function of the plan; for those, names decide."""
         if isinstance(value, HostRef):
             return not self.is_harmless(value)
         content = value if isinstance(value, tuple) else self.content(value)
@@ -315,16 +308,14 @@ class BaseWalk:
         return any(isinstance(each, DefinedFunction) or self._acts(each) for each in content or ())
 
     def havoc(self, nodes: Sequence[ast.AST]) -> None:
-        """Any part of this code may have run, any number of times, as far as it likes."""
+        """Assume that any part of this code ran any number of times."""
         self.state.forget_names(bodies.bound(nodes) | self.shared)
         self.state.lose_containers()
         self.state.knowledge = self.state.knowledge.forgotten()
         self.settle()
 
-    # Names.
-
     def open_frame(self, parent: int) -> int:
-        """A new frame inside another."""
+        """Open a frame inside another, and return its number."""
         self._numbers += 1
         self.parents[self._numbers] = parent
         self.own[self._numbers] = (set(), set())
@@ -332,7 +323,7 @@ class BaseWalk:
         return self._numbers
 
     def look_up(self, name: str, frame: int) -> Value:
-        """What a name stands for."""
+        """Return the value of a name."""
         if self.blind and name in self.shared:
             return UNKNOWN
         here: int | None = frame
@@ -345,7 +336,7 @@ class BaseWalk:
         return BuiltinFunction(name) if name in PYTHON else UNKNOWN
 
     def assign(self, name: str, value: Value) -> None:
-        """Give a name its value in the frame that it belongs to."""
+        """Bind a name in the frame that it belongs to."""
         frame = self.frame
         while frame in self.transparent:
             frame = self.parents[frame]
@@ -358,22 +349,18 @@ class BaseWalk:
                 frame = self.parents[frame]
         self.state.frames.setdefault(frame, {})[name] = value
 
-    # Boxes.
-
     def new_container(self, content: Content) -> Container:
-        """A new list, dict or set."""
+        """Make a list, dict or set."""
         self._numbers += 1
         self.state.heap[self._numbers] = content
         return Container(self._numbers)
 
     def dict_of(self, named: Mapping[str, Value]) -> Container:
-        """A new dict of what is passed by name."""
-        content: dict[Value, Value] = {}
-        content.update(named.items())
-        return self.new_container(content)
+        """Make a dict of named values."""
+        return self.new_container(dict(named.items()))
 
     def tuple_of(self, parts: Iterable[Value]) -> Value:
-        """A tuple of these parts; UNKNOWN for one that is too large to be looked through."""
+        """Return a tuple of these parts; UNKNOWN if it is too large to be traversed."""
         made = tuple(parts)
         if is_small(made):
             return made
@@ -381,15 +368,15 @@ class BaseWalk:
         return UNKNOWN
 
     def content(self, value: Value) -> Content:
-        """What a box holds, where that is known."""
+        """Return the content of a container, if it is known."""
         return self.state.heap.get(value.number) if isinstance(value, Container) and not self.blind else None
 
     def holds_container(self, value: Value) -> bool:
-        """Whether a value is or has a list, dict or set."""
+        """Return whether a value is or contains a list, dict or set."""
         return isinstance(value, Container) or (isinstance(value, tuple) and any(map(self.holds_container, value)))
 
     def items(self, value: Value) -> tuple[Value, ...] | None:
-        """What iterating over a value gives, where that is known."""
+        """Return the items of a value, if they are known."""
         if isinstance(value, tuple):
             return value
         if isinstance(value, str):
@@ -398,7 +385,7 @@ class BaseWalk:
         return None if content is None or isinstance(content, set) else tuple(content)
 
     def truth(self, value: Value) -> bool | UnknownValue:
-        """Whether a value counts as true."""
+        """Return the truth of a value, if it is known."""
         if isinstance(value, Container):
             content = self.content(value)
             return UNKNOWN if content is None else bool(content)

@@ -128,7 +128,7 @@ class BasePolicy(RestrictingNodeTransformer):
         if name in REFUSED_NAMES:
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         """Check a variable."""
         if not isinstance(node.ctx, ast.Load):
             self.check_name(node, node.id)
@@ -138,13 +138,13 @@ class BasePolicy(RestrictingNodeTransformer):
                 self.missing.append(node)
         return node
 
-    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.AST:  # noqa: N802
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.AST:
         """Check the names."""
         for name in node.names:
             self.check_name(node, name)
         return node
 
-    visit_Nonlocal = visit_Global  # noqa: N815
+    visit_Nonlocal = visit_Global
 
 
 # Imports.
@@ -160,7 +160,7 @@ _KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(
 class ImportPolicy(BasePolicy):
     """Checks import statements, and attributes of the imported modules."""
 
-    def visit_Try(self, node: ast.Try) -> ast.AST:  # noqa: N802
+    def visit_Try(self, node: ast.Try) -> ast.AST:
         """Allow imports whose failure is caught: they fail as in Python when they run."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
         self._caught += caught
@@ -170,11 +170,11 @@ class ImportPolicy(BasePolicy):
         node.finalbody = self._visit_all(node.finalbody)
         return node
 
-    def visit_TryStar(self, node: ast.AST) -> ast.AST:  # noqa: N802
+    def visit_TryStar(self, node: ast.AST) -> ast.AST:
         """Check as ``try``."""
         return self.visit_Try(node)  # type: ignore[arg-type]
 
-    def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
+    def visit_If(self, node: ast.If) -> ast.AST:
         """Allow any import under ``if TYPE_CHECKING``, which never runs."""
         never = last_name(node.test) == "TYPE_CHECKING"
         node.test = self.visit(node.test)
@@ -187,7 +187,7 @@ class ImportPolicy(BasePolicy):
     def _visit_all(self, nodes: list[N]) -> list[N]:
         return [self.visit(node) for node in nodes]
 
-    def visit_Import(self, node: ast.Import) -> ast.AST:  # noqa: N802
+    def visit_Import(self, node: ast.Import) -> ast.AST:
         """Allow only the listed modules."""
         for alias in node.names:
             top = alias.name.partition(".")[0]
@@ -199,7 +199,7 @@ class ImportPolicy(BasePolicy):
                 self.bound.add(variable)
         return node
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:  # noqa: N802
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
         """Allow only names of the listed modules, and replace ``*`` by them. Python itself checks ``__future__``."""
         module = "." * node.level + (node.module or "")
         if module == "__future__":
@@ -264,7 +264,7 @@ BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 class PlanPolicy(ImportPolicy):
     """The whole policy. After one visit of a module, ``problems`` is complete and the tree ready to be compiled."""
 
-    def visit_Module(self, node: ast.Module) -> ast.AST:  # noqa: N802
+    def visit_Module(self, node: ast.Module) -> ast.AST:
         """Visit the tree. Checks that need all names come last."""
         node = self.node_contents_visit(node)
         for name in self.missing:
@@ -281,13 +281,13 @@ class PlanPolicy(ImportPolicy):
         self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
         return self.node_contents_visit(node)
 
-    visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allowed  # noqa: N815
-    visit_TypeAlias = _allowed  # noqa: N815
-    visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allowed  # noqa: N815
-    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _named  # noqa: N815
-    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _named  # noqa: N815
+    visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allowed
+    visit_TypeAlias = _allowed
+    visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allowed
+    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _named
+    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _named
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Check the name, the annotations and the body."""
         self.check_name(node, node.name)
         self._bind_type_parameters(node)
@@ -296,7 +296,7 @@ class PlanPolicy(ImportPolicy):
         node.returns = returns
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         """Check the body, and the name, which is bound after it."""
         self._bind_type_parameters(node)
         node = self.node_contents_visit(node)
@@ -309,7 +309,7 @@ class PlanPolicy(ImportPolicy):
         node.annotation = self._annotation(node.annotation)
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """Check all parts."""
         annotation = self._annotation(node.annotation)
         node.annotation = ast.Constant(None)
@@ -331,19 +331,19 @@ class PlanPolicy(ImportPolicy):
         visited: ast.expr = self.visit(node)
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
 
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:  # noqa: N802
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
         """Check the name of the rest, and the keys."""
         self.check_name(node, node.rest)
         self._check_expressions(node.keys)
         node.patterns = [self.visit(pattern) for pattern in node.patterns]
         return node
 
-    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:  # noqa: N802
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
         """Check the value: a constant, or a dotted name."""
         self._check_expressions([node.value])
         return node
 
-    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:  # noqa: N802
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
         """Check the class, and the attributes that the pattern reads."""
         self._check_expressions([node.cls])
         for name in REFUSED_ATTRIBUTES.intersection(node.kwd_attrs):
@@ -360,7 +360,7 @@ class PlanPolicy(ImportPolicy):
             elif isinstance(part, ast.Name):
                 self.visit_Name(part)
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Check the attribute by name, or let the guard check it at run time."""
         node = self.node_contents_visit(node)
         reads = isinstance(node.ctx, ast.Load)
@@ -380,7 +380,7 @@ class PlanPolicy(ImportPolicy):
             self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
         return self.node_contents_visit(node)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         """Refuse early what the guards of ``getattr`` and the like would refuse at run time."""
         if isinstance(node.func, ast.Name) and node.func.id in BY_NAME and len(node.args) > 1:
             name = getattr(node.args[1], "value", None)

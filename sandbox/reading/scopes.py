@@ -116,10 +116,7 @@ class Scopes:
 def scopes_of(tree: ast.AST) -> Scopes:
     """Walk a module, a statement or an expression. Raises RecursionError if it is nested too deeply."""
     walker = _Walker()
-    if isinstance(tree, ast.Module):
-        walker.block(tree.body)
-    else:
-        walker.visit(tree)
+    walker.visit(tree)
     return walker.found
 
 
@@ -137,9 +134,18 @@ class _Walker(ast.NodeVisitor):
 
     # Moving through the tree
 
-    def all(self, nodes: Iterable[ast.AST | None]) -> None:
+    def generic_visit(self, node: ast.AST) -> None:
+        """Visit the children in the order of the fields, in which nearly every node is evaluated."""
+        for field_name in node._fields:
+            child = getattr(node, field_name, None)
+            if isinstance(child, ast.AST):
+                self.visit(child)
+            elif isinstance(child, list) and child:
+                self.block(child) if isinstance(child[0], ast.stmt) else self.all(child)
+
+    def all(self, nodes: Iterable[Any]) -> None:
         for node in nodes:
-            if node is not None:
+            if isinstance(node, ast.AST):
                 self.visit(node)
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
@@ -248,10 +254,7 @@ class _Walker(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         self.found.calls.append((node, self.scope))
-        self.visit(node.func)
-        self.all(node.args)
-        for keyword in node.keywords:
-            self.visit(keyword.value)
+        self.generic_visit(node)
 
     # Scopes
 
@@ -302,33 +305,19 @@ class _Walker(ast.NodeVisitor):
             self.visit_annotation(parameter.annotation)
             self.bind(parameter.arg, parameter)
 
-    def comprehension(self, generators: list[ast.comprehension], results: list[ast.expr], *, deferred: bool) -> None:
-        self.visit(generators[0].iter)
-        with self.inside(ScopeKind.COMPREHENSION, deferred=deferred):
-            for number, generator in enumerate(generators):
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+        self.visit(node.generators[0].iter)
+        with self.inside(ScopeKind.COMPREHENSION, deferred=isinstance(node, ast.GeneratorExp)):
+            for number, generator in enumerate(node.generators):
                 if number:
                     self.visit(generator.iter)
                 self.visit(generator.target)
                 self.all(generator.ifs)
-            self.all(results)
+            self.all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
 
-    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> None:
-        self.comprehension(node.generators, [node.elt], deferred=False)
-
-    visit_SetComp = visit_ListComp  # noqa: N815
-
-    def visit_DictComp(self, node: ast.DictComp) -> None:
-        self.comprehension(node.generators, [node.key, node.value], deferred=False)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
-        self.comprehension(node.generators, [node.elt], deferred=True)
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp  # noqa: N815
 
     # Statements with blocks
-
-    def visit_If(self, node: ast.If) -> None:
-        self.visit(node.test)
-        self.block(node.body)
-        self.block(node.orelse)
 
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
         self.visit(node.iter)
@@ -348,13 +337,6 @@ class _Walker(ast.NodeVisitor):
         self.block(body)
         self.loops = outer
 
-    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
-        for item in node.items:
-            self.all([item.context_expr, item.optional_vars])
-        self.block(node.body)
-
-    visit_AsyncWith = visit_With  # noqa: N815
-
     def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         outer = self.guard
         self.guard = max(outer, *map(_guard, node.handlers), Guard.NONE, key=lambda guard: guard.value)
@@ -373,28 +355,17 @@ class _Walker(ast.NodeVisitor):
         if binding is not None:
             binding.last = self.tick()
 
-    def visit_match_case(self, node: ast.match_case) -> None:
-        self.all([node.pattern, node.guard])
-        self.block(node.body)
+    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
+        self.generic_visit(node)
+        if name := node.rest if isinstance(node, ast.MatchMapping) else node.name:
+            self.bind(name, node)
 
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:
-        self.all([node.pattern])
-        if node.name:
-            self.bind(node.name, node)
-
-    def visit_MatchStar(self, node: ast.MatchStar) -> None:
-        if node.name:
-            self.bind(node.name, node)
-
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
-        self.all([*node.keys, *node.patterns])
-        if node.rest:
-            self.bind(node.rest, node)
+    visit_MatchStar = visit_MatchMapping = visit_MatchAs  # noqa: N815
 
     def visit_Return(self, node: ast.Return) -> None:
         if self.scope.kind is not ScopeKind.FUNCTION:
             self.found.strays.append(node)
-        self.all([node.value])
+        self.generic_visit(node)
 
     def visit_Break(self, node: ast.Break | ast.Continue) -> None:
         if not self.loops:
