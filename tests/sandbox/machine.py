@@ -18,8 +18,7 @@ from typing import Self
 from pydantic import JsonValue
 
 from planbook.sandbox import CellResult, Limits, Sandbox, Session
-from tests.sandbox.attack_tables import Attack
-from tests.sandbox.attacked import CANARY
+from tests.sandbox.attack_tables import CANARY, Attack
 
 HIDDEN = "the victim's environment"
 """What stands in the memory of another process."""

@@ -1,4 +1,4 @@
-"""Running programs in a sandbox and in plain Python, and reading tables of snippets."""
+"""Run programs in a sandbox and in plain Python, and read tables of snippets (``### TITLE`` begins a section)."""
 
 import atexit
 import contextlib
@@ -13,7 +13,14 @@ import pytest
 
 from planbook.sandbox import Limits, Sandbox
 from planbook.sandbox.policy.compiler import compile_cell
-from tests.sandbox.sections import sections
+
+
+def sections(file: Path) -> Iterator[tuple[str, str]]:
+    """The title of each section, and the lines below it."""
+    for section in file.read_text(encoding="utf-8").split("### ")[1:]:
+        title, _, body = section.partition("\n")
+        yield title, body
+
 
 HERE = Path(__file__).parent
 

@@ -1,14 +1,19 @@
-"""The compile-time policy: what it refuses, how it says so, and that no text makes it raise."""
+"""The compile-time policy: what it refuses, how it says so, that no text makes it raise, that threads take turns."""
 
 import ast
+import gc
 import keyword
+import sys
+import threading
+import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
-from planbook.sandbox import MAX_SOURCE, Sandbox
+from planbook.sandbox import MAX_SOURCE, Sandbox, parse_source
 from planbook.sandbox.policy.compiler import PolicyRefused, compile_cell, find_problems
 from planbook.sandbox.policy.rules import NAME_HINTS, REFUSED_ATTRIBUTES
 
@@ -193,3 +198,48 @@ def test_unicode_spellings_are_judged_as_python_reads_them(name: str) -> None:
     seen = ast.parse(f"x.{name}", mode="eval").body
     assert isinstance(seen, ast.Attribute)
     assert bool(find_problems(f"y.{name} = 1")) == bool(find_problems(f"y.{seen.attr} = 1"))
+
+
+SOURCE = "\n".join(
+    f"def f{number}(a, b):\n    return [a + {number} * (b - each) for each in range(a)]" for number in range(150)
+)
+
+
+class LetsOthersRun:
+    """Gives up its turn when it is collected."""
+
+    def __del__(self) -> None:
+        time.sleep(0)
+
+
+@pytest.fixture
+def many_turns() -> Iterator[None]:
+    """Garbage is collected all the time, in the middle of whatever goes on."""
+    threshold, interval = gc.get_threshold(), sys.getswitchinterval()
+    gc.set_threshold(20)
+    sys.setswitchinterval(1e-5)
+    yield
+    gc.set_threshold(*threshold)
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("many_turns")
+def test_threads_do_not_upset_each_other() -> None:
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        for _ in range(25):
+            ring: list[object] = [LetsOthersRun() for _ in range(30)]
+            ring.append(ring)
+            del ring
+            try:
+                parse_source(SOURCE)
+            except SystemError as error:
+                errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors

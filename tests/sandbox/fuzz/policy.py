@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from planbook.sandbox import Limits, checks
 from planbook.sandbox.policy.compiler import CompileRequest, PolicyRefused, compile_cell, compiled, find_problems
 from planbook.sandbox.policy.rules import SYNTAX
-from tests.sandbox.attacked import Host
+from tests.sandbox.attack_tables import Host
 from tests.sandbox.fuzz.programs import program
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
 from tests.sandbox.plans import opened
