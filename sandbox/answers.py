@@ -129,7 +129,7 @@ Attributes = Callable[[], Mapping[str, JsonValue]]
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """What the plan has been shown: the clock, and the value of each attribute."""
+    """The clock and the attribute values that the plan has been shown."""
 
     clock: int
     attributes: Mapping[str, JsonValue]
@@ -154,7 +154,7 @@ class Answers:
 
     @property
     def seen(self) -> PlanView:
-        """What the plan has been shown so far."""
+        """The state that the plan has been shown so far."""
         return PlanView(self._clock, self._shown)
 
     def new_file(self, name: str) -> str:

@@ -60,7 +60,7 @@ _KEPT = 4 << 20
 
 
 class CheckContext(TypedDict, total=False):
-    """What plans are given besides functions."""
+    """Names that plans have besides the session's functions."""
 
     attributes: Iterable[str]
     """Attributes of the session, by bare or dotted name."""

@@ -1,4 +1,4 @@
-"""What plans can call and read, and the report of what is wrong with a plan."""
+"""The functions and names that plans have, and the report of a check."""
 
 import ast
 import inspect
@@ -58,7 +58,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Api:
-    """What a session gives its plans: functions and attributes by dotted name, and names that are known."""
+    """The functions and attributes of a session, by dotted name, and other known names."""
 
     functions: tuple[Function, ...]
     attributes: frozenset[str] = frozenset()
@@ -134,7 +134,7 @@ class Report:
 
     @property
     def full(self) -> bool:
-        """Whether enough faults were found."""
+        """True once enough faults were found."""
         return len(self.faults) >= MAX_PROBLEMS
 
     def add(self, node: ast.AST | None, name: str, message: str, hint: str = "") -> None:

@@ -72,11 +72,11 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
 def _no_choice(function: Function, parameter: Parameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
     """Return the problem of a literal that is not among a parameter's choices."""
     choices = get_args(parameter.annotation)
-    told = f"{function.name}() takes as {parameter.name} one of {', '.join(map(repr, choices))}"
+    allowed = f"{function.name}() takes as {parameter.name} one of {', '.join(map(repr, choices))}"
     text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
     near = guess(text, [choice for choice in choices if isinstance(choice, str)])
     hint = f"did you mean {near!r}?" if near else "write one of those"
-    return ArgumentProblem(value, "literal-type", f"{told}, and {_shown(value)} is none of them", hint)
+    return ArgumentProblem(value, "literal-type", f"{allowed}, and {_shown(value)} is none of them", hint)
 
 
 def _bind(

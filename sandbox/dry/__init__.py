@@ -92,8 +92,8 @@ def _follow(walk: DryWalk, trees: list[ast.Module]) -> set[int]:
 def _impossible(walk: DryWalk) -> list[CallVisits]:
     """Return the calls to report. One that is impossible for every caller is not repeated for each of them."""
     found = [visits for visits in walk.visits.values() if visits.impossible is not None]
-    anyhow = {id(visits.node) for visits in found if not visits.through}
-    return [visits for visits in found if not visits.through or id(visits.node) not in anyhow]
+    unconditional = {id(visits.node) for visits in found if not visits.through}
+    return [visits for visits in found if not visits.through or id(visits.node) not in unconditional]
 
 
 def _value(walk: DryWalk, value: object) -> Value:

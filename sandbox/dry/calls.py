@@ -191,8 +191,8 @@ class Calls(Containers):
             self.state.knowledge = self.state.knowledge.forgotten()
             self._visit(node, None)
             return UNKNOWN
-        args = [self._told(each) for each in given.args]
-        named = {name: self._told(each) for name, each in given.named.items()}
+        args = [self._plain_or_unknown(each) for each in given.args]
+        named = {name: self._plain_or_unknown(each) for name, each in given.named.items()}
         if self.blind:
             self.state.knowledge = self.state.knowledge.forgotten()
         after, impossible = self.state.knowledge.act(path, args, named, self._line(node))
@@ -200,7 +200,7 @@ class Calls(Containers):
         self._visit(node, impossible)
         return UNKNOWN
 
-    def _told(self, value: Value) -> object:
+    def _plain_or_unknown(self, value: Value) -> object:
         try:
             return self.plain(value)
         except NotKnown:

@@ -98,7 +98,7 @@ class Impossible:
 
 
 class WorldKnowledge(Protocol):
-    """What is known of the world at one point of a plan. Immutable; equal if the same is known."""
+    """Facts about the world that are known at one point of a plan. Immutable; equal if the same is known."""
 
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int

@@ -94,7 +94,7 @@ def shown_line(lines: list[str], number: int) -> str:
 
 
 class CompileContext(NamedTuple):
-    """What earlier code of a session contributes: names and, within one cell, the flags of ``from __future__``."""
+    """Results of earlier code of a session: names and, within one cell, the flags of ``from __future__``."""
 
     names: frozenset[str] = frozenset()
     flags: int = 0

@@ -36,7 +36,7 @@ class Fenced:
 
     @property
     def is_python(self) -> bool:
-        """Whether the fence says that this is Python."""
+        """True if the fence says that this is Python."""
         return self.language in PYTHON
 
 

@@ -16,7 +16,7 @@ ANY_TIME = -1
 
 
 class ScopeKind(Enum):
-    """What opens a scope."""
+    """Kinds of scopes."""
 
     MODULE = auto()
     FUNCTION = auto()

@@ -1,4 +1,4 @@
-"""What the kernel takes away from the zygote and its workers.
+"""The kernel's restrictions of the zygote and its workers.
 
 Each step of the tables raises OSError where the kernel or the container does not grant it; the host decides what may
 be missing. The zygote takes the inherited steps once, each worker the rest. The last step is the seccomp filter. Its

@@ -40,7 +40,7 @@ MAX_VALUE = MAX_FROM_WORKER // 4
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """What the zygote prepares for every worker."""
+    """Everything that the zygote prepares for its workers."""
 
     cells: "CellRunner"
     program: lockdown.FilterProgram | None

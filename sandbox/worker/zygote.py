@@ -150,8 +150,8 @@ def _fork(control: socket.socket, setup: serve.WorkerSetup, memory_mb: int) -> N
     try:
         lockdown.bound(worker, setup.idle_bytes + (memory_mb << 20), alone=setup.alone)
         handed = DESCRIPTORS.pack(ours.fileno(), pidfd)
-        told = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
-        control.sendmsg([told], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
+        report = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
+        control.sendmsg([report], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
     finally:
         os.close(pidfd)
         ours.close()
