@@ -7,10 +7,10 @@ from functools import wraps
 
 from pydantic import JsonValue
 
-from planbook.envs import Action, Environment
+from planbook.envs import Action, Environment, Snapshot
+from planbook.planner.action_docs import AGENT, TASK, plan_attributes
 from planbook.planner.errors import CellOver, EpisodeBroken, NotThePlans
 from planbook.planner.scope import Scope
-from planbook.planner.surface import AGENT, TASK, plan_attributes
 from planbook.sandbox import (
     CellResult,
     Fault,
@@ -25,6 +25,18 @@ from planbook.sandbox import (
 )
 
 Functions = Mapping[str, Callable[..., object]]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A moment to come back to: the world, the namespace, and how many steps had been taken by then."""
+
+    path: str
+    number: int
+    world: Snapshot
+    session: int
+    names: frozenset[str]
+    steps: int
 
 
 @dataclass

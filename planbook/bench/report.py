@@ -16,7 +16,7 @@ from planbook.commands.playing import play
 from planbook.envs.browser import chromium
 from planbook.episodes.lanes import Hosting
 from planbook.report.page import write_page
-from planbook.report.reading import read_run
+from planbook.results import read_run
 from planbook.run import Run
 
 EPISODES, TYPES = 1_000, 6

@@ -16,7 +16,6 @@ from planbook.console import console
 from planbook.envs import EnvsError
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.role_models import check_roles
-from planbook.figures.summary import Summary
 from planbook.knowledge.state import learnt_in
 from planbook.learning.covering import coverage_lines
 from planbook.learning.stages import building_tasks, export_manuals
@@ -24,6 +23,7 @@ from planbook.learning.stages import formulate as formulate_rules
 from planbook.manuals import usual_starts
 from planbook.options import refuse, was_given
 from planbook.planner import BudgetEnded, method
+from planbook.results import Summary
 from planbook.run import Run, new_folder
 from planbook.terminal.printing import spending
 

@@ -11,8 +11,8 @@ from planbook.commands.playing import play
 from planbook.config import Learning
 from planbook.console import console
 from planbook.episodes.lanes import Hosting
-from planbook.figures.summary import Summary
 from planbook.report import report_runs
+from planbook.results import Summary
 from planbook.run import new_folder
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)

@@ -26,9 +26,6 @@ from planbook.episodes.lanes import Hosting
 from planbook.episodes.retrying import again_lines, broken_paths
 from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
-from planbook.figures.milestones import known_milestones
-from planbook.figures.plays import plays_in
-from planbook.figures.summary import Summary, summarise
 from planbook.knowledge.ablations import check_ablations
 from planbook.knowledge.knowing import memory_of, remembering
 from planbook.knowledge.state import EVERYTHING, fresh_beginning, group_of, learnt_in
@@ -44,11 +41,11 @@ from planbook.planner import (
     ModelError,
     Outcome,
 )
-from planbook.planner.strategies import figures_of
 from planbook.planner.types import ERROR_KINDS
 from planbook.provenance.before_rerun import check_config
 from planbook.provenance.before_resume import notice_changes
 from planbook.provenance.fingerprints import made_of
+from planbook.results import Summary, read_run
 from planbook.run import AGAIN, Entry, Run, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.spending import check_money
@@ -147,10 +144,7 @@ def play_run(
     finally:
         run.stand_up()
     seconds = time.monotonic() - begun
-    spent, plays = run.meter.spent, plays_in(run.store, run.config.env)
-    known, own = known_milestones(run.config), figures_of(run.config.planner)
-    endings, folder = recorded_endings(run), str(run.folder)
-    summary = summarise(run.entries(), endings, seconds, folder, spent, plays, known, run.unjudgeable, own)
+    summary, endings = read_run(run).summary(seconds, run.meter.spent), recorded_endings(run)
     out = console(as_json)
     print_parts(
         out,

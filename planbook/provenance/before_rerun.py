@@ -67,7 +67,7 @@ def is_deterministic(config: Config) -> bool:
 
 
 def check_config(config: Config, folder: Path) -> Config:
-    """The configuration, if everything that it names is still there. Raises BadRun, UnknownWorld, UnknownStrategy."""
+    """The configuration, if everything that it names is still there. Raises BadRun and others."""
     world, options = config.world, method(config.planner).options
     try:
         world.Options.model_validate(config.env_options)

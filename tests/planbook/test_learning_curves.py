@@ -11,7 +11,7 @@ from planbook.learning.cost import Reached, building_cost, cost_line, reached_af
 from planbook.learning.covering import coverage_lines
 from planbook.report.charts.chart import Chart
 from planbook.report.charts.chosen import charts
-from planbook.report.reading import read_run
+from planbook.results import read_run
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
 from tests.command import planbook, result
