@@ -15,7 +15,7 @@ from planbook.sandbox.dry.values import (
     KnownObject,
     NotKnown,
     Plain,
-    UnknownValue,
+    UnknownType,
     Value,
     binary,
     computed,
@@ -108,7 +108,7 @@ class Expressions(Conversions):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Value:
         parts = [self._part(part) for part in node.values]
-        if any(isinstance(part, UnknownValue) for part in parts) or sum(len(str(part)) for part in parts) > MAX_CHARS:
+        if any(isinstance(part, UnknownType) for part in parts) or sum(len(str(part)) for part in parts) > MAX_CHARS:
             return UNKNOWN
         return "".join(map(str, parts))
 
@@ -179,7 +179,7 @@ class Expressions(Conversions):
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             truth = self.truth(value)
-            return UNKNOWN if isinstance(truth, UnknownValue) else not truth
+            return UNKNOWN if isinstance(truth, UnknownType) else not truth
         try:
             return computed(UNARY[type(node.op)], self.plain(value)) if type(node.op) in UNARY else UNKNOWN
         except NotKnown:
@@ -190,7 +190,7 @@ class Expressions(Conversions):
         for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
             right = self.value(right_node)
             found = self._compared(operation, left, right)
-            if isinstance(found, UnknownValue):
+            if isinstance(found, UnknownType):
                 for rest in node.comparators[position + 1 :]:
                     self.branches(lambda rest=rest: self.value(rest), lambda: None)  # type: ignore[misc]
                 return UNKNOWN
@@ -199,11 +199,11 @@ class Expressions(Conversions):
             left = right
         return truth
 
-    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownValue:
+    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownType:
         if isinstance(operation, ast.Is | ast.IsNot):
             if (
-                isinstance(left, UnknownValue)
-                or isinstance(right, UnknownValue)
+                isinstance(left, UnknownType)
+                or isinstance(right, UnknownType)
                 or (left is not None and right is not None)
             ):
                 return UNKNOWN
@@ -221,13 +221,13 @@ class Expressions(Conversions):
         if len(nodes) == 1:
             return value
         truth = self.truth(value)
-        if isinstance(truth, UnknownValue):
+        if isinstance(truth, UnknownType):
             return self.branches(lambda: value, lambda: self._rest_of_boolean(nodes[1:], is_and))
         return self._rest_of_boolean(nodes[1:], is_and) if truth == is_and else value
 
     def visit_IfExp(self, node: ast.IfExp) -> Value:
         truth = self.truth(self.value(node.test))
-        if isinstance(truth, UnknownValue):
+        if isinstance(truth, UnknownType):
             return self.branches(lambda: self.value(node.body), lambda: self.value(node.orelse))
         return self.value(node.body if truth else node.orelse)
 

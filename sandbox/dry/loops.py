@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from planbook.sandbox.dry import bodies
 from planbook.sandbox.dry.calls import Calls
-from planbook.sandbox.dry.values import UNKNOWN, BuiltinFunction, Container, NotKnown, UnknownValue, Value
+from planbook.sandbox.dry.values import UNKNOWN, BuiltinFunction, Container, NotKnown, UnknownType, Value
 from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, joined
 
 MAX_TURNS = 300
@@ -81,7 +81,7 @@ class Loops(Calls):
             truth = self.truth(self.value(node.test))
             if truth is False:
                 return True
-            if isinstance(truth, UnknownValue):
+            if isinstance(truth, UnknownType):
                 self.state = before
                 return False
             self._turn_of(node.body, loop)
@@ -237,7 +237,7 @@ class Loops(Calls):
             go_on()
             return
         truth = self.truth(self.value(tests[0]))
-        if isinstance(truth, UnknownValue):
+        if isinstance(truth, UnknownType):
             self.branches(lambda: self._filtered(tests[1:], go_on), lambda: None)
         elif truth:
             self._filtered(tests[1:], go_on)

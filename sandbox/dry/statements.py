@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from planbook.sandbox.dry import bodies
 from planbook.sandbox.dry.loops import Loops
-from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, UnknownValue, Value
+from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, UnknownType, Value
 from planbook.sandbox.dry.walk import PathEnded
 
 
@@ -134,7 +134,7 @@ class DryWalk(Loops):
 
     def visit_If(self, node: ast.If) -> None:
         truth = self.truth(self.value(node.test))
-        if isinstance(truth, UnknownValue):
+        if isinstance(truth, UnknownType):
             self.branches(lambda: self.body(node.body), lambda: self.body(node.orelse))
         else:
             self.body(node.body if truth else node.orelse)

@@ -15,7 +15,7 @@ Value = object
 """Any value of a dry run."""
 
 
-class UnknownValue(Enum):
+class UnknownType(Enum):
     """The value that stands for any value."""
 
     UNKNOWN = "unknown"
@@ -24,7 +24,7 @@ class UnknownValue(Enum):
         return "..."
 
 
-UNKNOWN = UnknownValue.UNKNOWN
+UNKNOWN = UnknownType.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from planbook.sandbox.dry.values import (
     HostRef,
     Impossible,
     KnownObject,
-    UnknownValue,
+    UnknownType,
     Value,
     WorldKnowledge,
     is_small,
@@ -384,12 +384,12 @@ class BaseWalk(ast.NodeVisitor):
         content = self.content(value)
         return None if content is None or isinstance(content, set) else tuple(content)
 
-    def truth(self, value: Value) -> bool | UnknownValue:
+    def truth(self, value: Value) -> bool | UnknownType:
         """Return the truth of a value, if it is known."""
         if isinstance(value, Container):
             content = self.content(value)
             return UNKNOWN if content is None else bool(content)
-        if isinstance(value, UnknownValue):
+        if isinstance(value, UnknownType):
             return UNKNOWN
         return True if isinstance(value, HostRef | BuiltinFunction | DefinedFunction | KnownObject) else bool(value)
 

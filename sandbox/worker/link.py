@@ -94,7 +94,7 @@ class HostObject(_Unique, ReadOnly):
     __slots__ = ()
 
 
-class Record(ReadOnly):
+class PlanRecord(ReadOnly):
     """A dict given to the plan: its keys are attributes; ``record["key"]`` works too."""
 
     __slots__ = ()
@@ -112,12 +112,16 @@ class Record(ReadOnly):
         return key in vars(self)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Record and vars(self) == vars(other)
+        return type(other) is PlanRecord and vars(self) == vars(other)
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __deepcopy__(self, memo: dict[int, object]) -> "Record":
-        return Record(self._title_, copy.deepcopy({**vars(self)}, memo))  # a copy, since the plan can read the memo
+    def __deepcopy__(self, memo: dict[int, object]) -> "PlanRecord":
+        return PlanRecord(self._title_, copy.deepcopy({**vars(self)}, memo))  # a copy, since the plan can read the memo
+
+
+PlanRecord.__name__ = PlanRecord.__qualname__ = "Record"
+"""Plans see the name in messages."""
 
 
 def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> None:

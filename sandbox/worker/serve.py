@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from planbook.sandbox.protocol import MAX_FROM_WORKER, PREFIX, pack
 from planbook.sandbox.worker import determinism, language, lockdown, results
 from planbook.sandbox.worker.determinism import CLOCK
-from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, Record, refresh
+from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, PlanRecord, refresh
 from planbook.sandbox.worker.results import shown, to_bytes
 
 REHEARSED_CALLS, REHEARSALS, REHEARSED_FILE = 4, 20, "rehearsal"
@@ -93,7 +93,7 @@ class CellRunner:
         refresh(link.objects, settings["attributes"])
         self._names.update(link.objects)
         for name, value in settings["values"].items():
-            self._names[name] = Record(name, value) if isinstance(value, dict) else value
+            self._names[name] = PlanRecord(name, value) if isinstance(value, dict) else value
 
     def run(self, source: str, name: str, compiled: str, *, is_part: bool = False) -> bytes:
         """Run one cell, or the next part of one, and return the "end" message.
