@@ -25,116 +25,6 @@ from planbook.sandbox.dry.values import (
 )
 from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
-# Lists, dicts and sets. Their content is replaced, never changed: forked states share it.
-
-
-class Containers(Expressions):
-    """Carries out methods of lists, dicts and sets."""
-
-    def container_method(
-        self, new_container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
-    ) -> Value:
-        """Carry out a method of a container. Raises NotKnown, with nothing changed, if its effect is unknown."""
-        content = self.content(new_container)
-        way = _METHODS.get((type(content), name))
-        if content is None or way is None or named or len(content) >= MAX_ITEMS:
-            raise NotKnown
-        changed = copy(content)
-        value = computed(way, self, changed, *args)
-        self.state.heap[new_container.number] = changed
-        return value
-
-    def store(self, base: Value, key: Value, value: Value) -> None:
-        """Carry out ``base[key] = value``."""
-        self._replaced(base, "__setitem__", key, value)
-
-    def drop(self, base: Value, key: Value) -> None:
-        """Carry out ``del base[key]``."""
-        self._replaced(base, "__delitem__", key)
-
-    def _replaced(self, base: Value, how: str, key: Value, *value: Value) -> None:
-        content = copy(self.content(base))
-        if isinstance(content, list | dict) and isinstance(base, Container):
-            with suppress(NotKnown):
-                computed(getattr(content, how), self.key(key), *value)
-                self.state.heap[base.number] = content
-                return
-        self.escape(base, *value)
-
-    def _extend(self, content: list[Value], more: Value) -> None:
-        items = self.items(more)
-        if items is None:
-            raise NotKnown
-        content.extend(items)
-
-    def _insert(self, content: list[Value], place: Value, value: Value) -> None:
-        computed(content.insert, self.plain(place), value)
-
-    def _pop(self, content: list[Value], place: Value = -1) -> Value:
-        return computed(content.pop, self.plain(place))
-
-    def _remove(self, content: list[Value], value: Value) -> None:
-        computed(content.pop, self._place(content, value))
-
-    def _place(self, content: list[Value], value: Value) -> object:
-        return computed([self.plain(each) for each in content].index, self.plain(value))
-
-    def _count(self, content: list[Value], value: Value) -> Value:
-        return [self.plain(each) for each in content].count(self.plain(value))
-
-    def _sort(self, content: list[Value]) -> None:
-        computed(content.sort, key=self.plain)
-
-    def _copy(self, content: list[Value] | dict[Value, Value] | set[Value]) -> Value:
-        return self.new_container(copy(content))
-
-    def _get(self, content: dict[Value, Value], key: Value, other: Value = None) -> Value:
-        return content.get(self.key(key), other)
-
-    def _set_default(self, content: dict[Value, Value], key: Value, other: Value = None) -> Value:
-        return content.setdefault(self.key(key), other)
-
-    def _pop_key(self, content: dict[Value, Value], key: Value, *other: Value) -> Value:
-        return computed(content.pop, self.key(key), *other)
-
-    def _update(self, content: dict[Value, Value], more: Value) -> None:
-        other = self.content(more)
-        if not isinstance(other, dict):
-            raise NotKnown
-        content.update(other)
-
-
-_METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
-    (list, "append"): lambda walk, content, value: content.append(value),
-    (list, "extend"): Containers._extend,
-    (list, "insert"): Containers._insert,
-    (list, "pop"): Containers._pop,
-    (list, "remove"): Containers._remove,
-    (list, "index"): Containers._place,
-    (list, "count"): Containers._count,
-    (list, "sort"): Containers._sort,
-    (list, "reverse"): lambda walk, content: content.reverse(),
-    (list, "clear"): lambda walk, content: content.clear(),
-    (list, "copy"): Containers._copy,
-    (dict, "get"): Containers._get,
-    (dict, "setdefault"): Containers._set_default,
-    (dict, "pop"): Containers._pop_key,
-    (dict, "update"): Containers._update,
-    (dict, "keys"): lambda walk, content: tuple(content),
-    (dict, "values"): lambda walk, content: walk.tuple_of(content.values()),
-    (dict, "items"): lambda walk, content: walk.tuple_of(content.items()),
-    (dict, "copy"): Containers._copy,
-    (dict, "clear"): lambda walk, content: content.clear(),
-    (set, "add"): lambda walk, content, value: content.add(walk.key(value)),
-    (set, "discard"): lambda walk, content, value: content.discard(walk.key(value)),
-    (set, "copy"): Containers._copy,
-    (set, "clear"): lambda walk, content: content.clear(),
-}
-"""Type and method to a function that changes a copy of the content and returns the method's value."""
-
-
-# Calls.
-
 MAX_CALL_DEPTH = 8
 """Nested calls of plan functions. Deeper ones are not followed."""
 
@@ -147,8 +37,8 @@ class CallArguments(NamedTuple):
     whole: bool = True
 
 
-class Calls(Containers):
-    """Carries out calls."""
+class Calls(Expressions):
+    """Carries out calls, and methods of containers. Content is replaced, never changed: forked states share it."""
 
     @abstractmethod
     def body(self, nodes: list[ast.stmt]) -> None:
@@ -337,7 +227,108 @@ class Calls(Containers):
             self.state.knowledge = self.state.knowledge.forgotten()
         return UNKNOWN
 
+    # Lists, dicts and sets.
 
+    def container_method(
+        self, container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
+    ) -> Value:
+        """Carry out a method of a container. Raises NotKnown, with nothing changed, if its effect is unknown."""
+        content = self.content(container)
+        way = _METHODS.get((type(content), name))
+        if content is None or way is None or named or len(content) >= MAX_ITEMS:
+            raise NotKnown
+        changed = copy(content)
+        value = computed(way, self, changed, *args)
+        self.state.heap[container.number] = changed
+        return value
+
+    def store(self, base: Value, key: Value, value: Value) -> None:
+        """Carry out ``base[key] = value``."""
+        self._replaced(base, "__setitem__", key, value)
+
+    def drop(self, base: Value, key: Value) -> None:
+        """Carry out ``del base[key]``."""
+        self._replaced(base, "__delitem__", key)
+
+    def _replaced(self, base: Value, how: str, key: Value, *value: Value) -> None:
+        content = copy(self.content(base))
+        if isinstance(content, list | dict) and isinstance(base, Container):
+            with suppress(NotKnown):
+                computed(getattr(content, how), self.key(key), *value)
+                self.state.heap[base.number] = content
+                return
+        self.escape(base, *value)
+
+    def _extend(self, content: list[Value], more: Value) -> None:
+        items = self.items(more)
+        if items is None:
+            raise NotKnown
+        content.extend(items)
+
+    def _insert(self, content: list[Value], place: Value, value: Value) -> None:
+        computed(content.insert, self.plain(place), value)
+
+    def _pop(self, content: list[Value], place: Value = -1) -> Value:
+        return computed(content.pop, self.plain(place))
+
+    def _remove(self, content: list[Value], value: Value) -> None:
+        computed(content.pop, self._place(content, value))
+
+    def _place(self, content: list[Value], value: Value) -> object:
+        return computed([self.plain(each) for each in content].index, self.plain(value))
+
+    def _count(self, content: list[Value], value: Value) -> Value:
+        return [self.plain(each) for each in content].count(self.plain(value))
+
+    def _sort(self, content: list[Value]) -> None:
+        computed(content.sort, key=self.plain)
+
+    def _copy(self, content: list[Value] | dict[Value, Value] | set[Value]) -> Value:
+        return self.new_container(copy(content))
+
+    def _get(self, content: dict[Value, Value], key: Value, other: Value = None) -> Value:
+        return content.get(self.key(key), other)
+
+    def _set_default(self, content: dict[Value, Value], key: Value, other: Value = None) -> Value:
+        return content.setdefault(self.key(key), other)
+
+    def _pop_key(self, content: dict[Value, Value], key: Value, *other: Value) -> Value:
+        return computed(content.pop, self.key(key), *other)
+
+    def _update(self, content: dict[Value, Value], more: Value) -> None:
+        other = self.content(more)
+        if not isinstance(other, dict):
+            raise NotKnown
+        content.update(other)
+
+
+_METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
+    (list, "append"): lambda walk, content, value: content.append(value),
+    (list, "extend"): Calls._extend,
+    (list, "insert"): Calls._insert,
+    (list, "pop"): Calls._pop,
+    (list, "remove"): Calls._remove,
+    (list, "index"): Calls._place,
+    (list, "count"): Calls._count,
+    (list, "sort"): Calls._sort,
+    (list, "reverse"): lambda walk, content: content.reverse(),
+    (list, "clear"): lambda walk, content: content.clear(),
+    (list, "copy"): Calls._copy,
+    (dict, "get"): Calls._get,
+    (dict, "setdefault"): Calls._set_default,
+    (dict, "pop"): Calls._pop_key,
+    (dict, "update"): Calls._update,
+    (dict, "keys"): lambda walk, content: tuple(content),
+    (dict, "values"): lambda walk, content: walk.tuple_of(content.values()),
+    (dict, "items"): lambda walk, content: walk.tuple_of(content.items()),
+    (dict, "copy"): Calls._copy,
+    (dict, "clear"): lambda walk, content: content.clear(),
+    (set, "add"): lambda walk, content, value: content.add(walk.key(value)),
+    (set, "discard"): lambda walk, content, value: content.discard(walk.key(value)),
+    (set, "copy"): Calls._copy,
+    (set, "clear"): lambda walk, content: content.clear(),
+}
+"""Type and method to a function that changes a copy of the content and returns the method's value."""
 _AT_ONCE = frozenset("all any dict list max min next set sorted sum tuple".split())
 _OF_ITEMS: Mapping[str, Callable[[Calls, tuple[Value, ...]], Value]] = {
     "list": lambda walk, items: walk.new_container(list(items)),

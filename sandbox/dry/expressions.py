@@ -22,11 +22,9 @@ from planbook.sandbox.dry.values import (
 )
 from planbook.sandbox.dry.walk import BaseWalk
 
-# Conversion to and from Python's own values.
 
-
-class Conversions(BaseWalk):
-    """Converts values to and from Python's own."""
+class Expressions(BaseWalk):
+    """Evaluates expressions, and converts values to and from Python's own."""
 
     def plain(self, value: Value) -> Plain:
         """Return Python's value. Raises NotKnown if any part is unknown, or if it is too large."""
@@ -69,13 +67,6 @@ class Conversions(BaseWalk):
         if value is None or isinstance(value, str | int | float | bytes):
             return value
         raise NotKnown
-
-
-# Expressions.
-
-
-class Expressions(Conversions):
-    """Evaluates expressions."""
 
     def value(self, node: ast.expr) -> Value:
         """Evaluate. Raises PathEnded if no path comes back from it."""
