@@ -20,7 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from planbook.sandbox.errors import WorkerFailed
-from planbook.sandbox.protocol import LIMIT, MAX_FROM_HOST, MAX_FROM_WORKER, MEMORY_BYTES, Channel, ChannelClosed
+from planbook.sandbox.protocol import (
+    FIRST_CPU_SECONDS,
+    LIMIT,
+    MAX_FROM_HOST,
+    MAX_FROM_WORKER,
+    MEMORY_BYTES,
+    Channel,
+    ChannelClosed,
+)
 from planbook.sandbox.types import Limits
 
 # Workers that end by themselves.
@@ -103,7 +111,7 @@ class WorkerProcess:
         self._sock, self._pidfd, self._pid, self._orphaned, self._limit = sock, pidfd, pid, orphaned, limit
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
-        self._is_stopped = False
+        self._is_stopped, self._cpu_limit = False, FIRST_CPU_SECONDS
         self._end = weakref.finalize(self, _end_worker, sock, pidfd, os.getpid())
         self._end.atexit = False  # at the end of the host the kernel does it
         self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
@@ -144,8 +152,9 @@ class WorkerProcess:
         While the host waits for the worker it checks the time itself. This holds while the host does something else.
         """
         used = self.cpu_seconds()
-        if used < inf:
-            self._limit(self._pid, ceil(used + seconds) + 1)
+        if used < inf and (limit := ceil(used + seconds) + 1) != self._cpu_limit:
+            self._cpu_limit = limit
+            self._limit(self._pid, limit)
 
     def was_killed(self) -> bool:
         """Return whether somebody killed this worker, which has hung up and was not ended here.

@@ -42,6 +42,8 @@ FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 PREFIX = 4
 MEMORY_BYTES = 4
 """Size of the host's request to fork a worker: its memory in MB."""
+FIRST_CPU_SECONDS = 12
+"""Processor time that a worker is forked with: enough for one cell with the default limit, so the host need not ask."""
 LIMIT = Struct("=ii")
 """The host's request to limit a worker: its process id, and its processor time in seconds."""
 

@@ -95,6 +95,8 @@ def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
 # Everything else.
 
 _LATER = frozenset({"threading", "random", "datetime", "queue", "uuid"})
+_OPTIONAL = ("_uuid", "_queue")
+"""Modules in C that avoid the replacements. Python works without them, and each costs every fork five mappings."""
 NODE = 0x020000000001
 """The hardware address for ``uuid.uuid1``: one that no device has."""
 
@@ -108,18 +110,17 @@ def make_deterministic() -> None:
     for name in ("get_ident", "get_native_id", "_get_main_thread_ident"):
         setattr(_thread, name, lambda: 1)
     _random.Random = SeededRandom  # type: ignore[misc]
+    sys.modules.update(dict.fromkeys(_OPTIONAL))  # type: ignore[arg-type]
     import datetime
-    import queue
+    import queue  # noqa: F401
     import threading
     import uuid
 
     _set_in_class(datetime.datetime, "now", _now)
     _set_in_class(datetime.datetime, "utcnow", _utcnow)
-    uuid._generate_time_safe = uuid._UuidCreate = None  # type: ignore[attr-defined]
     uuid._node = NODE  # type: ignore[attr-defined]
     threading.Condition.wait = _wait  # type: ignore[method-assign]
     threading.Thread.start = _start  # type: ignore[method-assign]
-    queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[attr-defined, misc]
 
 
 def _set_in_class(cls: type, name: str, function: Callable[..., Any]) -> None:

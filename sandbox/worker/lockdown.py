@@ -18,6 +18,8 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import NoReturn
 
+from planbook.sandbox.protocol import FIRST_CPU_SECONDS
+
 # The system call filter.
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -258,10 +260,11 @@ def keep_namespace(parent: int) -> NoReturn:
 
 
 def bound(worker: int, space: int, *, alone: bool) -> None:
-    """Limit a worker's address space, in bytes, and if it is to be ``alone``, allow no new file or process.
+    """Limit a worker's processor time and address space, in bytes; if ``alone``, allow no new file or process.
 
     The zygote does this, since its memory pages for it are its own already.
     """
+    resource.prlimit(worker, resource.RLIMIT_CPU, (FIRST_CPU_SECONDS, resource.RLIM_INFINITY))
     most = resource.getrlimit(resource.RLIMIT_AS)[1]
     space = space if most == resource.RLIM_INFINITY else min(space, most)
     resource.prlimit(worker, resource.RLIMIT_AS, (space, space))
