@@ -112,7 +112,6 @@ def make_deterministic() -> None:
     _random.Random = SeededRandom  # type: ignore[misc]
     sys.modules.update(dict.fromkeys(_OPTIONAL))  # type: ignore[arg-type]
     import datetime
-    import queue  # noqa: F401
     import threading
     import uuid
 
