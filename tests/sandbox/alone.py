@@ -21,7 +21,7 @@ ALONE: Mapping[str, frozenset[str]] = {
     "capabilities": frozenset({"capabilities", "undumpable"}),
     "all but seccomp": frozenset(ALL_MECHANISMS) - {"seccomp"},
 }
-"""What the threat model calls them, and the mechanisms that are left on."""
+"""Names as in the threat model, with the mechanisms that are left on."""
 SETS: Mapping[str, frozenset[str]] = {"none": frozenset(), **ALONE, "all": frozenset(ALL_MECHANISMS)}
 Effects = dict[str, list[str]]
 """From the name of an attack to its kinds of effect, of attacks that had one."""

@@ -82,7 +82,7 @@ class Attack:
 
 
 def attacks(*folders: str) -> list[Attack]:
-    """Those of a folder's tables: ``.`` for the attacks on the language, else a folder beneath."""
+    """Return the attacks of a folder's tables: ``.`` for those on the language, else a subfolder."""
     files = [file for folder in folders for file in sorted((HERE / folder).glob("*.txt"))]
     return [attack for file in files for attack in _attacks_of(file)]
 
@@ -102,7 +102,7 @@ def side_by_side(look: Callable[[Attack], Iterable[T]], found: Iterable[Attack])
 
 
 def outcome_of(result: CellResult) -> str:
-    """What happened, in the words of the tables."""
+    """Return the outcome as the tables write it."""
     if result.fault is None:
         return f"gives {json.dumps(result.value)}"
     return f"{WORDS[result.fault.kind]} {result.fault.type}"

@@ -1,4 +1,4 @@
-"""What attacks on the machine are made on: files, a process, servers; and what an attack did to them."""
+"""Targets for attacks on the machine (files, a process, servers), and the effects of an attack on them."""
 
 import os
 import resource
@@ -21,7 +21,7 @@ from planbook.sandbox import CellResult, Limits, Sandbox, Session
 from tests.sandbox.attack_tables import CANARY, Attack
 
 HIDDEN = "the victim's environment"
-"""What stands in the memory of another process."""
+"""A text in the memory of another process."""
 ROOMY = Limits(wall_seconds=20, memory_mb=256)
 PLANTED = "planted.py"
 MOUNTS = Path("/proc/self/mountinfo")
@@ -145,7 +145,7 @@ TOLD = {
     "others seen": ("saw-others",),
     "executable memory": ("may-run",),
 }
-"""What the worker says when it got something that leaves no trace."""
+"""Printed by a worker that succeeded without leaving a trace."""
 KINDS = (*LOOKS, *TOLD, "processes started")
 STAYING = {"sleep", "stays"}
 """The names of processes that attacks start and that do not end by themselves."""

@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Ran:
-    """What a program did: its output, and type, message and innermost line of the exception that ended it."""
+    """The result of a program: its output, and type, message and innermost line of the exception that ended it."""
 
     output: str
     type: str = ""

@@ -1,4 +1,4 @@
-"""What the tests of streaming read: programs, recorded replies, and code that is awkward to take apart."""
+"""Texts for the tests of streaming: programs, recorded replies, and code that is awkward to split."""
 
 import json
 from functools import cache

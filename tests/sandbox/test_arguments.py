@@ -83,7 +83,7 @@ RAW = [value for line in FRAMES.splitlines() for value in line.split(" | ")]
 
 
 def exactly(value: object, annotation: Any) -> bool:
-    """Whether the value is of the annotated type, all the way down, with nothing derived and nothing unbounded."""
+    """Return whether the value has exactly the annotated type at every level, and is bounded."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if annotation is None or annotation is type(None):
         return value is None
@@ -162,7 +162,7 @@ class Taken:
         return made
 
     def outside(self) -> list[tuple[str, str]]:
-        """What reached a function that its annotation does not allow."""
+        """Return the values that reached a function against its annotation."""
         return [(name, repr(value)[:80]) for name, value in self.values if not exactly(value, ANNOTATIONS[name])]
 
 
@@ -202,7 +202,7 @@ def cell(name: str) -> str:
 
 
 PLAINLY = ("text", "number", "level", "pairs", "anything")
-"""Those that plain Python is handed as well: the host checks alike, whatever layer the worker has."""
+"""Cases that plain Python is given as well: the host checks them whatever layer the worker has."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the host does with a text of a plan or a model takes a moment and little memory, and means nothing else."""
+"""The host handles any text of a plan or a model quickly and with little memory, without changing the result."""
 
 import sys
 import tracemalloc

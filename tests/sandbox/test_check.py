@@ -106,7 +106,7 @@ def test_names_of_earlier_cells_are_known() -> None:
 
 
 def test_a_name_of_an_earlier_cell_may_hide_a_function() -> None:
-    """What the earlier cell bound is not known, so nothing is said about calls of it."""
+    """The value that the earlier cell bound is unknown, so its calls are not checked."""
     assert check("if f:\n    def f(a):\n        pass\nf(1, 2)", {}, names=["f"]) == []
 
 

@@ -1,4 +1,4 @@
-"""What a function's signature makes of the arguments that come in."""
+"""Arguments of calls, checked against a function's signature."""
 
 import functools
 import inspect

@@ -103,7 +103,7 @@ class Host:
             assert self.hear()[0] == "call"
 
     def ends(self) -> bool:
-        """Whether the worker ends once nothing more comes, having said nothing but what it may."""
+        """Return whether the worker ends when nothing more arrives, having sent only valid messages."""
         self.worker._sock.shutdown(socket.SHUT_WR)
         try:
             while True:
@@ -117,7 +117,7 @@ class Host:
 
 
 def well(zygote: Zygote) -> bool:
-    """Whether a new worker does what it should."""
+    """Return whether a new worker works."""
     host = Host(zygote)
     try:
         host.stage("answer")

@@ -46,7 +46,7 @@ class World:
 
 
 class Case(NamedTuple):
-    """What the worker does, the limit that ends it, and what reached a function, in each of its lives."""
+    """The worker's script, the limit that ends it, and the calls that reached a function."""
 
     script: Script
     fault: str

@@ -69,7 +69,7 @@ SPACES = {f"{kind} namespace" for kind in ("ipc", "mount", "net", "pid", "user")
 
 @dataclass(frozen=True)
 class Host:
-    """What its kernel denies, with which error, and what the sandbox must then tell."""
+    """System calls that a host's kernel denies, with their errors, and what the sandbox must then report."""
 
     denied: Mapping[str, int]
     missing: frozenset[str]

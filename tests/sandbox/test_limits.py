@@ -1,4 +1,4 @@
-"""What a limit says and leaves behind, whichever layer is on; and hostile workers. attacks/limits has the attacks."""
+"""Messages and effects of limits, with either layer off, and hostile workers. attacks/limits has the attacks."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""What the kernel takes away, tried out by plain Python in a locked worker, and where it cannot."""
+"""The kernel's restrictions, tried by plain Python in a locked worker, and kernels that do not grant them."""
 
 import os
 import shutil
@@ -244,7 +244,7 @@ def test_a_zygote_that_cannot_start_says_why(open_tree: Path) -> None:
 
 
 def verdict(machine: str, number: int, argument: int = 0, architecture: int | None = None) -> int:
-    """What the kernel would make of a call, of which every argument is the same: the filter's return value."""
+    """Return the filter's verdict on a system call all of whose arguments are the same."""
     _, known = lockdown.ARCHITECTURES[machine]
     data = {lockdown.NUMBER: number, lockdown.ARCHITECTURE: known if architecture is None else architecture}
     data |= dict.fromkeys((lockdown.FIRST_ARGUMENT, lockdown.THIRD_ARGUMENT, lockdown.FOURTH_ARGUMENT), argument)

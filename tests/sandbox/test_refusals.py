@@ -1,4 +1,4 @@
-"""Whatever plans are refused, they are told what to write instead."""
+"""Every refusal of a plan says what to write instead."""
 
 import ast
 import importlib

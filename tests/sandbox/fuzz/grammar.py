@@ -1,4 +1,4 @@
-"""What generated programs are made of: mostly what plans say, some of it what none may."""
+"""The parts of generated programs: mostly what plans contain, and some of what they may not."""
 
 from collections.abc import Sequence
 

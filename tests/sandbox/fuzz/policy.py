@@ -1,4 +1,4 @@
-"""What must hold of the policy for every text, and of the host for every program that the policy lets through."""
+"""Properties of the policy for every text, and of the host for every program that the policy allows."""
 
 import ast
 import re
@@ -29,7 +29,7 @@ def f(*a, **b): return a or b
 self, cls, T, e = C(), C, D(), ValueError("e")
 x, y, z, _x, __x = C(), [1, "a", D], {"a": C(), 1: f}, "{0.x}", g(1)
 """
-"""What the grammar's names mean, so that its programs get somewhere."""
+"""Definitions of the grammar's names, so that its programs do something."""
 SHORT = Limits(wall_seconds=0.5, memory_mb=64)
 SLOW = 20.0
 """Seconds that no check of one program may take, on however busy a machine."""

@@ -104,7 +104,7 @@ STRETCHES = (_repeated, _numbered, _nested, _indented)
 
 
 def keeps_to_bounds(reader: Callable[[str], object], long: str) -> bool:
-    """Whether a reader keeps to the bounds, measured again with another text if it seems slow: results are kept."""
+    """Return whether a reader stays within the bounds. A slow one is measured again, with another text."""
     if (seconds := _seconds(reader, long)) > SECONDS:
         seconds = min(_seconds(reader, f"{long}#{number}") for number in range(2))
     return seconds < SECONDS and (seconds < SECONDS / 10 or megabytes_of(lambda: reader(f"{long}#")) < MEGABYTES)
