@@ -6,14 +6,14 @@ it. What cannot be followed (code that something unknown may call, exceptions th
 more.
 
 ``walk`` holds the state and the merging of branches, ``expressions``, ``calls``, ``loops`` and ``statements`` one part
-of the language each; ``values`` are what is computed with, ``bodies`` facts about code that is not followed.
+of the language each; ``values`` are what is computed with, ``effects`` facts about code that is not followed.
 """
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from planbook.sandbox.dry.bodies import sites
+from planbook.sandbox.dry.effects import sites
 from planbook.sandbox.dry.statements import DryWalk
 from planbook.sandbox.dry.values import UNKNOWN, Impossible, KnownObject, Value, WorldKnowledge
 from planbook.sandbox.dry.walk import MODULE, CallVisits, PathEnded, TooManyPaths, WalkState

@@ -7,7 +7,7 @@ from contextlib import suppress
 from copy import copy
 from typing import NamedTuple
 
-from planbook.sandbox.dry import bodies
+from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.expressions import Expressions
 from planbook.sandbox.dry.values import (
     FUNCTIONS,
@@ -115,7 +115,7 @@ class Calls(Expressions):
     def call_plan_function(self, node: ast.Call, function: DefinedFunction, given: CallArguments) -> Value:
         """Carry out a function of the plan with arguments."""
         again = any(each is function.node for each in self.inside)
-        if again or len(self.chain) >= MAX_CALL_DEPTH or bodies.is_generator(function.node) or not given.whole:
+        if again or len(self.chain) >= MAX_CALL_DEPTH or effects.is_generator(function.node) or not given.whole:
             return self._unfollowed(given, function)
         if self._only_reads(function, [*given.args, *given.named.values()]):
             return UNKNOWN
@@ -139,8 +139,8 @@ class Calls(Expressions):
         own = self.open_frame(function.frame)
         outside, self.frame, self.finals = (self.frame, self.finals), own, []
         self.own[own] = (
-            bodies.own_declared(function.node, ast.Global),
-            bodies.own_declared(function.node, ast.Nonlocal),
+            effects.own_declared(function.node, ast.Global),
+            effects.own_declared(function.node, ast.Nonlocal),
         )
         self.state.frames[own].update(values)
         self.returns.append([])
@@ -170,7 +170,7 @@ class Calls(Expressions):
                 self._forget_all_data()
                 start = self.state.copy()
                 with suppress(PathEnded):
-                    self.enter(function, dict.fromkeys(bodies.parameters(function.node), UNKNOWN))
+                    self.enter(function, dict.fromkeys(effects.parameters(function.node), UNKNOWN))
                 self.state = start
 
     def _forget_all_data(self) -> None:
@@ -339,7 +339,7 @@ _OF_ITEMS: Mapping[str, Callable[[Calls, tuple[Value, ...]], Value]] = {
 
 
 def _has_inner(node: ast.FunctionDef | ast.Lambda) -> bool:
-    return any(isinstance(each, (ast.FunctionDef, ast.Lambda)) for each in bodies.own_nodes(node))
+    return any(isinstance(each, (ast.FunctionDef, ast.Lambda)) for each in effects.own_nodes(node))
 
 
 def _bound(walk: Calls, function: DefinedFunction, given: CallArguments) -> dict[str, Value] | None:
@@ -348,7 +348,7 @@ def _bound(walk: Calls, function: DefinedFunction, given: CallArguments) -> dict
     positional = [each.arg for each in (*a.posonlyargs, *a.args)]
     values = {**dict(function.defaults), **dict(zip(positional, given.args, strict=False))}
     extra = given.args[len(positional) :]
-    others = {name: value for name, value in given.named.items() if name not in bodies.parameters(function.node)}
+    others = {name: value for name, value in given.named.items() if name not in effects.parameters(function.node)}
     if (extra and a.vararg is None) or (others and a.kwarg is None):
         return None
     values.update({name: value for name, value in given.named.items() if name not in others})
@@ -356,4 +356,4 @@ def _bound(walk: Calls, function: DefinedFunction, given: CallArguments) -> dict
         values[a.vararg.arg] = walk.tuple_of(extra)
     if a.kwarg:
         values[a.kwarg.arg] = walk.dict_of(others)
-    return values if set(bodies.parameters(function.node)) <= values.keys() else None
+    return values if set(effects.parameters(function.node)) <= values.keys() else None

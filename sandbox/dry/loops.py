@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 
-from planbook.sandbox.dry import bodies
+from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.calls import Calls
 from planbook.sandbox.dry.values import UNKNOWN, BuiltinFunction, Container, NotKnown, UnknownType, Value
 from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, joined
@@ -46,7 +46,7 @@ class Loops(Calls):
         self._leave_loop(loop, reached_end=True, orelse=node.orelse)
 
     def visit_While(self, node: ast.While) -> None:
-        if not self.catches and bodies.is_endless(node, self.acting):
+        if not self.catches and effects.is_endless(node, self.acting):
             self.endless[id(node)] = node
         loop, exits = self._enter_loop(), list[WalkState]()
 
@@ -183,7 +183,7 @@ class Loops(Calls):
         self.step()
         if not isinstance(node, ast.GeneratorExp):
             return self._comprehended(node)
-        if not bodies.is_harmless(node, self.acting):  # nobody knows how far, and when, a generator is consumed
+        if not effects.is_harmless(node, self.acting):  # nobody knows how far, and when, a generator is consumed
             self.blind = self.blind or id(node) not in self.at_once
             self._repeated(lambda: self.escape(self._comprehended(node)), [node])
         return UNKNOWN

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Sequence
 
-from planbook.sandbox.dry import bodies
+from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.loops import Loops
 from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, UnknownType, Value
 from planbook.sandbox.dry.walk import PathEnded
@@ -22,7 +22,7 @@ class DryWalk(Loops):
         """Handle what is not followed: only its parts are evaluated, or anything in a statement may have been done."""
         if not isinstance(node, ast.stmt):
             return self.parts_of(node)
-        if not bodies.is_harmless(node, self.acting):
+        if not effects.is_harmless(node, self.acting):
             self.blind = True
         self.havoc([node])
         return UNKNOWN
@@ -101,7 +101,7 @@ class DryWalk(Loops):
                 self.drop(self.value(target.value), self.value(target.slice))
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
-        for name in bodies.bound([node]):
+        for name in effects.bound([node]):
             self.assign(name, UNKNOWN)
 
     visit_ImportFrom = visit_Import
@@ -125,7 +125,7 @@ class DryWalk(Loops):
         for each in ast.walk(node):
             if isinstance(each, ast.FunctionDef):
                 self.unseen.setdefault(id(each), DefinedFunction(each, self.frame))
-        if not bodies.is_harmless(node, self.acting):
+        if not effects.is_harmless(node, self.acting):
             self.blind = True
             self.havoc([node])
         self.assign(node.name, UNKNOWN)
@@ -144,7 +144,7 @@ class DryWalk(Loops):
 
         def case(each: ast.match_case) -> Callable[[], None]:
             def way() -> None:
-                for name in bodies.bound([each.pattern]):
+                for name in effects.bound([each.pattern]):
                     self.assign(name, UNKNOWN)
                 if each.guard is not None:
                     self.value(each.guard)

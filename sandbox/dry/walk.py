@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 
-from planbook.sandbox.dry import bodies
+from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.values import (
     UNKNOWN,
     BuiltinFunction,
@@ -231,12 +231,12 @@ class BaseWalk(ast.NodeVisitor):
     def __post_init__(self, trees: Sequence[ast.Module]) -> None:
         self.state.frames[MODULE] = {}
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
-        self.acting = bodies.acting_names(trees, self.roots)
+        self.acting = effects.acting_names(trees, self.roots)
         self.catches = any(isinstance(node, ast.Try | ast.With) for tree in trees for node in ast.walk(tree))
         """Whether an error may end a loop."""
-        self.shared = frozenset(bodies.declared(trees, (ast.Global, ast.Nonlocal)))
+        self.shared = frozenset(effects.declared(trees, (ast.Global, ast.Nonlocal)))
         """Names that a function declares global or nonlocal."""
-        self.defined_once = frozenset(bodies.defined_once(trees))
+        self.defined_once = frozenset(effects.defined_once(trees))
         """Names that are bound in one place of the code, by a def."""
         self.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
         """Ids of the plan's own call nodes; all others belong to helpers."""
@@ -293,10 +293,10 @@ class BaseWalk(ast.NodeVisitor):
             return value.path not in self.functions and value.path not in self.roots
         if not isinstance(value, DefinedFunction):
             return True
-        inner = bodies.parameters(value.node)
+        inner = effects.parameters(value.node)
         names = {each.id for each in ast.walk(value.node) if isinstance(each, ast.Name)} - {*inner}
         reached = [self.look_up(name, value.frame) for name in names]
-        return bodies.is_harmless(value.node, self.acting) and not any(map(self._acts, reached))
+        return effects.is_harmless(value.node, self.acting) and not any(map(self._acts, reached))
 
     def _acts(self, value: Value) -> bool:
         """Return whether a value may act that is no function of the plan; for those, names decide."""
@@ -309,7 +309,7 @@ class BaseWalk(ast.NodeVisitor):
 
     def havoc(self, nodes: Sequence[ast.AST]) -> None:
         """Assume that any part of this code ran any number of times."""
-        self.state.forget_names(bodies.bound(nodes) | self.shared)
+        self.state.forget_names(effects.bound(nodes) | self.shared)
         self.state.lose_containers()
         self.state.knowledge = self.state.knowledge.forgotten()
         self.settle()

@@ -1,4 +1,4 @@
-"""Facts about code that is not followed: names that act, names that it binds, effects of calling it."""
+"""Effects of code that is not followed: names that it binds, whether it acts, what calling it may change."""
 
 import ast
 from collections import Counter
