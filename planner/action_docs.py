@@ -8,7 +8,7 @@ from typing import Protocol
 from pydantic import BaseModel, JsonValue
 
 from planbook.envs import Action, ActionSpec, Environment, Observation, Offered, Task
-from planbook.sandbox.reading import parse_source
+from planbook.sandbox import parse_source
 
 AGENT = "agent"
 TASK = "task"

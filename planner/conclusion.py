@@ -16,7 +16,7 @@ from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
 from planbook.planner.trajectory import Trajectory, tell_trajectory
 from planbook.planner.types import Outcome, Record
-from planbook.sandbox.reading import bound_names, carry, carryable, parse_source
+from planbook.sandbox import bound_names, carry, carryable, parse_source
 
 
 class Conclusion(Record):

@@ -10,8 +10,7 @@ from planbook.envs import UNKNOWN as NOT_KNOWN
 from planbook.envs import Action, ActionSpec, Beliefs, Environment, Preconditions
 from planbook.planner.action_docs import AGENT, TASK, plan_attributes
 from planbook.planner.types import Step
-from planbook.sandbox import Fault
-from planbook.sandbox.dry import UNKNOWN, Impossible, dry_run
+from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
 
 _PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
 

@@ -8,7 +8,7 @@ from planbook.envs import Environment, Observation
 from planbook.planner.action_docs import call_of
 from planbook.planner.rendered import Rendered
 from planbook.planner.types import Feedback, FeedbackKind, Step
-from planbook.sandbox.types import CellResult, Fault, FaultKind
+from planbook.sandbox import CellResult, Fault, FaultKind
 
 KIND_OF_FAULT = {
     FaultKind.CHECK: FeedbackKind.CHECK,

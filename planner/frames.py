@@ -11,9 +11,18 @@ from planbook.envs import Action, Environment, Snapshot
 from planbook.planner.action_docs import AGENT, TASK, plan_attributes
 from planbook.planner.errors import CellOver, EpisodeBroken, NotThePlans
 from planbook.planner.scope import Scope
-from planbook.sandbox import CellResult, Fault, FaultKind, GrowingCell, Limits, Sandbox, Session
-from planbook.sandbox.check import check, check_part
-from planbook.sandbox.reading import bound_names
+from planbook.sandbox import (
+    CellResult,
+    Fault,
+    FaultKind,
+    GrowingCell,
+    Limits,
+    Sandbox,
+    Session,
+    bound_names,
+    check,
+    check_part,
+)
 
 Functions = Mapping[str, Callable[..., object]]
 

@@ -9,9 +9,7 @@ from planbook.envs import Environment
 from planbook.planner.action_docs import functions_to_check, plan_attributes
 from planbook.planner.errors import BadProcedure
 from planbook.planner.types import Record
-from planbook.sandbox.check import check_procedure
-from planbook.sandbox.reading import bound_names, parse_source
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, bound_names, check_procedure, parse_source
 
 REQUIRED = ("world", "type", "source")
 OPTIONAL = ("uses",)

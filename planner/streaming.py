@@ -16,8 +16,11 @@ from planbook.planner.rendered import Rendered
 from planbook.planner.reply_stream import Note
 from planbook.planner.thought import as_plan, read_thought
 from planbook.planner.types import Feedback, Thought
-from planbook.sandbox import CellResult, Fault, FaultKind, GrowingCell
-from planbook.sandbox.reading import (
+from planbook.sandbox import (
+    CellResult,
+    Fault,
+    FaultKind,
+    GrowingCell,
     GrowingReply,
     ReadReply,
     Statement,

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator
 
 from planbook.planner.types import Plan, Thought
-from planbook.sandbox.reading import parse, read_reply
-from planbook.sandbox.reading.statements import DEFINES, does_nothing
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, only_defines, parse, read_reply
 
 RULE_ID = re.compile(r"\brule_\d+\b", re.ASCII | re.IGNORECASE)
 SEGMENTS = {
@@ -92,6 +90,4 @@ def _heading(line: str) -> tuple[str, str] | None:
 def _does_something(code: str) -> bool:
     """Return whether any statement is more than an import, a definition or a no-op."""
     tree = parse(code)
-    return isinstance(tree, Fault) or not all(
-        isinstance(statement, DEFINES) or does_nothing(statement) for statement in tree.body
-    )
+    return isinstance(tree, Fault) or not only_defines(tree)

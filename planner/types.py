@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.envs import Action, Observation, Verdict
 from planbook.planner.rendered import Text
-from planbook.sandbox import Limits
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, Limits
 
 
 class FeedbackKind(StrEnum):

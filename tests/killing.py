@@ -11,9 +11,8 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from planbook.sandbox import CellResult, Sandbox, Session
-from planbook.sandbox.losses import was_killed
-from planbook.sandbox.reading import bound_names
+from planbook.sandbox import CellResult, Sandbox, Session, bound_names
+from planbook.sandbox.process import was_killed
 
 How = Literal["asked", "answered", "sent", "computing", "between"]
 HOWS: tuple[How, ...] = ("asked", "answered", "sent", "computing", "between")

@@ -26,7 +26,7 @@ from planbook.episodes.runner import run_tasks
 from planbook.knowledge.knowing import memory_of
 from planbook.planner import Body, EventKind
 from planbook.run import Run
-from planbook.sandbox.reading import read_reply, statements_of
+from planbook.sandbox import read_reply, statements_of
 
 TOKENS_A_SECOND = 30.0
 RUNS: Mapping[str, tuple[str, dict[str, str]]] = {

@@ -9,8 +9,7 @@ from pydantic import JsonValue
 from planbook.planner.action_docs import AGENT
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.templating import value_text
-from planbook.sandbox.reading import parse
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, parse
 
 HISTORY, STEP = "history", "step.number"
 

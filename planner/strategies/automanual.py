@@ -12,7 +12,7 @@ from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
 from planbook.planner.strategies.code import code_of, given_code
 from planbook.planner.templates import PROMPTS
-from planbook.sandbox.reading import definitions
+from planbook.sandbox import definitions
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6
 """Number of further replies (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""

@@ -15,9 +15,7 @@ from planbook.manuals.library import SHIPPED
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
 from planbook.planner.action_docs import AGENT, PlanFunction
 from planbook.planner.models import ScriptedModel
-from planbook.sandbox import Sandbox
-from planbook.sandbox.check import check
-from planbook.sandbox.reading import read_reply
+from planbook.sandbox import Sandbox, check, read_reply
 
 PLANNERS = {
     "deps": ("dep", "deps"),

@@ -15,9 +15,7 @@ from planbook.planner.models.tokens import estimate_tokens
 from planbook.planner.strategies.adapt.controller import PLANNING, PLANNING_DETAILED
 from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, STEPWISE
 from planbook.planner.strategies.adapt.order import read_decomposition
-from planbook.sandbox import Sandbox
-from planbook.sandbox.check import check
-from planbook.sandbox.reading import bound_names
+from planbook.sandbox import Sandbox, bound_names, check
 from tests.manuals.demonstrated import Example, examples, played
 
 GOALS = ("deps", "explained", "goals", "thoughts", "assertions", "policies")

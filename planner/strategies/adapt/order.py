@@ -12,7 +12,7 @@ from itertools import accumulate, dropwhile, takewhile
 from lark import Lark, Token, Tree, UnexpectedInput, UnexpectedToken
 
 from planbook.planner.types import Record
-from planbook.sandbox.policy.tables import MAX_SOURCE
+from planbook.sandbox import MAX_SOURCE
 
 GRAMMAR = r"""
     ?order: term | all | any

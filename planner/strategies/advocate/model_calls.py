@@ -21,8 +21,7 @@ from planbook.planner.strategies.base import Options
 from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
 from planbook.planner.types import Plan
-from planbook.sandbox.reading import parse
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, parse
 
 MOST_PARTS = 30
 NONE = "NONE"

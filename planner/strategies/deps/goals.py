@@ -19,9 +19,7 @@ from planbook.planner.frames import Frame, Functions
 from planbook.planner.strategies.deps.text_matching import LONGEST, GoalMatcher
 from planbook.planner.thought import read_thought
 from planbook.planner.types import FeedbackKind, Record
-from planbook.sandbox.check import check
-from planbook.sandbox.reading import parse, read_reply
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, check, parse, read_reply
 
 MOST = 100
 """Maximum number of goals in a plan."""

@@ -1,26 +1,107 @@
-"""Attacks on the machine, on the limits and with the calls' arguments: they need a worker, with or without its layers.
+"""Attacks on the host, the machine, the limits and the arguments of calls, with either layer off. None has an effect.
 
-What they are made on is in ``values``: SECRET and FOLDER exist, NEW must not come to be, HOST is this process.
+Attacks on the machine are given ``values``: SECRET and FOLDER exist, NEW must not come to be, HOST is this process. The
+escapes are those that an outside examiner found; they may succeed inside their own worker.
 """
 
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
 from planbook.sandbox import FaultKind, Limits, Sandbox
-from planbook.sandbox.mechanisms import ALL
-from tests.sandbox.attack_tables import Attack, attacks, outcome_of, side_by_side
-from tests.sandbox.attacked import CANARY
+from planbook.sandbox.host import ALL_MECHANISMS
+from tests.sandbox.attack_tables import CANARY, Attack, Host, attacks, outcome_of, side_by_side
+from tests.sandbox.machine import HIDDEN, KINDS, Machine
+
+ATTACKS = attacks(".")
+CALLS = attacks("calls")
+
+
+@pytest.mark.parametrize("box", ["sandbox", "unguarded"])
+def test_no_attack_has_an_effect_on_the_host(box: str, request: pytest.FixtureRequest) -> None:
+    """One session for each attack; the workers that come after it behave as ever."""
+    opened: Sandbox = request.getfixturevalue(box)
+    environment = dict(os.environ)
+
+    def look(attack: Attack) -> Iterator[tuple[str, object]]:
+        host = Host()
+        with host.open_in(opened) as session:
+            if session.run("import math, json, copy\n[agent.go_to('x'), len('ab'), math.pi]").value != ["at x", 2, PI]:
+                yield attack.name, "the attack before it spoilt this session"
+            result = attack.run_in(session)
+            after = session.run("[agent.location, agent.go_to('x'), host_act('y')]")
+        if touched := host.touched(result, after):
+            yield attack.name, touched
+
+    assert side_by_side(look, ATTACKS) == []
+    assert dict(os.environ) == environment
+
+
+PI = 3.141592653589793
+
+
+def test_odd_arguments_reach_no_action(sandbox: Sandbox) -> None:
+    def look(attack: Attack) -> Iterator[tuple[str, object]]:
+        host = Host()
+        with host.open_in(sandbox) as session:
+            result = attack.run_in(session)
+        if (outcome := outcome_of(result)) != attack.outcome or host.touched(result):
+            yield attack.name, (outcome, host.calls)
+
+    assert side_by_side(look, CALLS) == []
+
+
+def test_there_are_enough_attacks() -> None:
+    assert len(ATTACKS) >= 650
+    assert [name for name, count in Counter(attack.name for attack in ATTACKS).items() if count > 1] == []
+
+
+ESCAPES, DEEDS = [each for each in attacks(".") if each.name.startswith("escapes: ")], attacks("deeds")
+OUT = 'gives "out"'
+NOT_TRIED = {"others seen", "others' limits and priority", "mounts and shared memory"}
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HIDDEN", HIDDEN)
+        with Machine() as made:
+            yield made
+
+
+def deeds_after(escape: Attack, machine: Machine, sandbox: Sandbox) -> Iterator[tuple[Attack, str, set[str]]]:
+    """Do every deed after an escape that gets out; yield it with its outcome and its effects on the machine."""
+    for deed in DEEDS if outcome_of(machine.run(escape, sandbox)[0]) == OUT else ():
+        both = replace(deed, name=f"{escape.name}; {deed.name}", cells=(*escape.cells, *deed.cells))
+        result, effects = machine.run(both, sandbox)
+        yield both, outcome_of(result), effects
+
+
+@pytest.mark.parametrize("escape", ESCAPES, ids=lambda escape: escape.name)
+def test_a_plan_that_escapes_has_no_effect_on_the_machine(machine: Machine, sandbox: Sandbox, escape: Attack) -> None:
+    assert machine.run(escape, sandbox)[1] == set()
+    for deed, outcome, effects in deeds_after(escape, machine, sandbox):
+        assert (outcome, effects) == (deed.outcome, set()), deed.name
+
+
+def test_without_the_kernel_plans_that_escape_reach_the_machine(machine: Machine) -> None:
+    with Sandbox(without=ALL_MECHANISMS, unsafe_no_sandbox=True) as loose:
+        found = [effects for escape in ESCAPES for _, _, effects in deeds_after(escape, machine, loose)]
+    assert set().union(*found) == set(KINDS) - NOT_TRIED
+    assert len(found) >= len(DEEDS)
+
 
 LAYERS: dict[str, tuple[bool, tuple[str, ...]]] = {
     "both": (True, ()),
-    "language alone": (True, ALL),
+    "language alone": (True, ALL_MECHANISMS),
     "process alone": (False, ()),
-    "none": (False, ALL),
+    "none": (False, ALL_MECHANISMS),
 }
 ROOMY = Limits(wall_seconds=20, memory_mb=256)
 SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20)

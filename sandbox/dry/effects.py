@@ -1,4 +1,4 @@
-"""What can be said of code without following it: which names act, which it binds, what it does when called unseen."""
+"""Effects of code that is not followed: names that it binds, whether it acts, what calling it may change."""
 
 import ast
 from collections import Counter
@@ -9,12 +9,12 @@ _ARGUMENT_KINDS = ("posonlyargs", "args", "kwonlyargs")
 
 
 def bound(nodes: Iterable[ast.AST]) -> set[str]:
-    """Every name that the code may give a value, or declares as another frame's."""
+    """Return every name that the code may bind, or declares as another frame's."""
     return {name for node in _all(nodes) for name in _bound_by(node)}
 
 
 def _bound_by(node: ast.AST) -> list[str]:
-    """The names that this very node gives a value, or declares."""
+    """Return the names that this very node binds or declares."""
     if isinstance(node, ast.Name):
         return [] if isinstance(node.ctx, ast.Load) else [node.id]
     if isinstance(node, ast.Global | ast.Nonlocal):
@@ -33,7 +33,7 @@ def _bound_by(node: ast.AST) -> list[str]:
 
 
 def defined_once(trees: Iterable[ast.AST]) -> set[str]:
-    """The names that one def gives a value, and nothing else anywhere: no other scope, and no parameter."""
+    """Return the names that one def binds, and nothing else anywhere: no other scope, and no parameter."""
     nodes = list(_all(trees))
     given = Counter(name for node in nodes for name in _bound_by(node))
     given.update(node.arg for node in nodes if isinstance(node, ast.arg))
@@ -41,28 +41,28 @@ def defined_once(trees: Iterable[ast.AST]) -> set[str]:
 
 
 def declared(nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | type[ast.Nonlocal], ...]) -> set[str]:
-    """The names in ``global`` or ``nonlocal`` statements."""
+    """Return the names in ``global`` or ``nonlocal`` statements."""
     return {name for node in _all(nodes) if isinstance(node, kinds) for name in node.names}
 
 
 def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
-    """All names that a call gives a value."""
+    """Return all names that a call binds."""
     listed = [each.arg for kind in _ARGUMENT_KINDS for each in getattr(node.args, kind)]
     return listed + [each.arg for each in (node.args.vararg, node.args.kwarg) if each]
 
 
 def own_declared(node: ast.FunctionDef | ast.Lambda, kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
-    """The names that a function declares for itself, not those of the functions inside it."""
+    """Return the names that a function itself declares, without those of inner functions."""
     return {name for each in own_nodes(node) if isinstance(each, kind) for name in each.names}
 
 
 def is_generator(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Whether a call only makes something to iterate over."""
+    """Return whether a call only makes a generator."""
     return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in own_nodes(node))
 
 
 def own_nodes(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
-    """The nodes of a function's body, without those of functions and classes inside it."""
+    """Yield the nodes of a function's body, without those of inner functions and classes."""
     waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
     while waiting:
         each = waiting.pop()
@@ -72,9 +72,9 @@ def own_nodes(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
 
 
 def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
-    """The names whose use may act or change a list: what is given, and every name that got something of it, anywhere.
+    """Return the names whose use may act or change a list: those of the session, and every name bound to one of them.
 
-    Of functions, those that do so; what is passed to parameters is not followed.
+    Functions that use such a name count, too. What is passed to parameters is not followed.
     """
     nodes = list(_all(trees))
     acting = set(roots)
@@ -96,7 +96,7 @@ def _made_acting(node: ast.AST, acting: Collection[str]) -> Collection[str]:
 
 
 def _hands_on(value: ast.expr, acting: Collection[str]) -> bool:
-    """Whether the value of an expression may act itself: calling ``agent.go_to(x)`` gives only an observation."""
+    """Return whether the value of an expression may act: that of ``agent.go_to(x)`` is only an observation."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Name):
         return any(_hands_on(each, acting) for each in (*value.args, *(pair.value for pair in value.keywords)))
     if isinstance(value, (ast.Name, ast.Attribute)):
@@ -107,21 +107,21 @@ def _hands_on(value: ast.expr, acting: Collection[str]) -> bool:
 
 
 def mentions(node: ast.AST, names: Collection[str]) -> bool:
-    """Whether the code reads one of the names anywhere."""
+    """Return whether the code reads one of the names anywhere."""
     return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
 
 
 def is_endless(node: ast.While, acting: Collection[str]) -> bool:
-    """Whether nothing but an error ends a loop: it has no way out, and takes no action that could end the episode."""
+    """Return whether only an error ends a loop: it has no exit, and takes no action that could end the episode."""
     if not (isinstance(node.test, ast.Constant) and node.test.value):
         return False
     return not mentions(node, acting) and not any(isinstance(each, _WAYS_OUT) for each in ast.walk(node))
 
 
 def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
-    """Whether code that is run unseen neither acts nor changes anything but what it made itself.
+    """Return whether code neither acts nor changes anything that it did not make itself.
 
-    Calls of methods by names that change lists and dicts count as changes, whatever they are called on.
+    A method named like one that changes lists or dicts counts as a change, whatever its object is.
     """
     if mentions(node, acting):
         return False
@@ -143,7 +143,7 @@ def _changes(node: ast.AST, own: Collection[str]) -> bool:
 
 
 def _made_inside(node: ast.AST) -> set[str]:
-    """The names of a function that only ever stand for what it made itself: a new list, a number, a text."""
+    """Return a function's names that only stand for what it made itself: a new list, a number, a string."""
     if not isinstance(node, ast.FunctionDef):
         return set()
     given: Counter[str] = Counter()
@@ -168,3 +168,40 @@ CHANGING = frozenset(
 
 def _all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     return (each for node in nodes for each in ast.walk(node))
+
+
+# Call sites.
+
+_METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind))
+
+
+def sites(
+    tree: ast.AST, functions: Collection[str], acting: Collection[str], handed_on: Collection[str]
+) -> Iterator[int]:
+    """Yield the ids of nodes that call one of the session's functions, or pass it on to be called by others.
+
+    ``acting`` are the names that stand for the session's objects, ``handed_on`` the functions that something unknown
+    has. A call of a method of that name counts, too (``self.agent.open``), unless Python's own types or classes of the
+    plan have such a method.
+    """
+    names = {name.rpartition(".")[2] for name in functions}
+    doubtful = _METHODS | {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)}
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            found = _may_act(node, functions, names - doubtful, names, acting)
+        else:
+            found = isinstance(node, ast.Attribute) and id(node) not in called and ast.unparse(node) in handed_on
+        if found:
+            yield id(node)
+
+
+def _may_act(
+    node: ast.Call, functions: Collection[str], clear: Collection[str], names: Collection[str], acting: Collection[str]
+) -> bool:
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in clear or (node.func.attr in names and mentions(node.func.value, acting))
+    if not isinstance(node.func, ast.Name):
+        return False
+    by_name = node.func.id == "getattr" and bool(node.args) and mentions(node.args[0], acting)
+    return by_name or node.func.id in functions
