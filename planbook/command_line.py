@@ -18,7 +18,6 @@ from planbook.commands.reporting import report
 from planbook.commands.rerunning import rerun
 from planbook.commands.showing import show
 from planbook.commands.watching import watch
-from planbook.episodes.lanes import Hosting
 from planbook.graphs import graph
 from planbook.learning.cost import show_cost
 from planbook.options import (
@@ -42,6 +41,7 @@ from planbook.options import (
     options,
 )
 from planbook.terminal.printing import answer
+from planbook.workers.hosting import Hosting
 
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 

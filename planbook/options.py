@@ -6,8 +6,8 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from planbook.episodes.lanes import Executor
 from planbook.errors import BadArgument
+from planbook.workers.hosting import Executor
 
 FLAGS = {"ids": "--task", "sources": "--from", "limits": "--limit", "options": "--option", "models": "--model"}
 

@@ -32,9 +32,9 @@ EARLY = 0.2
 PATIENCE_SECONDS = 150
 """How long a driver may go on after the last blow."""
 MARKS: Mapping[str, str] = {
-    "planbook.episodes.processes": "worker",
+    "planbook.workers.processes": "worker",
     "planbook.sandbox.worker.zygote": "zygote",
-    "ray::Served": "actor",
+    "ray::RemoteTask": "actor",
     "ray::": "Ray's worker",
     "gcs_server": "gcs",
     "raylet/raylet": "raylet",

@@ -18,12 +18,12 @@ import pytest
 from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.episodes.runner import run_tasks
 from planbook.planner import METHODS, AutoManualOptions, Episode, FeedbackKind, MemoryJournal, NoMemory, Terms, play
 from planbook.planner.asking import Roles
 from planbook.planner.models import ScriptedModel
 from planbook.run import Run
 from planbook.sandbox import Sandbox
+from planbook.workers.driver import play_episodes
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("envs", "manuals", "planbook", "planner", "rules", "sandbox")
@@ -221,7 +221,7 @@ def test_every_seed_of_a_run_is_recorded(tmp_path: Path) -> None:
     )
     run = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
     run.sit_down(None, None)
-    assert run_tasks(run, NoMemory(), lambda entry, ending: None)
+    assert play_episodes(run, NoMemory(), lambda entry, ending: None)
     written: Any = json.loads((tmp_path / "run" / "run.json").read_text())
     assert written["config"]["seed"] == 7
     begun: list[Any] = [row.body for row in run.store.events("task", "task")]

@@ -9,11 +9,11 @@ from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.config import Config
 from planbook.envs import MissingRequirement, Task, load_world
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.runner import run_tasks
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Ending
 from planbook.run import Run
+from planbook.workers.driver import play_episodes
+from planbook.workers.hosting import Hosting
 
 WORLD, SPLIT = "alfworld", "train"
 JOBS = 2
@@ -61,7 +61,7 @@ def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
-            run_tasks(
+            play_episodes(
                 run,
                 ProcedureLibrary(load_world(WORLD)),
                 lambda _, ending: endings.append(ending),

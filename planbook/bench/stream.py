@@ -20,13 +20,13 @@ from planbook.bench.paced_server import Answer, Recorded, Sent, paced
 from planbook.bench.prompts import recorded_requests
 from planbook.config import Config
 from planbook.envs import MissingRequirement
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.role_models import check_roles
-from planbook.episodes.runner import run_tasks
 from planbook.knowledge.knowing import memory_of
 from planbook.planner import Body, EventKind
 from planbook.run import Run
 from planbook.sandbox.reading import read_reply, statements_of
+from planbook.workers.driver import play_episodes
+from planbook.workers.hosting import Hosting
+from planbook.workers.models import check_roles
 
 TOKENS_A_SECOND = 30.0
 RUNS: Mapping[str, tuple[str, dict[str, str]]] = {
@@ -147,7 +147,7 @@ def _timed(config: Config, episodes: int) -> list[Times]:
         tasks = config.world.select(config.selection)
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
             hosting = Hosting(episodes if config.world.parallel else 1)
-            run_tasks(run, memory_of(config), lambda entry, ending: None, hosting=hosting, watch=watch)
+            play_episodes(run, memory_of(config), lambda entry, ending: None, hosting=hosting, watch=watch)
     return [times for played in events.values() for times in _of_thread(played)]
 
 

@@ -14,8 +14,6 @@ from planbook.commands.playing import play
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
 from planbook.console import console
 from planbook.envs import EnvsError
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.role_models import check_roles
 from planbook.figures.summary import Summary
 from planbook.knowledge.state import learnt_in
 from planbook.learning.covering import coverage_lines
@@ -26,6 +24,8 @@ from planbook.options import refuse, was_given
 from planbook.planner import BudgetEnded, method
 from planbook.run import Run, new_folder
 from planbook.terminal.printing import spending
+from planbook.workers.hosting import Hosting
+from planbook.workers.models import check_roles
 
 BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
 """Where seeds are drawn from, in worlds that make their tasks from seeds: building and testing share none."""

@@ -20,12 +20,6 @@ from planbook.commands.beforehand import (
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
-from planbook.episodes.control import Control, hosted
-from planbook.episodes.distributed import check_executor, play_distributed
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.retrying import again_lines, broken_paths
-from planbook.episodes.role_models import check_roles
-from planbook.episodes.runner import run_tasks
 from planbook.figures.milestones import known_milestones
 from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
@@ -50,6 +44,7 @@ from planbook.provenance.before_rerun import check_config
 from planbook.provenance.before_resume import notice_changes
 from planbook.provenance.fingerprints import made_of
 from planbook.run import AGAIN, Entry, Run, last_path, new_folder, recorded_endings
+from planbook.run.retrying import again_lines, broken_paths
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.spending import check_money
 from planbook.store import Watch
@@ -66,6 +61,10 @@ from planbook.terminal.printing import (
 from planbook.terminal.progress import Progress
 from planbook.terminal.time_left import InTurn, Standing
 from planbook.wording import counted
+from planbook.workers.driver import check_executor, play_episodes
+from planbook.workers.hosting import Hosting
+from planbook.workers.models import check_roles
+from planbook.workers.steering import Control
 
 OVER = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 FROM_OUTSIDE = "Stopped from planbook watch."
@@ -135,7 +134,7 @@ def play_run(
     run.sit_down(
         hosting.budget,
         hosting.prices,
-        note={**note, **hosted(hosting)},
+        note={**note, **hosting.recorded()},
         timeouts=hosting.timeouts,
         unsafe=hosting.unsafe_no_sandbox,
     )
@@ -271,10 +270,8 @@ def _progress(run: Run, title: str, hosting: Hosting, paused: Callable[[], bool]
 
 def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:
     """Play what is left. Returns False if it was stopped."""
-    if hosting.executor != "threads":
-        return play_distributed(run, progress.ended, hosting)
     if not run.config.learning:
-        return run_tasks(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
+        return play_episodes(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
 
     def on_ending(entry: Entry, ending: Ending) -> None:
         progress.ended(entry, ending)

@@ -9,7 +9,6 @@ import click
 from planbook import errors
 from planbook.arguments import Asked, by_role, lasting_model, spending_of
 from planbook.console import console
-from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
 from planbook.graphs.giving import needs_no_world, values_of, with_inputs
 from planbook.graphs.making import make_graph
@@ -23,6 +22,7 @@ from planbook.planner.graph.lookups import nearest, told
 from planbook.planner.graph.picture import picture
 from planbook.terminal.printing import answer
 from planbook.wording import counted
+from planbook.workers.models import opened
 
 NAMED = "a YAML file, or the name of a graph that ships"
 ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}

@@ -12,8 +12,6 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planbook import errors
 from planbook.config import Config
 from planbook.console import ERRORS
-from planbook.episodes.lanes import LOG, STOPPING, wait_for
-from planbook.episodes.role_models import roles_of
 from planbook.errors import BadRun
 from planbook.planner import (
     Body,
@@ -37,6 +35,8 @@ from planbook.provenance.fingerprints import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.wording import counted, harmless
+from planbook.workers.models import roles_of
+from planbook.workers.threads import LOG, STOPPING, wait_for
 
 SHOWN = 1_500
 """Characters of an answer that are printed as it comes; the store has all of it."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.episodes.lanes import Lane
 from planbook.knowledge.ablations import form_without
 from planbook.knowledge.knowing import remembering
 from planbook.knowledge.once import once
@@ -39,6 +38,7 @@ from planbook.rules import (
 )
 from planbook.run import Entry, Run, last_path
 from planbook.store import Watch, without_restart
+from planbook.workers.episode import Worker
 
 
 class Learner:
@@ -66,16 +66,16 @@ class Learner:
         kind = entry.task.type
         return self.state(kind).streaks.get(kind, 0) >= self.learning.solved_after
 
-    def learn(self, entry: Entry, ending: Ending, lane: Lane) -> None:
+    def learn(self, entry: Entry, ending: Ending, worker: Worker) -> None:
         """Learn from an episode that is over. Raises ModelError, BudgetEnded, EpisodeStopped."""
         group, before = group_of(self.learning, entry.task.type), self.state(entry.task.type)
 
         def learnt(scope: Scope) -> Body:
-            state = self._learn(scope, before, entry, ending, lane).with_procedures_of(before)
-            state = self._renewed(scope, state, lane) if self._is_last(entry) else state
+            state = self._learn(scope, before, entry, ending, worker).with_procedures_of(before)
+            state = self._renewed(scope, state, worker) if self._is_last(entry) else state
             return state.model_dump(mode="json")
 
-        recorded = once(self._run, learning_path(entry), lane.roles.seeded(self._config.seed), learnt, self._watch)
+        recorded = once(self._run, learning_path(entry), worker.roles.seeded(self._config.seed), learnt, self._watch)
         self._states[group] = with_undone(State.model_validate(recorded), group, self._undone)
 
     def _begun(self, group: str) -> State:
@@ -85,7 +85,7 @@ class Learner:
         begun = scope.once("learnt", lambda: fresh_beginning(self._config, group).model_dump(mode="json"))
         return State.model_validate(begun)
 
-    def _learn(self, scope: Scope, state: State, entry: Entry, ending: Ending, lane: Lane) -> State:
+    def _learn(self, scope: Scope, state: State, entry: Entry, ending: Ending, worker: Worker) -> State:
         if ending.outcome in UNPLAYED:
             return state
         kind, config = entry.task.type, self._config
@@ -97,15 +97,15 @@ class Learner:
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
         elsewhere = ""
         if self.learning.procedures:
-            writer = ProcedureWriter(self._run, scope.child("procedure"), lane)
+            writer = ProcedureWriter(self._run, scope.child("procedure"), worker)
             state, elsewhere = writer.after_episode(state, self._played(kind, entry.index))
-        return self._with_rules(scope, state, trajectory, conclusion, elsewhere, lane)
+        return self._with_rules(scope, state, trajectory, conclusion, elsewhere, worker)
 
-    def _renewed(self, scope: Scope, state: State, lane: Lane) -> State:
+    def _renewed(self, scope: Scope, state: State, worker: Worker) -> State:
         """Renew the procedures, of each type in its turn, that later rules may improve."""
         for kind in sorted(state.knowledge.procedures):
             if played := self._played(kind):
-                state = ProcedureWriter(self._run, scope.child("renewal"), lane).renewed(state, played)
+                state = ProcedureWriter(self._run, scope.child("renewal"), worker).renewed(state, played)
         return state
 
     def _is_last(self, entry: Entry) -> bool:
@@ -126,14 +126,14 @@ class Learner:
         trajectory: Trajectory,
         conclusion: Conclusion,
         elsewhere: str,
-        lane: Lane,
+        worker: Worker,
     ) -> State:
         """Let the Builder and, where there are too many rules, the Consolidator look at an episode."""
         if "rules" in self._config.without or self.learning.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
         terms = terms_of(self._config)
         built = build_rules(
-            scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, terms, elsewhere
+            scope.child("builder"), worker.sandbox, state.history.book, trajectory, conclusion, terms, elsewhere
         )
         blamed = frozenset(citations(built.analysis)) if built.blame is Blame.IMPERFECT_AGENT else frozenset()
         notes = (*state.notes, f"{trajectory.path}: {built.note}") if built.note else state.notes
@@ -142,12 +142,12 @@ class Learner:
         if built.change is None:
             return state
         state = state.with_history(state.history.record(built.change))
-        return self._consolidated(scope, state, lane) if len(built.book.active) > terms.max_rules else state
+        return self._consolidated(scope, state, worker) if len(built.book.active) > terms.max_rules else state
 
-    def _consolidated(self, scope: Scope, state: State, lane: Lane) -> State:
+    def _consolidated(self, scope: Scope, state: State, worker: Worker) -> State:
         _, changes = consolidate(
             scope.child("consolidator"),
-            lane.sandbox,
+            worker.sandbox,
             state.history.book,
             count(state.citations),
             lambda ids: told_episodes(self._run, ids),

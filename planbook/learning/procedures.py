@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planbook.envs import Task
-from planbook.episodes.lanes import Lane
 from planbook.knowledge.state import State
 from planbook.learning.verification import Verify, set_aside, verifier
 from planbook.planner import Procedure, Scope, Trajectory
 from planbook.rules import Verification, admit, generalise, rules_for, say_more
 from planbook.run import Run
+from planbook.workers.episode import Worker
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class ProcedureWriter:
 
     run: Run
     scope: Scope
-    lane: Lane
+    worker: Worker
 
     def after_episode(self, state: State, played: Sequence[Trajectory]) -> tuple[State, str]:
         """Write a procedure after a success of a type without one, or where the type's procedure fails on the task.
@@ -78,7 +78,7 @@ class ProcedureWriter:
         return state.model_copy(update={"knowledge": knowledge}), generalised.elsewhere
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:
-        return verifier(self.run, self.scope, self.lane, tasks)
+        return verifier(self.run, self.scope, self.worker, tasks)
 
 
 def _fitting(state: State, kind: str) -> set[str]:

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.episodes.lanes import Hosting, Lane, side_by_side
-from planbook.episodes.role_models import roles_of
-from planbook.episodes.runner import play_out, run_tasks
 from planbook.errors import BadArgument
 from planbook.knowledge.knowing import PROCEDURES, demonstrating, memory_of
 from planbook.knowledge.once import once
@@ -27,6 +24,10 @@ from planbook.planner.models.waiting import never
 from planbook.rules import Rule, tell_world
 from planbook.run import Entry, Run
 from planbook.store import Watch
+from planbook.workers.driver import play_episodes, play_in_order
+from planbook.workers.episode import Worker, play_episode
+from planbook.workers.hosting import Hosting
+from planbook.workers.models import roles_of
 
 if TYPE_CHECKING:
     from planbook.learning.given import Copies
@@ -91,29 +92,20 @@ def build(
     offline, copies = "online" in config.without, _copies(run)
     memory = learner if copies else playing_memory(config, learner)
     played_first = offline and not copies
-    if played_first and not run_tasks(run, memory, on_ending, hosting=hosting, watch=watch):
+    if played_first and not play_episodes(run, memory, on_ending, hosting=hosting, watch=watch):
         return False
 
-    def play_one(entry: Entry, lane: Lane) -> Ending:
+    def play_one(entry: Entry, worker: Worker) -> Ending:
         left_out = not offline and learner.leaves_out(entry)
         copied = copies.copied(entry, left_out=left_out) if copies else None
-        ending = copied or (_leave_out(run, entry) if left_out else play_out(run, memory, entry, lane, watch))
-        learner.learn(entry, ending, lane)
+        ending = copied or (_leave_out(run, entry) if left_out else play_episode(run, memory, entry, worker, watch))
+        learner.learn(entry, ending, worker)
         return ending
 
     def nothing(entry: Entry, ending: Ending) -> None:
-        """The episodes have been told of already."""
+        """Every episode was reported when it was played."""
 
-    return side_by_side(
-        run.entries(),
-        config.world,
-        config.world_options,
-        play_one,
-        nothing if played_first else on_ending,
-        Hosting(unsafe_no_sandbox=hosting.unsafe_no_sandbox, steering=hosting.steering),
-        run.meter.before_action,
-        lambda stopped: roles_of(run, stopped),
-    )
+    return play_in_order(run, play_one, nothing if played_first else on_ending, hosting)
 
 
 def _copies(run: Run) -> "Copies | None":

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from planbook.envs import Selection, Task, WorldBroken
-from planbook.episodes.lanes import Lane
 from planbook.planner import (
     Ending,
     Episode,
@@ -20,18 +19,19 @@ from planbook.planner import (
 from planbook.planner.strategies.code import given_code
 from planbook.rules import Verification, verified
 from planbook.run import Run
+from planbook.workers.episode import Worker
 
 REPEATS = 2
 """How often a task is tried again where the first time said nothing of the procedure."""
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
-def verifier(run: Run, scope: Scope, lane: Lane, tasks: Sequence[Task]) -> Verify:
+def verifier(run: Run, scope: Scope, worker: Worker, tasks: Sequence[Task]) -> Verify:
     """Plays a procedure on the given tasks; each time is a scope of its own."""
 
     def verify(procedure: Procedure) -> list[Verification]:
         attempt = scope.child("verification")
-        return [_verified(run, attempt.child("task"), lane, procedure, task) for task in tasks]
+        return [_verified(run, attempt.child("task"), worker, procedure, task) for task in tasks]
 
     return verify
 
@@ -48,7 +48,7 @@ def set_aside(run: Run, kind: str) -> list[Task]:
     return world.select(selection, run.config.world_options)
 
 
-def _verified(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Task) -> Verification:
+def _verified(run: Run, scope: Scope, worker: Worker, procedure: Procedure, task: Task) -> Verification:
     """How the procedure does on a task.
 
     A world that broke says nothing of it, nor does a recorded part that the world does not repeat: once more then.
@@ -56,12 +56,12 @@ def _verified(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Ta
     message = ""
     for place in (scope, *(scope.child("again") for _ in range(REPEATS))):
         try:
-            ending = _ending(run, place, lane, procedure, task)
+            ending = _ending(run, place, worker, procedure, task)
         except JournalMismatch as mismatch:
             message = str(mismatch)
             continue
         except WorldBroken as broken:
-            lane.drop_world()
+            worker.drop_environment()
             message = str(broken)
             continue
         if ending.outcome is not Outcome.BROKEN:
@@ -70,14 +70,16 @@ def _verified(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Ta
     return Verification(task_id=task.id, solved=False, feedback=message)
 
 
-def _ending(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Task) -> Ending:
+def _ending(run: Run, scope: Scope, worker: Worker, procedure: Procedure, task: Task) -> Ending:
     """How an episode ended, from the record if it has ended already."""
     recorded: Any = scope.journal.get(scope.path, "outcome", 0)
     if recorded is not None:
         return Ending.model_validate(recorded)
     terms = Terms(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
-    episode = Episode(task, lane.world(), lane.sandbox, scope.journal, terms=terms, path=scope.path, guard=lane.guard)
+    episode = Episode(
+        task, worker.environment(), worker.sandbox, scope.journal, terms=terms, path=scope.path, guard=worker.guard
+    )
     ending = play(episode, given_code, code_of(procedure))
     if ending.outcome is Outcome.BROKEN:
-        lane.drop_world()
+        worker.drop_environment()
     return ending

@@ -3,7 +3,6 @@
 from typing import Any
 
 from planbook.console import ERRORS
-from planbook.episodes.lanes import Hosting
 from planbook.errors import BadRun
 from planbook.knowledge.once import already
 from planbook.learning.learner import learning_path
@@ -13,6 +12,7 @@ from planbook.run import Run, recorded_endings
 from planbook.run.changes import Change, changed_versions, changes, decisive
 from planbook.run.manifest import MadeOf
 from planbook.run.versions import versions
+from planbook.workers.hosting import Hosting
 
 MADE_OF = "made_of"
 """Stands in a sitting that was gone on with on other data, with what it was made of."""

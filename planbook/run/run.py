@@ -205,8 +205,8 @@ class Run:
         price = prices_from(prices)
         spent = spent_so_far(self.own_events(), price)
         self.meter = Meter(self._file.budget, spent, price, self.store.ledger)
-        if self.meter.limits_calls:
-            self.store.ledger.open(amount_of(spent))
+        self.store.ledger.open(amount_of(spent), spent.actions)
+        self.store.leases.open()
         self._note_sitting(note or {})
 
     def _sharing(self, budget: Budget) -> Budget:

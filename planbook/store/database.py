@@ -27,8 +27,8 @@ class Database(Protocol):
     def settled_after(self, number: int) -> int:
         """The last id there is, if it is past this number: no event will turn up later with an id up to it."""
 
-    def hold(self, index: int) -> AbstractContextManager[None]:
-        """Keep other threads, and other processes until this one dies, from holding the number; wait for them."""
+    def hold(self, index: int) -> AbstractContextManager[bool]:
+        """Keep other threads and processes from holding the number until this one dies; False if one holds it."""
 
     def claim(self) -> None:
         """Make the run this process's to play, until it ends. Raises BadRun if another one plays it."""

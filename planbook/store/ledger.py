@@ -8,8 +8,9 @@ from sqlalchemy import Connection, delete, insert, select, update
 from planbook.planner.ledger import Allows, Amount
 from planbook.store.tables import LEDGER
 
-SPENT = "spent"
-"""The row that has what is spent; every other row has what is reserved for the call it is named after."""
+SPENT, ACTIONS = "spent", "actions"
+"""The rows that have what is spent on calls, and, as a number of calls, the actions that were taken; every other row
+has what is reserved for the call it is named after."""
 
 
 class StoreLedger:
@@ -21,11 +22,19 @@ class StoreLedger:
     def __init__(self, writing: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._writing = writing
 
-    def open(self, spent: Amount) -> None:
+    def open(self, spent: Amount, actions: int) -> None:
         """Begin to play: what was spent before counts, and nothing is reserved."""
         with self._writing() as connection:
             connection.execute(delete(LEDGER))
             _put(connection, SPENT, spent)
+            _put(connection, ACTIONS, Amount(actions))
+
+    def act(self, number: int) -> int:
+        """Count actions. Returns the actions of all processes so far."""
+        mine = LEDGER.c.call == ACTIONS
+        with self._writing() as connection:
+            connection.execute(update(LEDGER).where(mine).values(calls=LEDGER.c.calls + number))
+            return int(connection.execute(select(LEDGER.c.calls).where(mine)).scalar_one())
 
     def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
         """Reserve an amount for a call if ``allows`` returns True. Returns what that returns."""
@@ -33,6 +42,7 @@ class StoreLedger:
             _spend(connection, Amount())
             amounts = {row.call: Amount(row.calls, row.tokens, row.money) for row in connection.execute(select(LEDGER))}
             spent = amounts.pop(SPENT)
+            amounts.pop(ACTIONS, None)
             amounts.pop(call, None)  # by a worker that was lost during this call
             if allowed := allows(spent, sum(amounts.values(), Amount())):
                 connection.execute(delete(LEDGER).where(LEDGER.c.call == call))

@@ -24,6 +24,13 @@ USUAL: Mapping[str, Any] = {
     "application_name": "planbook",
 }
 """Unless the URL says otherwise: a server that cannot be reached any more is noticed within about a minute."""
+HEARTBEAT = (
+    b"SET tcp_keepalives_idle = 20",
+    b"SET tcp_keepalives_interval = 10",
+    b"SET tcp_keepalives_count = 3",
+    b"SET tcp_user_timeout = 60000",
+)
+"""Within a minute the server notices that the machine of a worker cannot be reached any more; its leases end then."""
 ENCODINGS = ("UTF8", "SQL_ASCII")
 ADD = """
 WITH texts AS (
@@ -154,12 +161,13 @@ class Postgres:
             return int(connection.execute(last).scalar_one())
 
     @contextmanager
-    def hold(self, index: int) -> Iterator[None]:
-        """Take an advisory lock. It belongs to the connection, so the server takes it back from a dead process."""
-        while not self._try(FIRST_HELD + index):
-            time.sleep(WAIT_SECONDS)
+    def hold(self, index: int) -> Iterator[bool]:
+        """Try an advisory lock. It belongs to the connection, so the server takes it back from a dead process."""
+        if not self._try(FIRST_HELD + index):
+            yield False
+            return
         try:
-            yield
+            yield True
         finally:
             with self._holding:
                 self._held.discard(FIRST_HELD + index)
@@ -194,6 +202,8 @@ class Postgres:
     def _in_session(self, query: str, number: int) -> bool:
         if self._session is None:
             self._session = _connect(self._place)
+            for setting in HEARTBEAT:
+                self._session.execute(setting)
         row = self._session.execute(query.encode(), (self._place.schema, number)).fetchone()
         return row is not None and bool(row[0])
 

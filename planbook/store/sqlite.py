@@ -90,14 +90,13 @@ class Sqlite:
             return connection.execute(select(func.max(EVENT.c.id))).scalar_one() or 0
 
     @contextmanager
-    def hold(self, index: int) -> Iterator[None]:
-        """Lock a byte of the lock file, by a descriptor of its own: so that it keeps out other threads as well."""
+    def hold(self, index: int) -> Iterator[bool]:
+        """Try to lock a byte of the lock file, by a descriptor of its own, which keeps out other threads as well."""
         descriptor = self._open_locks()
         try:
-            with _locked(descriptor, FIRST_HELD + index):
-                yield
+            yield _is_free(descriptor, FIRST_HELD + index)
         finally:
-            os.close(descriptor)
+            os.close(descriptor)  # that gives the lock back
 
     def claim(self) -> None:
         """Nothing is to be done: who plays has the folder locked in which the file is."""
@@ -121,11 +120,24 @@ class Sqlite:
 @contextmanager
 def _locked(descriptor: int, byte: int) -> Iterator[None]:
     """Lock one byte; wait for who has it. It is the open file that has the lock, not the process."""
-    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLKW, struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0))
+    _lock(descriptor, byte, fcntl.F_OFD_SETLKW)
     try:
         yield
     finally:
-        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack(FLOCK, fcntl.F_UNLCK, os.SEEK_SET, byte, 1, 0))
+        _lock(descriptor, byte, fcntl.F_OFD_SETLK, fcntl.F_UNLCK)
+
+
+def _is_free(descriptor: int, byte: int) -> bool:
+    """Lock one byte, unless somebody has it. Returns whether it is ours now."""
+    try:
+        _lock(descriptor, byte, fcntl.F_OFD_SETLK)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _lock(descriptor: int, byte: int, how: int, kind: int = fcntl.F_WRLCK) -> None:
+    fcntl.fcntl(descriptor, how, struct.pack(FLOCK, kind, os.SEEK_SET, byte, 1, 0))
 
 
 def _to_write(path: Path) -> sqlite3.Connection:

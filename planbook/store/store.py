@@ -21,6 +21,7 @@ from planbook.errors import BadRun
 from planbook.planner import Body, EventKind
 from planbook.store.database import Database
 from planbook.store.journal import EpisodeJournal, Watch
+from planbook.store.leases import Leases
 from planbook.store.ledger import StoreLedger
 from planbook.store.packing import packed, texts_of, unpacked
 from planbook.store.place import Place, Schema
@@ -110,10 +111,29 @@ class Store:
         with self._database.reading() as connection:
             yield from _read(connection, query)
 
-    def hold(self, index: int) -> AbstractContextManager[None]:
-        """Keep every other thread and process from holding that episode of the run; wait for who holds it.
+    @property
+    def last_row(self) -> int:
+        """Return the number of the last row; 0 where there is none."""
+        return self._database.settled_after(0)
 
-        A process that dies holds nothing any more.
+    def after(self, number: int, kind: EventKind | tuple[EventKind, ...]) -> Iterator[tuple[int, Event]]:
+        """Return the events of some kinds after the row of that number, each with its own row's number.
+
+        Nobody is waited for: in PostgreSQL, an event that another process commits late may be missed.
+        """
+        kinds = [kind] if isinstance(kind, str) else kind
+        with self._database.reading() as connection:
+            yield from _read(connection, ALL.where(EVENT.c.id > number, EVENT.c.kind.in_(kinds)))
+
+    def count(self, scope: str) -> int:
+        """Return the number of events of a scope and those below it."""
+        return sum(1 for _ in self.events(scope))
+
+    def hold(self, index: int) -> AbstractContextManager[bool]:
+        """Keep every other thread and process from holding that episode of the run. False where somebody holds it.
+
+        This is the lock of a lease. A process that dies, or a machine that is not heard of for a minute, holds nothing
+        any more.
         """
         return self._database.hold(index)
 
@@ -127,6 +147,11 @@ class Store:
     def is_claimed(self) -> bool:
         """Whether a process, on whatever machine, plays a run whose events are in a database. Raises BadRun."""
         return self._database.is_claimed()
+
+    @property
+    def leases(self) -> Leases:
+        """Which episodes are leased, and how many workers were lost on each."""
+        return Leases(self._database.writing)
 
     @property
     def ledger(self) -> StoreLedger:

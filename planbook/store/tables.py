@@ -28,6 +28,15 @@ LEDGER = Table(
     Column("money", Float, nullable=False),
 )
 """What is reserved for each model call under way, and in one row what is spent; see ``planbook.store.ledger``."""
+LEASE = Table(
+    "lease",
+    METADATA,
+    Column("episode", Integer, primary_key=True, autoincrement=False),
+    Column("worker", Text, nullable=False),
+    Column("lost", Integer, nullable=False),
+    Column("events", Integer, nullable=False),
+)
+"""Which worker played an episode last, how many were lost on it in a row, and the most events it had by then."""
 TEXT = Table("text", METADATA, Column("hash", String(64), primary_key=True), Column("body", Text, nullable=False))
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from planbook.config import Config
 from planbook.envs import Selection, load_world
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.runner import run_tasks
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import read_procedure
 from planbook.run import Run, recorded_endings
+from planbook.workers.driver import play_episodes
+from planbook.workers.hosting import Hosting
 
 WORLD = load_world("tabletop")
 
@@ -27,7 +27,7 @@ def test_all_scenes_are_solved_within_the_action_limit(tmp_path: Path) -> None:
     selection = Selection(seeds=tuple(range(100)))
     config = Config(planner="procedures", env="tabletop", selection=selection, actions=WORLD.action_limit)
     with closing(Run.create(tmp_path / "run", config, WORLD.tasks(selection))) as run:
-        assert run_tasks(run, ProcedureLibrary(WORLD), lambda entry, ending: None, hosting=Hosting(jobs=2))
+        assert play_episodes(run, ProcedureLibrary(WORLD), lambda entry, ending: None, hosting=Hosting(jobs=2))
         entries, endings = {entry.index: entry for entry in run.entries()}, recorded_endings(run)
     assert len(endings) == len(entries) == 500
     left = [f"{entries[n].task.id}: {e.cause} {e.message}" for n, e in endings.items() if not e.outcome.solved]

@@ -17,13 +17,13 @@ from planbook.cli import planbook as command
 from planbook.commands.playing import play
 from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, Verdict
-from planbook.episodes.lanes import Hosting
 from planbook.figures.comparison.gathering import gather
 from planbook.figures.comparison.pair_tables import comparison_parts, verdict_lines
 from planbook.figures.comparison.pairs import Compared, compare, compare_all
 from planbook.planner import Ending, Outcome
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
+from planbook.workers.hosting import Hosting
 from tests.command import ROOT, planbook, result
 from tests.flows import here, scripted
 

@@ -105,10 +105,10 @@ from pathlib import Path
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.manuals import ProcedureLibrary
-from planbook.episodes.lanes import Hosting
+from planbook.workers.hosting import Hosting
 from planbook.config import Config
 from planbook.run import Run
-from planbook.episodes.runner import run_tasks
+from planbook.workers.driver import play_episodes
 
 folder, left = Path(sys.argv[1]), int(sys.argv[2])
 config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=4))
@@ -122,7 +122,7 @@ def watch(kind, body):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-run_tasks(run, ProcedureLibrary(Toy), lambda entry, ending: None, hosting=Hosting(jobs=2), watch=watch)
+play_episodes(run, ProcedureLibrary(Toy), lambda entry, ending: None, hosting=Hosting(jobs=2), watch=watch)
 run.close()
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from planbook.envs import MissingRequirement
-from planbook.episodes import vigil
+from planbook.workers import cluster as watched
 from tests.command import ROOT
 from tests.executing import TASKS, alive, children, command, kill, processes, start, told, wait_until
 from tests.flows import here
@@ -132,7 +132,7 @@ def silent() -> socket.socket:
 def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vigil, "GREET_SECONDS", 1.0)
+    monkeypatch.setattr(watched, "GREET_SECONDS", 1.0)
     with silent() as door:
         port = door.getsockname()[1]
         for address, problem in {
@@ -142,7 +142,7 @@ def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
             f"127.0.0.1:{port}": "something answers, but not as the head of a cluster does",
         }.items():
             with pytest.raises(MissingRequirement, match=f"no Ray cluster answers at {address}.*: {problem}; see that"):
-                vigil.check_address(address)
+                watched.check_address(address)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     wrong = here(*command(tmp_path, *RAY, *TASKS))

@@ -7,9 +7,9 @@ import pytest
 from planbook.arguments import Asked
 from planbook.envs.browser import chromium
 from planbook.envs.errors import MissingRequirement
-from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
 from planbook.planner.errors import UnknownModel
+from planbook.workers.models import opened
 from tests.command import planbook
 
 

@@ -1,10 +1,10 @@
 """Why episodes were not solved, as people read it: nobody knows the short names."""
 
 from planbook.envs import Task, Verdict
-from planbook.episodes.telling import tell
 from planbook.figures.summary import summarise
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
 from planbook.planner.ending import NOT_JUDGED, Standing, ending_of
+from planbook.replay.events import describe
 from planbook.run import Entry
 from planbook.terminal.printing import failure_lines
 
@@ -17,7 +17,7 @@ def entry(index: int) -> Entry:
 
 
 def said(ending: Ending) -> str:
-    return tell("outcome", ending.model_dump(mode="json"))
+    return describe("outcome", ending.model_dump(mode="json"))
 
 
 def test_an_episode_that_nobody_can_judge_is_told_with_its_answer_and_not_counted() -> None:

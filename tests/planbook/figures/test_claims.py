@@ -9,7 +9,6 @@ import pytest
 from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Action, Observation, Selection, Task
-from planbook.episodes.lanes import Hosting
 from planbook.figures.claims import Claim, Claims, claim_lines
 from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
@@ -17,6 +16,7 @@ from planbook.planner import Ending, Outcome, Step
 from planbook.planner.spans import Claim as Claimed
 from planbook.planner.spans import moment
 from planbook.run import Run, recorded_endings
+from planbook.workers.hosting import Hosting
 from tests.command import ROOT
 from tests.toy_script import answer
 

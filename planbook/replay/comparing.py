@@ -1,23 +1,22 @@
 """Replaying a recorded run: the same strategy on the same recording, and where it first comes out differently."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.config import Config
 from planbook.envs import EnvsError, MissingRequirement
-from planbook.episodes.lanes import Hosting, Lane, side_by_side
-from planbook.episodes.onward import Onward, RecordedReplies
-from planbook.episodes.renaming import is_renaming
-from planbook.episodes.runner import play_entry
-from planbook.episodes.telling import tell
 from planbook.outcomes import UNPLAYED, outcome_of, why
-from planbook.planner import Body, Ending, EventKind, JournalMismatch, Roles
-from planbook.planner.asking import no_model
-from planbook.planner.errors import ModelError
-from planbook.run import Entry, Run, last_path, recorded_endings
+from planbook.planner import Body, Ending, EventKind, JournalMismatch, MemoryJournal, Roles
+from planbook.planner.errors import ModelError, NotRecorded
+from planbook.planner.models import Message, OnText, Reply, Sampling
+from planbook.planner.models.requests import place
+from planbook.planner.models.telling import tell
+from planbook.replay.events import describe
+from planbook.replay.renaming import is_renaming
+from planbook.run import Entry, Run, last_path
+from planbook.workers.episode import Worker
 
 Recorded = Mapping[tuple[str, str, int], Body]
 
@@ -58,69 +57,78 @@ class Comparison(BaseModel):
 class Recording:
     """A journal that only answers: an event that it does not hold is a difference.
 
-    Spans are not compared: they tell what a method makes of all that is.
+    Spans are not compared: they follow from everything else.
     """
 
     def __init__(self, recorded: Recorded) -> None:
         self._recorded = recorded
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
-        """The body of a recorded event, or None."""
+        """Return the body of a recorded event, or None."""
         return None if kind == "span" else self._recorded.get((scope, kind, number))
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Something happens that was not recorded."""
-        if kind == "span":
-            return
-        raise JournalMismatch(scope, kind, number, None, dict(body))
+        """Refuse an event that was not recorded. Raises JournalMismatch."""
+        if kind != "span":
+            raise JournalMismatch(scope, kind, number, None, dict(body))
 
 
-def replay_run(run: Run, on_comparison: Callable[[Entry, Comparison], None], hosting: Hosting | None = None) -> bool:
-    """Play every recorded episode again and compare. Returns False if Ctrl-C stopped it."""
-    config = run.config
-    endings = recorded_endings(run)
+class NewEvents(MemoryJournal):
+    """A journal that keeps what happens now. Of the recording it gives only what the planner recalled."""
 
-    def play_one(entry: Entry, lane: Lane) -> Comparison:
-        return replay_entry(run, entry, lane, endings.get(entry.index))
+    def __init__(self, recorded: Recorded) -> None:
+        super().__init__()
+        self._recorded = recorded
 
-    return side_by_side(
-        run.entries(),
-        config.world,
-        config.world_options,
-        play_one,
-        on_comparison,
-        hosting or Hosting(),
-        open_roles=lambda stopped: mute(config),
-    )
+    def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
+        """Return the body of an event of this episode, or what was recalled in the recorded one."""
+        found = super().get(scope, kind, number)
+        if found is None and kind == "recall" and (found := self._recorded.get((scope, kind, number))) is not None:
+            self.put(scope, kind, number, found)
+        return found
 
 
-def mute(config: Config) -> Roles:
-    """The roles of a run that is replayed: the record answers, and nobody is asked."""
-    return Roles(no_model, config.sampling)
+class RecordedReplies:
+    """A model that gives each question the reply at the same place of the recording, whatever the prompt says."""
+
+    name = "recorded"
+
+    def __init__(self, recorded: Recorded) -> None:
+        self._recorded = recorded
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        """Return the recorded reply. Raises NotRecorded where nothing was asked."""
+        scope, _, number = place().rpartition("/")
+        body: Any = self._recorded.get((scope, "ask", int(number)))
+        if body is None:
+            raise NotRecorded("the planner asks more than was answered then")
+        reply = Reply.model_validate(body["reply"])
+        text, _ = tell(reply.text, on_text)
+        return reply.model_copy(update={"text": text})
 
 
-def replay_entry(run: Run, entry: Entry, lane: Lane, ending: Ending | None) -> Comparison:
-    """Play an episode again, and hold it against its recording; ``ending`` is the recorded one."""
+def replay_episode(run: Run, entry: Entry, worker: Worker, ending: Ending | None) -> Comparison:
+    """Play an episode again, and compare it with its recording; ``ending`` is the recorded one."""
     if ending is None or ending.outcome in UNPLAYED:
         return Comparison(sameness=Sameness.NOT_COMPARED)
     path = last_path(run, entry)
     recorded = {(row.scope, row.kind, row.n): row.body for row in run.store.events(path)}
     try:
-        play_entry(run.config, entry, path, lane, Recording(recorded))
+        worker.play(entry, path, Recording(recorded))
     except JournalMismatch as mismatch:
-        return _judged(run, entry, path, lane, recorded, compared(mismatch))
+        return _judged(run, entry, path, worker, recorded, compared(mismatch))
     except MissingRequirement:
         raise
     except EnvsError as error:
-        lane.drop_world()
+        worker.drop_environment()
         return Comparison(sameness=Sameness.NOT_COMPARED, event="the world", expected="an episode", actual=str(error))
     return Comparison(sameness=Sameness.SAME)
 
 
 def compared(mismatch: JournalMismatch) -> Comparison:
-    """A difference in words."""
+    """Return a difference in words."""
     bodies = (mismatch.recorded, mismatch.actual)
-    expected, actual = (tell(mismatch.kind, body) for body in bodies)
+    expected, actual = (describe(mismatch.kind, body) for body in bodies)
     if expected == actual:  # they differ in what the words leave out
         expected, actual = map(str, bodies)
     return Comparison(
@@ -131,24 +139,24 @@ def compared(mismatch: JournalMismatch) -> Comparison:
     )
 
 
-def _judged(run: Run, entry: Entry, path: str, lane: Lane, recorded: Recorded, found: Comparison) -> Comparison:
-    """The comparison, with what only the whole episode tells: play it to its end with the recorded replies."""
-    before, onward = lane.roles, Onward(recorded)
-    lane.drop_world()
-    lane.roles = Roles(lambda role: RecordedReplies(recorded), run.config.sampling)
+def _judged(run: Run, entry: Entry, path: str, worker: Worker, recorded: Recorded, found: Comparison) -> Comparison:
+    """Add what only the whole episode shows: play it to its end with the recorded replies."""
+    before, journal = worker.roles, NewEvents(recorded)
+    worker.drop_environment()
+    worker.roles = Roles(lambda role: RecordedReplies(recorded), run.config.sampling)
     try:
-        ending = play_entry(run.config, entry, path, lane, onward)
+        ending = worker.play(entry, path, journal)
     except MissingRequirement:
         raise
     except (EnvsError, ModelError) as error:
         return found.model_copy(update={"now": f"not known: {error}"})
     finally:
-        lane.roles = before
-        lane.drop_world()
+        worker.roles = before
+        worker.drop_environment()
     changed: dict[str, Any] = {}
     then = Ending.model_validate(recorded[path, "outcome", 0])
     if then.outcome.solved != ending.outcome.solved:
         changed = {which: f"{outcome_of(end)}{why(end)}" for which, end in (("then", then), ("now", ending))}
-    elif is_renaming(recorded, onward.events, run.config.world.object_ids):
+    elif is_renaming(recorded, journal.events, run.config.world.object_ids):
         changed = {"sameness": Sameness.RENAMED}
     return found.model_copy(update=changed)

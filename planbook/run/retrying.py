@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from planbook.errors import BadArgument
 from planbook.outcomes import outcome_of, why
 from planbook.planner import Ending, Outcome
-from planbook.run import Run, last_path, recorded_endings, set_aside
+from planbook.run.endings import last_path, recorded_endings, set_aside
+from planbook.run.run import Run
 from planbook.store import without_restart
 
 
