@@ -71,6 +71,7 @@ RUN = (
         "--store", default=None, metavar="URL", help="Keep the events in PostgreSQL: postgresql://USER@HOST/DATABASE."
     ),
 )
+JOINING = (RUN[0], RUN[2], PRICES)
 RESUMING = (
     click.option(
         "--resume",

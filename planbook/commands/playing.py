@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 
 from planbook import errors
@@ -34,6 +35,7 @@ from planbook.planner import (
     BudgetEnded,
     Cell,
     Ending,
+    EpisodeStopped,
     Memory,
     ModelError,
     Outcome,
@@ -61,6 +63,7 @@ from planbook.terminal.printing import (
 from planbook.terminal.progress import Progress
 from planbook.terminal.time_left import InTurn, Standing
 from planbook.wording import counted
+from planbook.workers import driver as workers
 from planbook.workers.driver import check_executor, play_episodes
 from planbook.workers.hosting import Hosting
 from planbook.workers.models import check_roles
@@ -116,6 +119,38 @@ def resume(folder: Path, hosting: Hosting, *, again: str | None = None, as_json:
         check_executor(run.config, hosting)
         paths = broken_paths(run) if again == Outcome.BROKEN else []
         return play_run(run, hosting, as_json=as_json, again=paths)
+
+
+class Joined(BaseModel):
+    """What a process that joined a run has done: episodes played, and what it spent on them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    episodes: int
+    model_calls: int
+    tokens: int
+    run: str
+
+
+def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]:
+    """Play episodes of a run beside the process that plays it. Raises what stops it."""
+    with closing(Run.open(folder)) as run:
+        check_config(run.config, folder)
+        if run.config.learning is not None:
+            raise errors.BadArgument(f"{folder} is a building run, which plays one episode after the other")
+        if not run.is_played:
+            raise errors.BadRun(f"no process plays {folder}; go on with it: planbook run --resume {folder}")
+        notice_changes(run, hosting)
+        report = workers.join(run, hosting)
+    if report.error is not None and not isinstance(report.error, EpisodeStopped):
+        raise report.error
+    with closing(Run.open(folder)) as run:
+        played = report.episodes(run.store)
+    out = console(as_json)
+    out.print(f"{counted(played, 'episode')} of {folder} played here.", markup=False, soft_wrap=True)
+    spent = report.spent
+    joined = Joined(episodes=played, model_calls=spent.calls, tokens=spent.tokens, run=str(folder))
+    return errors.INTERRUPTED if report.error else errors.OK, joined
 
 
 def play_run(

@@ -41,7 +41,7 @@ class Leases:
         with self._writing() as connection:
             connection.execute(delete(LEASE).where(LEASE.c.episode == episode))
 
-    def workers(self) -> set[str]:
-        """Return the names of all workers that leased an episode since the run was opened to be played."""
+    def workers(self) -> list[str]:
+        """Return the worker that has or had each leased episode, since the run was opened to be played."""
         with self._writing() as connection:
-            return {row.worker for row in connection.execute(select(LEASE.c.worker).distinct())}
+            return [row.worker for row in connection.execute(select(LEASE.c.worker))]

@@ -20,7 +20,7 @@ from planbook.workers.hosting import Executor, Hosting
 from planbook.workers.pool import OpenPlaces, Places, WorkerPool
 from planbook.workers.processes import on_this_machine
 from planbook.workers.pulling import PATIENCE, Job, OpenEpisodes, Report, play_in_threads, work, worker_name, workers_of
-from planbook.workers.steering import Steering, request, requests
+from planbook.workers.steering import Steering, obeyed_before, request, requests
 from planbook.workers.threads import in_threads
 
 OnEnding = Callable[[Entry, Ending], None]
@@ -73,7 +73,7 @@ class Playing:
     def __init__(self, run: Run, on_ending: OnEnding, hosting: Hosting) -> None:
         self._run, self._on_ending, self._hosting = run, on_ending, hosting
         self._steering = hosting.steering or Steering()
-        self._open, self._obeyed = OpenEpisodes(run), len(requests(run.store))
+        self._open, self._obeyed = OpenEpisodes(run), obeyed_before(run.store)
         self._prices, self._row = prices_from(hosting.prices), run.store.last_row
         self._before, self._seen, self._reported = run.meter.spent, Spent(), Spent()
         self._names, self._exact = {worker_name()}, True
@@ -159,7 +159,7 @@ class Playing:
 
     def _joined(self) -> bool:
         """Return whether workers of others have played, too."""
-        return bool(self._run.store.leases.workers() - self._names)
+        return not self._names.issuperset(self._run.store.leases.workers())
 
     def _recount(self) -> None:
         self._run.meter.recount(spent_so_far(self._run.own_events(), self._prices))
@@ -177,6 +177,13 @@ def job_of(run: Run, hosting: Hosting, *, threads: int, obeyed: int = 0) -> Job:
         run.meter.spent,
         obeyed,
     )
+
+
+def join(run: Run, hosting: Hosting) -> Report:
+    """Play episodes of a run beside the process that plays it, until none is open or that process has ended."""
+    spent = spent_so_far(run.own_events(), prices_from(hosting.prices))
+    job = job_of(run, hosting, threads=hosting.jobs if run.config.world.parallel else 1)
+    return work(replace(job, spent=spent, obeyed=obeyed_before(run.store)), lambda: run.is_played)
 
 
 def open_places(executor: Executor) -> OpenPlaces:

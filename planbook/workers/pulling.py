@@ -178,6 +178,10 @@ class Report(NamedTuple):
     spent: Spent = Spent()
     error: BaseException | None = None
 
+    def episodes(self, store: Store) -> int:
+        """Return the number of episodes that it played."""
+        return store.leases.workers().count(self.worker)
+
 
 def work(job: Job, goes_on: Callable[[], bool] | None = None) -> Report:
     """Play open episodes of a run, in this process, until there are none, or somebody stops the run."""

@@ -127,6 +127,15 @@ def requests(store: Store) -> list[Request]:
     return [event.body["do"] for event in events]
 
 
+def obeyed_before(store: Store) -> int:
+    """Return the number of requests from before the present invocation, whose first event says how many jobs it has."""
+    seen = obeyed = 0
+    for event in store.events(SCOPE, ("control", "sitting")):
+        seen += event.kind == "control"
+        obeyed = seen if "jobs" in event.body else obeyed
+    return obeyed
+
+
 def request(store: Store, what: Request) -> None:
     """Add a request to a store, whoever else adds some. Raises BadRun where the store cannot be written."""
     for left in reversed(range(TRIES)):
