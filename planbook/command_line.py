@@ -19,7 +19,7 @@ from planbook.commands.rerunning import rerun
 from planbook.commands.showing import show
 from planbook.commands.watching import watch
 from planbook.graphs import graph
-from planbook.learning.cost import show_cost
+from planbook.learning import show_cost
 from planbook.options import (
     AFTER,
     AGAIN,
@@ -42,7 +42,7 @@ from planbook.options import (
     options,
 )
 from planbook.terminal.printing import answer
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting
 
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 

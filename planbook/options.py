@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from planbook.errors import BadArgument
-from planbook.workers.hosting import Executor
+from planbook.workers import Executor
 
 FLAGS = {"ids": "--task", "sources": "--from", "limits": "--limit", "options": "--option", "models": "--model"}
 

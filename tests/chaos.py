@@ -32,7 +32,7 @@ EARLY = 0.2
 PATIENCE_SECONDS = 150
 """How long a driver may go on after the last blow."""
 MARKS: Mapping[str, str] = {
-    "planbook.workers.processes": "worker",
+    "planbook.workers.pool": "worker",
     "planbook.sandbox.worker.zygote": "zygote",
     "ray::RemoteTask": "actor",
     "ray::": "Ray's worker",

@@ -23,7 +23,7 @@ from planbook.planner.asking import Roles
 from planbook.planner.models import ScriptedModel
 from planbook.run import Run
 from planbook.sandbox import Sandbox
-from planbook.workers.driver import play_episodes
+from planbook.workers import play_episodes
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("envs", "manuals", "planbook", "planner", "rules", "sandbox")

@@ -12,8 +12,7 @@ from planbook.envs import MissingRequirement, Task, load_world
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Ending
 from planbook.run import Run
-from planbook.workers.driver import play_episodes
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting, play_episodes
 
 WORLD, SPLIT = "alfworld", "train"
 JOBS = 2

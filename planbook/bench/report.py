@@ -17,7 +17,7 @@ from planbook.envs.browser import chromium
 from planbook.report.page import write_page
 from planbook.report.reading import read_run
 from planbook.run import Run
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting
 
 EPISODES, TYPES = 1_000, 6
 OPENINGS = 5

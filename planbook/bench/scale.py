@@ -19,12 +19,9 @@ from planbook.bench.processes import parents, private_megabytes
 from planbook.bench.replay import games
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.knowledge.knowing import memory_of
+from planbook.knowledge import memory_of
 from planbook.run import Run
-from planbook.workers.driver import play_episodes
-from planbook.workers.hosting import Executor, Hosting
-from planbook.workers.models import check_roles
-from planbook.workers.steering import every
+from planbook.workers import Executor, Hosting, check_roles, every, play_episodes
 
 GAMES = 4_000
 """At most: all of the training split."""

@@ -20,13 +20,11 @@ from planbook.bench.paced_server import Answer, Recorded, Sent, paced
 from planbook.bench.prompts import recorded_requests
 from planbook.config import Config
 from planbook.envs import MissingRequirement
-from planbook.knowledge.knowing import memory_of
+from planbook.knowledge import memory_of
 from planbook.planner import Body, EventKind
 from planbook.run import Run
 from planbook.sandbox.reading import read_reply, statements_of
-from planbook.workers.driver import play_episodes
-from planbook.workers.hosting import Hosting
-from planbook.workers.models import check_roles
+from planbook.workers import Hosting, check_roles, play_episodes
 
 TOKENS_A_SECOND = 30.0
 RUNS: Mapping[str, tuple[str, dict[str, str]]] = {

@@ -15,17 +15,15 @@ from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
 from planbook.console import console
 from planbook.envs import EnvsError
 from planbook.figures.summary import Summary
-from planbook.knowledge.state import learnt_in
-from planbook.learning.covering import coverage_lines
-from planbook.learning.stages import building_tasks, export_manuals
-from planbook.learning.stages import formulate as formulate_rules
+from planbook.knowledge import learnt_in
+from planbook.learning import building_tasks, coverage_lines, export_manuals
+from planbook.learning import formulate as formulate_rules
 from planbook.manuals import usual_starts
 from planbook.options import refuse, was_given
 from planbook.planner import BudgetEnded, method
 from planbook.run import Run, new_folder
 from planbook.terminal.printing import spending
-from planbook.workers.hosting import Hosting
-from planbook.workers.models import check_roles
+from planbook.workers import Hosting, check_roles
 
 BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
 """Where seeds are drawn from, in worlds that make their tasks from seeds: building and testing share none."""

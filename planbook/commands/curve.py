@@ -12,7 +12,7 @@ from planbook.config import Config
 from planbook.console import console, right_aligned
 from planbook.figures.statistics import wilson
 from planbook.figures.summary import Summary
-from planbook.learning.cost import BuildingCost, Reached, building_cost, reached_after
+from planbook.learning import BuildingCost, Reached, building_cost, reached_after
 from planbook.papers import Beside
 from planbook.run import Run, is_run
 from planbook.wording import NO_FIGURE, fixed, interval

@@ -13,7 +13,7 @@ from planbook.console import console
 from planbook.figures.summary import Summary
 from planbook.report import report_runs
 from planbook.run import new_folder
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 ALFWORLD_TASKS = Asked(env="alfworld", split="generated:60", seeds="0-9")

@@ -9,7 +9,7 @@ from planbook.console import console
 from planbook.figures.summary import Summary
 from planbook.planner import GivenCode, checked_procedure, code_of, is_procedure, parse_procedure
 from planbook.terminal.printing import Live
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting
 
 
 def execute_plan(plan: Path, asked: Asked, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:

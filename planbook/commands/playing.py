@@ -24,12 +24,17 @@ from planbook.envs import Task
 from planbook.figures.milestones import known_milestones
 from planbook.figures.plays import plays_in
 from planbook.figures.summary import Summary, summarise
-from planbook.knowledge.ablations import check_ablations
-from planbook.knowledge.knowing import memory_of, remembering
-from planbook.knowledge.state import EVERYTHING, fresh_beginning, group_of, learnt_in
-from planbook.learning.cost import building_cost, cost_line
-from planbook.learning.covering import coverage_lines
-from planbook.learning.stages import build, export, formulate_with_kept, playing_memory, tasks_of
+from planbook.knowledge import EVERYTHING, check_ablations, fresh_beginning, group_of, learnt_in, memory_of, remembering
+from planbook.learning import (
+    build,
+    building_cost,
+    cost_line,
+    coverage_lines,
+    export,
+    formulate_with_kept,
+    playing_memory,
+    tasks_of,
+)
 from planbook.outcomes import first_line
 from planbook.planner import (
     BudgetEnded,
@@ -45,8 +50,7 @@ from planbook.planner.types import ERROR_KINDS
 from planbook.provenance.before_rerun import check_config
 from planbook.provenance.before_resume import notice_changes
 from planbook.provenance.fingerprints import made_of
-from planbook.run import AGAIN, Entry, Run, last_path, new_folder, recorded_endings
-from planbook.run.retrying import again_lines, broken_paths
+from planbook.run import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.spending import check_money
 from planbook.store import Watch
@@ -63,11 +67,7 @@ from planbook.terminal.printing import (
 from planbook.terminal.progress import Progress
 from planbook.terminal.time_left import InTurn, Standing
 from planbook.wording import counted
-from planbook.workers import driver as workers
-from planbook.workers.driver import check_executor, play_episodes
-from planbook.workers.hosting import Hosting
-from planbook.workers.models import check_roles
-from planbook.workers.steering import Control
+from planbook.workers import Control, Hosting, check_executor, check_roles, join_run, play_episodes
 
 OVER = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 FROM_OUTSIDE = "Stopped from planbook watch."
@@ -141,7 +141,7 @@ def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]
         if not run.is_played:
             raise errors.BadRun(f"no process plays {folder}; go on with it: planbook run --resume {folder}")
         notice_changes(run, hosting)
-        report = workers.join(run, hosting)
+        report = join_run(run, hosting)
     if report.error is not None and not isinstance(report.error, EpisodeStopped):
         raise report.error
     with closing(Run.open(folder)) as run:

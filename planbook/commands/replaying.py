@@ -10,11 +10,10 @@ from pydantic import BaseModel, ConfigDict
 from planbook import errors
 from planbook.console import console
 from planbook.provenance.before_rerun import check_config
-from planbook.replay.comparing import Comparison, Sameness
-from planbook.replay.replaying import replay_run
+from planbook.replay import Comparison, Sameness, replay_run
 from planbook.run import Entry, Run
 from planbook.wording import counted
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting
 
 
 class Replayed(BaseModel):

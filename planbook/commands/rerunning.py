@@ -19,7 +19,7 @@ from planbook.provenance.before_rerun import Repeat, is_deterministic, prepared
 from planbook.run import Run
 from planbook.terminal.printing import answer
 from planbook.wording import counted, harmless
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting
 
 
 class Rerun(BaseModel):

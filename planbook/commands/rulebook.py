@@ -7,9 +7,8 @@ from typing import Any
 
 from planbook.console import console
 from planbook.errors import BadArgument
-from planbook.knowledge.state import EVERYTHING, State, learnt_in
-from planbook.learning.covering import coverage_of
-from planbook.learning.stages import export
+from planbook.knowledge import EVERYTHING, State, learnt_in
+from planbook.learning import coverage_of, export
 from planbook.manuals.coverage import coverage_table
 from planbook.rules import count, rule_text
 from planbook.rules.evidence import table

@@ -22,7 +22,7 @@ from planbook.planner.graph.lookups import nearest, told
 from planbook.planner.graph.picture import picture
 from planbook.terminal.printing import answer
 from planbook.wording import counted
-from planbook.workers.models import opened
+from planbook.workers import opened
 
 NAMED = "a YAML file, or the name of a graph that ships"
 ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}

@@ -35,8 +35,7 @@ from planbook.provenance.fingerprints import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.wording import counted, harmless
-from planbook.workers.models import roles_of
-from planbook.workers.threads import LOG, STOPPING, wait_for
+from planbook.workers import LOG, STOPPING, roles_of, wait_for
 
 SHOWN = 1_500
 """Characters of an answer that are printed as it comes; the store has all of it."""

@@ -1,18 +1,90 @@
-"""What a building run knows: after each episode, by group of tasks, and as it was undone by hand."""
+"""What can be left out, by the names that ``--without`` takes (AutoManual, tables 3, 6 and 7)."""
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
-from planbook.knowledge.ablations import form_without
-from planbook.knowledge.once import SPOILT, already
 from planbook.manuals import Manual, Start, read_knowledge, read_start, within
-from planbook.rules import Citation, History, Knowledge, Learnt, RuleBook, count
+from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
+from planbook.rules import Citation, Form, History, Knowledge, Learnt, RuleBook, count
 from planbook.run import Run, is_run
-from planbook.store import RESTART
+from planbook.store import RESTART, Watch, started_over
+
+RETRIEVAL = "retrieval"
+ABLATIONS: Mapping[str, str] = {
+    "rules": "no rules at all: the planner with its skill and reflection libraries",
+    "libraries": "neither skills nor reflections",
+    "online": "rules are built after all episodes have been played, not in between",
+    "cases": "the Builder gets one prompt for every case",
+    "classification": "the Builder is not asked whose fault an error was",
+    "formulation": "the rules as a list, although there is a manual",
+    "types": "rules without a type",
+    "examples": "rules without an example",
+    "logs": "rules without a validation log",
+    "helpers": "no helper methods: neither as rules nor defined beforehand nor encouraged",
+    RETRIEVAL: "every rule in the prompt, not only those that the task needs",
+    "cooperation": "the Builder does not see the planner's thoughts, and the planner names no rules",
+}
+
+
+def check_ablations(names: Iterable[str]) -> None:
+    """Raise BadArgument for a name that is none."""
+    if unknown := sorted(set(names) - set(ABLATIONS)):
+        known = "\n".join(f"  {name}: {meaning}" for name, meaning in ABLATIONS.items())
+        raise BadArgument(f"--without {unknown[0]}: there is no such part; there are\n{known}")
+
+
+def form_without(names: Iterable[str]) -> Form:
+    """The attributes that rules have."""
+    left_out = set(names)
+    return Form(
+        types="types" not in left_out,
+        examples="examples" not in left_out,
+        logs="logs" not in left_out,
+        helper_methods="helpers" not in left_out,
+    )
+
+
+SPOILT = "spoilt"
+"""Marks the one event of a step that came to nothing, and says why; the step was begun anew."""
+
+
+def once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch: Watch | None = None) -> Any:
+    """The ``learnt`` event of a step, made the first time; ``watch`` is told of every new event.
+
+    What was recorded of a step under way may answer questions that are asked no more, such as after an undo by hand,
+    and replies that could not be used are not worth repeating. The step then begins anew, in ``PATH/restart/N``.
+    Raises UnusableReply, ModelError, BudgetEnded.
+    """
+    for place in _places(path):
+        scope = Scope(run.journal(place, watch), place, roles)
+        try:
+            learnt = scope.once("learnt", partial(make, scope))
+        except JournalMismatch as mismatch:
+            scope.journal.put(place, "learnt", 0, {SPOILT: str(mismatch)})
+        except UnusableReply as unusable:
+            scope.journal.put(place, "learnt", 0, {SPOILT: str(unusable)})
+            raise
+        else:
+            if SPOILT not in learnt:
+                return learnt
+    raise AssertionError("there is always another place")
+
+
+def already(run: Run, path: str) -> Any:
+    """What was learnt at a step that is done, else None."""
+    return next((row.body for row in run.store.events(path, "learnt") if SPOILT not in row.body), None)
+
+
+def _places(path: str) -> Iterator[str]:
+    yield path
+    yield from (started_over(path, number) for number in itertools.count(1))
+
 
 EVERYTHING = "all"
 """The one group of tasks whose rules are kept together, unless each type is by itself."""

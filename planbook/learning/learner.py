@@ -9,10 +9,17 @@ from typing import Any
 
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.knowledge.ablations import form_without
-from planbook.knowledge.knowing import remembering
-from planbook.knowledge.once import once
-from planbook.knowledge.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
+from planbook.knowledge import (
+    State,
+    beginning_path,
+    form_without,
+    fresh_beginning,
+    group_of,
+    once,
+    remembering,
+    undone,
+    with_undone,
+)
 from planbook.learning.procedures import ProcedureWriter
 from planbook.outcomes import UNPLAYED
 from planbook.planner import (
@@ -38,7 +45,7 @@ from planbook.rules import (
 )
 from planbook.run import Entry, Run, last_path
 from planbook.store import Watch, without_restart
-from planbook.workers.episode import Worker
+from planbook.workers import Worker
 
 
 class Learner:

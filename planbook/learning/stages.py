@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.errors import BadArgument
-from planbook.knowledge.knowing import PROCEDURES, demonstrating, memory_of
-from planbook.knowledge.once import once
-from planbook.knowledge.state import EVERYTHING, formulating_path, learnt_in, with_manual
+from planbook.knowledge import (
+    EVERYTHING,
+    PROCEDURES,
+    demonstrating,
+    formulating_path,
+    learnt_in,
+    memory_of,
+    once,
+    with_manual,
+)
 from planbook.learning.learner import Learner
 from planbook.manuals import formulate as ask_formulator
 from planbook.manuals import types_to_build_on, write_knowledge
@@ -24,10 +31,7 @@ from planbook.planner.models.waiting import never
 from planbook.rules import Rule, tell_world
 from planbook.run import Entry, Run
 from planbook.store import Watch
-from planbook.workers.driver import play_episodes, play_in_order
-from planbook.workers.episode import Worker, play_episode
-from planbook.workers.hosting import Hosting
-from planbook.workers.models import roles_of
+from planbook.workers import Hosting, Worker, play_episode, play_episodes, play_in_order, roles_of
 
 if TYPE_CHECKING:
     from planbook.learning.given import Copies

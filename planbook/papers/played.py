@@ -10,8 +10,7 @@ from pydantic import JsonValue
 from planbook.config import Config, chosen_options
 from planbook.figures.statistics import percent
 from planbook.figures.summary import Summary
-from planbook.knowledge.ablations import RETRIEVAL
-from planbook.knowledge.state import learnt_in, with_manual
+from planbook.knowledge import RETRIEVAL, learnt_in, with_manual
 from planbook.manuals import read_knowledge, usual_starts
 from planbook.planner import method
 from planbook.rules import Knowledge

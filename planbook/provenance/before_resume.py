@@ -4,15 +4,13 @@ from typing import Any
 
 from planbook.console import ERRORS
 from planbook.errors import BadRun
-from planbook.knowledge.once import already
-from planbook.learning.learner import learning_path
+from planbook.knowledge import already
+from planbook.learning import learning_path
 from planbook.planner import Body, EventKind
 from planbook.provenance.fingerprints import made_of
-from planbook.run import Run, recorded_endings
-from planbook.run.changes import Change, changed_versions, changes, decisive
-from planbook.run.manifest import MadeOf
-from planbook.run.versions import versions
-from planbook.workers.hosting import Hosting
+from planbook.run import MadeOf, Run, recorded_endings
+from planbook.run.installed import Change, changed_versions, changes, decisive, versions
+from planbook.workers import Hosting
 
 MADE_OF = "made_of"
 """Stands in a sitting that was gone on with on other data, with what it was made of."""

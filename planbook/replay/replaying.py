@@ -9,12 +9,20 @@ from planbook.planner import EpisodeStopped
 from planbook.replay.comparing import Comparison, Sameness, replay_episode
 from planbook.run import Entry, Run, recorded_endings
 from planbook.store import Store
-from planbook.workers.driver import check_reachable, job_of, open_places
-from planbook.workers.hosting import Hosting
-from planbook.workers.pool import WorkerPool
-from planbook.workers.pulling import LOST, PATIENCE, Job, sendable, workers_of
-from planbook.workers.steering import Steering
-from planbook.workers.threads import in_threads
+from planbook.workers import (
+    LOST,
+    PATIENCE,
+    Hosting,
+    Job,
+    Steering,
+    WorkerPool,
+    check_reachable,
+    in_threads,
+    job_of,
+    open_places,
+    sendable,
+    workers_of,
+)
 
 OnComparison = Callable[[Entry, Comparison], None]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from planbook.knowledge.state import EVERYTHING, State, learnt_in, with_manual
+from planbook.knowledge import EVERYTHING, State, learnt_in, with_manual
 from planbook.report.markdown import as_html
 from planbook.report.rulings import Ruling, rulings
 from planbook.rules import Applied, History, Reflection, Skill, rule_text

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planbook.knowledge.state import State
+from planbook.knowledge import State
 from planbook.rules import Applied, Citation, Evidence, Rule, count, rule_text
 from planbook.rules.edits import Batch
 from planbook.rules.evidence import NONE

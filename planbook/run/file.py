@@ -1,21 +1,71 @@
 """What ``run.json`` holds: what was asked for, and what it is made of; and the episodes that are to be played."""
 
+from itertools import accumulate
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.errors import BadRun
 from planbook.planner import Budget
 from planbook.planner.models.waiting import Timeouts
-from planbook.run.folder import CONFIG_FILE
-from planbook.run.manifest import MadeOf
-from planbook.run.moved import found_again
-from planbook.run.origin import Imported
+from planbook.run.folder import CONFIG_FILE, found_again
 from planbook.store import Schema
 from planbook.writing import write_whole
+
+
+class MadeOf(BaseModel):
+    """Beside the versions. Everything but the seeds is a digest (SHA-256, of prompts its beginning), by what it is of.
+
+    ``knowledge`` is what the run was told beforehand: library, start and demonstrations. ``models`` are recordings and
+    scripts that answer. ``seeds`` has that of the run and those that models are sent in the first repeat, by role; the
+    seeds of tasks stand in the tasks.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: dict[str, str] = {}
+    prompts: dict[str, str] = {}
+    knowledge: dict[str, str] = {}
+    models: dict[str, str] = {}
+    prices: dict[str, str] = {}
+    seeds: dict[str, int | None] = {}
+
+
+class ReadFile(BaseModel):
+    """A file that was imported; ``sha256`` is of its bytes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    sha256: str
+    episodes: int
+
+
+class Origin(BaseModel):
+    """The run that so many episodes, one after the other, were exported from; ``facts`` as the schema tells them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    episodes: int
+    facts: dict[str, JsonValue]
+
+
+class Imported(BaseModel):
+    """What marks a run as one that was not played here."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    files: tuple[ReadFile, ...]
+    origins: tuple[Origin, ...] = Field(default=())
+
+    def facts_of(self, index: int) -> dict[str, Any]:
+        """Those of the run that an episode comes from."""
+        last = accumulate(origin.episodes for origin in self.origins)
+        return next(origin.facts for origin, end in zip(self.origins, last, strict=True) if index < end)
+
 
 GRAPH_PLANNER = "graph"
 """What stands in run.json for the planner of a run that holds passes of a prompt graph."""

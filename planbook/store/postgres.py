@@ -14,8 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from planbook.errors import BadRun
-from planbook.store.place import Schema, without_password
-from planbook.store.tables import EVENT, METADATA, Row
+from planbook.store.tables import EVENT, METADATA, Row, Schema, without_password
 
 USUAL: Mapping[str, Any] = {
     "connect_timeout": 10,

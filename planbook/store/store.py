@@ -4,14 +4,15 @@ Every event is committed before the next action, so that a killed process loses 
 """
 
 import json
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from sqlite3 import DatabaseError as SqliteError
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, Select, and_, bindparam, or_, select
 from sqlalchemy.exc import DatabaseError
@@ -19,14 +20,91 @@ from sqlalchemy.exc import DatabaseError
 from planbook.envs.packages import missing
 from planbook.errors import BadRun
 from planbook.planner import Body, EventKind
-from planbook.store.database import Database
-from planbook.store.journal import EpisodeJournal, Watch
-from planbook.store.leases import Leases
-from planbook.store.ledger import StoreLedger
-from planbook.store.packing import packed, texts_of, unpacked
-from planbook.store.place import Place, Schema
+from planbook.store.ledger import Leases, StoreLedger
 from planbook.store.sqlite import Sqlite
-from planbook.store.tables import EVENT, TEXT, Event, Row
+from planbook.store.tables import EVENT, TEXT, Event, Place, Row, Schema, packed, texts_of, unpacked
+
+RESTART = "/restart/"
+"""Between the scope of what was started over and the number."""
+
+
+def started_over(path: str, number: int) -> str:
+    """The scope of what was begun in ``path``, after so many times of starting over."""
+    return f"{path}{RESTART}{number}"
+
+
+def without_restart(scope: str) -> str:
+    """The same place in what was never started over."""
+    return re.sub(rf"{RESTART}\d+", "", scope)
+
+
+Watch = Callable[[EventKind, Body], None]
+"""Told of each new event of an episode, after it is committed."""
+
+
+class Events(Protocol):
+    """The store, as far as a journal needs it."""
+
+    def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
+        """Add one event and commit it."""
+
+    def events(self, scope: str) -> Iterator[Event]:
+        """The events of a scope and those below it."""
+
+
+class EpisodeJournal:
+    """One episode's view of the store: what stands there is read once, what is new is written through."""
+
+    def __init__(self, store: Events, path: str, watch: Watch | None = None) -> None:
+        self._store, self._watch = store, watch
+        self._recorded: dict[tuple[str, str, int], Body] = {
+            (row.scope, row.kind, row.n): row.body
+            for row in store.events(path)
+            if not row.scope.startswith(path + RESTART)
+        }
+
+    def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
+        """The body of a recorded event, or None."""
+        return self._recorded.get((scope, kind, number))
+
+    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
+        """Add an event; it is committed when this returns."""
+        self._store.put(scope, kind, number, body)
+        self._recorded[scope, kind, number] = body
+        if self._watch is not None:
+            self._watch(kind, body)
+
+
+class Database(Protocol):
+    """The tables of one run, open. Any thread may call anything; other processes may have the same tables open."""
+
+    def add(self, rows: Sequence[Row], texts: Mapping[str, str], *, once: bool = False) -> None:
+        """Write events, and texts that may be there already, in one transaction, and commit it.
+
+        ``once`` leaves out events that are there; else they raise BadRun, and nothing is written.
+        """
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A connection to read by."""
+
+    def writing(self) -> AbstractContextManager[Connection]:
+        """A transaction by which anything but events is written; committed at its end. Raises BadRun."""
+
+    def settled_after(self, number: int) -> int:
+        """The last id there is, if it is past this number: no event will turn up later with an id up to it."""
+
+    def hold(self, index: int) -> AbstractContextManager[bool]:
+        """Keep other threads and processes from holding the number until this one dies; False if one holds it."""
+
+    def claim(self) -> None:
+        """Make the run this process's to play, until it ends. Raises BadRun if another one plays it."""
+
+    def is_claimed(self) -> bool:
+        """Whether a process on any machine plays the run, as far as the database knows."""
+
+    def close(self) -> None:
+        """Give back what is open."""
+
 
 AFTER_SLASH = chr(ord("/") + 1)
 """Ends the range of the scopes below one; a range can be looked up in the index, LIKE cannot."""

@@ -19,7 +19,7 @@ from planbook.figures.summary import Summary
 from planbook.outcomes import first_line, in_words, outcome_of, score_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 from planbook.planner.strategies import Grid
-from planbook.replay.events import IN_WORDS, describe
+from planbook.replay import IN_WORDS, describe
 from planbook.run import Entry
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, fixed, harmless, interval
 

@@ -14,8 +14,7 @@ from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import PlannerError, Trajectory, rows_of
 from planbook.planner.trajectory import Row
-from planbook.run import RUNS, Entry, Run, new_folder
-from planbook.run.origin import Imported, Origin, ReadFile
+from planbook.run import RUNS, Entry, Imported, Origin, ReadFile, Run, new_folder
 from planbook.trajectories.files import read_episodes, sha256_of
 from planbook.trajectories.jsonl import BadEpisode
 

@@ -17,7 +17,7 @@ from planbook.terminal.printing import spending
 from planbook.watching.following import Following
 from planbook.watching.steered import Doing, Steered
 from planbook.wording import clock
-from planbook.workers.steering import Request
+from planbook.workers import Request
 
 ANCHOR = "run-0"
 PAGE = "watch.html.j2"

@@ -20,7 +20,7 @@ from planbook.watching.access import HOST, Doors
 from planbook.watching.following import Following
 from planbook.watching.pages import Pages
 from planbook.watching.steered import Steered
-from planbook.workers.steering import Request as Ask
+from planbook.workers import Request as Ask
 
 LOOK = 1.0
 """Seconds between two looks at what is new."""

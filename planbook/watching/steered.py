@@ -9,8 +9,7 @@ from typing import Literal
 from planbook import errors
 from planbook.store import Store
 from planbook.watching.following import Following
-from planbook.workers.hosting import arguments
-from planbook.workers.steering import Request, request
+from planbook.workers import Request, arguments, request
 
 Doing = Literal["playing", "paused", "pausing", "stopping", "beginning again", "stopped", "over"]
 ON_THE_WAY: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}

@@ -15,13 +15,19 @@ from planbook.run import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import paid, prices_from, spent_so_far
 from planbook.store import Watch
-from planbook.workers.episode import Worker
-from planbook.workers.hosting import Executor, Hosting
-from planbook.workers.pool import OpenPlaces, Places, WorkerPool
-from planbook.workers.processes import on_this_machine
-from planbook.workers.pulling import PATIENCE, Job, OpenEpisodes, Report, play_in_threads, work, worker_name, workers_of
-from planbook.workers.steering import Steering, obeyed_before, request, requests
-from planbook.workers.threads import in_threads
+from planbook.workers.pool import OpenPlaces, Places, WorkerPool, in_threads, on_this_machine
+from planbook.workers.steering import Executor, Hosting, Steering, obeyed_before, request, requests
+from planbook.workers.worker import (
+    PATIENCE,
+    Job,
+    OpenEpisodes,
+    Report,
+    Worker,
+    play_in_threads,
+    work,
+    worker_name,
+    workers_of,
+)
 
 OnEnding = Callable[[Entry, Ending], None]
 
@@ -179,7 +185,7 @@ def job_of(run: Run, hosting: Hosting, *, threads: int, obeyed: int = 0) -> Job:
     )
 
 
-def join(run: Run, hosting: Hosting) -> Report:
+def join_run(run: Run, hosting: Hosting) -> Report:
     """Play episodes of a run beside the process that plays it, until none is open or that process has ended."""
     spent = spent_so_far(run.own_events(), prices_from(hosting.prices))
     job = job_of(run, hosting, threads=hosting.jobs if run.config.world.parallel else 1)

@@ -1,14 +1,97 @@
-"""Workers in other processes: each carries out one task and comes back with what it came to; lost ones are replaced."""
+"""Threads that are watched from the main one: Ctrl-C stops them, and what one raises ends them all."""
 
+import json
+import logging
 import os
+import pickle
+import queue
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
 from planbook.errors import INTERRUPTED
+from planbook.planner import EpisodeStopped, JournalFailed
 from planbook.sandbox import WorkerFailed
-from planbook.workers.threads import LOG, LOOK_SECONDS, STOPPING
+from planbook.workers.steering import Steering
+
+LOG = logging.getLogger(__name__)
+LOOK_SECONDS = 0.2
+STOPPING = "Stopping: what is under way ends at its next action or model call; Ctrl-C again ends it at once."
+Message = BaseException | bool
+"""What a thread puts: an error that ended it, False for news, True once it is over."""
+
+
+def in_threads(
+    count: int,
+    work: Callable[[Callable[[], None]], None],
+    steering: Steering,
+    look: Callable[[], None] = lambda: None,
+) -> bool:
+    """Run ``work`` in so many threads at once, each given a function by which it says that there are news.
+
+    ``look`` is called in this thread for news, and now and then. Returns False if Ctrl-C or ``steering`` stopped the
+    work. What a thread raises is raised here, once all have ended.
+    """
+    messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    threads = [threading.Thread(target=_run, args=(work, messages), daemon=True) for _ in range(count)]
+    finished = False
+    try:
+        for thread in threads:
+            thread.start()
+        finished = _watch(count, messages, look)
+    except KeyboardInterrupt:
+        LOG.warning(STOPPING)
+    finally:
+        if not finished:
+            steering.stop()
+        wait_for(threads)
+    look()
+    return finished
+
+
+def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueue[Message]") -> None:
+    """Work in a thread, which has no other way to raise than to send."""
+    try:
+        work(lambda: messages.put(False))
+        messages.put(True)
+    except JournalFailed as failed:
+        messages.put(failed.__cause__ or failed)
+    except BaseException as error:
+        messages.put(error)
+
+
+def _watch(count: int, messages: "queue.SimpleQueue[Message]", look: Callable[[], None]) -> bool:
+    """Wait for so many threads to end. Returns False if one was stopped; raises what one raised."""
+    while count:
+        try:
+            message = messages.get(timeout=LOOK_SECONDS)
+        except queue.Empty:
+            message = False
+        if isinstance(message, EpisodeStopped):
+            return False
+        if isinstance(message, BaseException):
+            raise message
+        count -= message
+        look()
+    return True
+
+
+def wait_for(threads: Sequence[threading.Thread]) -> None:
+    """Let the episodes under way come to their next action; a second Ctrl-C does not wait for them.
+
+    The process then ends at once, as if it were killed: what they would write after their sandbox is gone must not be
+    taken for endings.
+    """
+    try:
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+    except KeyboardInterrupt:
+        os._exit(INTERRUPTED)
+
 
 LOST = "A worker process was lost; its episodes go on in another."
 NOT_BEGUN = "A worker process ended before it could begin; another is started."
@@ -152,3 +235,89 @@ class WorkerPool(Generic[Task, Result]):
                 return
             self._on_result(task, result)
         self._remove(worker, task)
+
+
+BOOT = """
+import gc, json, sys
+gc.disable()
+sys.path[:] = json.loads(sys.stdin.buffer.readline() or sys.exit())
+from planbook.workers.pool import serve
+gc.freeze()
+gc.enable()
+serve()
+"""
+"""Not by ``multiprocessing``, which would begin with importing the program that uses us a second time. What is imported
+is not searched for garbage."""
+BEGUN = b"begun\n"
+
+
+class ProcessWorker:
+    """A process of its own, begun afresh: nothing is shared with the driver but the store."""
+
+    def __init__(self, do: Callable[[Any], Any], task: Any, changed: Callable[[], None]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", BOOT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the driver
+        )
+        self._told, self._changed = f"{json.dumps(sys.path)}\n".encode() + pickle.dumps((do, task)), changed
+        self.begun, self._result = False, b""
+        self._talking = threading.Thread(target=self._talk, daemon=True)
+        self._talking.start()
+
+    def _talk(self) -> None:
+        """Say what to do, and read what it comes to, until the process ends."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(OSError):
+            self._process.stdin.write(self._told)
+            self._process.stdin.flush()
+        self.begun = self._process.stdout.readline() == BEGUN
+        self._result = self._process.stdout.read()
+        self._changed()
+
+    def result(self) -> Any:
+        """Return what the task came to, or None while it is under way. Raises WorkerLost."""
+        if self._talking.is_alive():
+            return None
+        try:
+            return pickle.loads(self._result)
+        except (EOFError, pickle.UnpicklingError) as error:
+            raise WorkerLost from error
+
+    def kill(self) -> None:
+        """End the process, if it is still there."""
+        self._process.kill()
+        self._talking.join()
+        with suppress(BrokenPipeError), self._process:
+            pass  # that closes its pipes, and waits
+
+
+def serve() -> NoReturn:
+    """In the worker: carry out the task, unless the driver closes our standard input, or is gone, even by ``kill -9``.
+
+    What the worker started ends with it. The kernel's parent-death signal would not do: it comes already when the
+    thread that started the worker ends.
+    """
+    do, task = pickle.load(sys.stdin.buffer)
+    results = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever is printed from now on is no result
+    threading.Thread(target=_end_with_the_driver, daemon=True).start()
+    with suppress(BrokenPipeError):  # the driver is gone already
+        results.write(BEGUN)
+        results.flush()
+        results.write(pickle.dumps(do(task)))
+        results.flush()
+    os._exit(0)
+
+
+def _end_with_the_driver() -> NoReturn:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+@contextmanager
+def on_this_machine(jobs: int) -> Iterator[Places]:
+    """As many processes as there are cores for them."""
+    yield Places(min(jobs, len(os.sched_getaffinity(0))), ProcessWorker)

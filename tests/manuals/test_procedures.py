@@ -11,8 +11,7 @@ from planbook.envs.registry import SHIPPED
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import read_procedure
 from planbook.run import Run, recorded_endings
-from planbook.workers.driver import play_episodes
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting, play_episodes
 from tests.browser import need_browser
 
 WORLDS = sorted(SHIPPED)

@@ -8,8 +8,7 @@ from planbook.envs import Selection, load_world
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import read_procedure
 from planbook.run import Run, recorded_endings
-from planbook.workers.driver import play_episodes
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting, play_episodes
 
 WORLD = load_world("tabletop")
 

@@ -9,15 +9,14 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from planbook.config import RECORDINGS, Config
-from planbook.knowledge.knowing import memory_of
-from planbook.learning.stages import tasks_of
+from planbook.knowledge import memory_of
+from planbook.learning import tasks_of
 from planbook.planner import Ending, Roles
 from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.planner.models import Message, Model, OnText, Reply, Sampling
 from planbook.run import Entry, Run
 from planbook.sandbox import Sandbox
-from planbook.workers.episode import Worker
-from planbook.workers.models import opened
+from planbook.workers import Worker, opened
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES
 

@@ -18,8 +18,7 @@ from planbook.figures.summary import summarise
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Body, Ending, EventKind, Outcome
 from planbook.run import Entry, Run, recorded_endings
-from planbook.workers.driver import play_episodes
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting, play_episodes
 from tests.browser import need_browser
 
 TASKS = Selection(types=("click-checkboxes", "login-user"), seeds=(0, 1, 2, 3, 4, 5))

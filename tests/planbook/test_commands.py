@@ -10,7 +10,7 @@ import pytest
 
 from planbook.commands.demo import BUILDING, PLANNED, Demo
 from planbook.run import Run
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting
 from tests.command import ROOT, planbook, result
 from tests.shelf import write_shelf
 

@@ -23,7 +23,7 @@ from planbook.figures.comparison.pairs import Compared, compare, compare_all
 from planbook.planner import Ending, Outcome
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting
 from tests.command import ROOT, planbook, result
 from tests.flows import here, scripted
 

@@ -15,11 +15,10 @@ from planbook.config import Config, Learning
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
-from planbook.run import Run
-from planbook.run.folder import claim_folder, is_claimed
+from planbook.run import Run, claim_folder, is_claimed
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
-from planbook.workers.hosting import Executor, Hosting, arguments
+from planbook.workers import Executor, Hosting, arguments
 from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
 from tests.toy_script import said

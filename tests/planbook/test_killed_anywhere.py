@@ -26,7 +26,7 @@ from planbook.run import Run
 
 CONFIG = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=2))
 TASKS = Toy.tasks(CONFIG.selection)
-STORE = (f"planbook.store.{name}" for name in ("store", "packing", "sqlite", "tables"))
+STORE = (f"planbook.store.{name}" for name in ("store", "sqlite", "tables"))
 OURS = ("planbook.run.run", "planbook.run.file", "planbook.run.folder", "planbook.writing", *STORE)
 FILES = tuple(str(Path(sys.modules[name].__file__)) for name in OURS)
 base = Path(sys.argv[1])
@@ -105,7 +105,7 @@ from pathlib import Path
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.manuals import ProcedureLibrary
-from planbook.workers.hosting import Hosting
+from planbook.workers.steering import Hosting
 from planbook.config import Config
 from planbook.run import Run
 from planbook.workers.driver import play_episodes

@@ -13,8 +13,7 @@ from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, load_world
 from planbook.envs.alfworld.task_types import TYPES
 from planbook.figures.summary import Summary, summarise
-from planbook.knowledge.ablations import ABLATIONS
-from planbook.knowledge.state import EVERYTHING, fresh_beginning
+from planbook.knowledge import ABLATIONS, EVERYTHING, fresh_beginning
 from planbook.papers import Beside, publications
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL

@@ -9,7 +9,7 @@ from planbook.envs.browser import chromium
 from planbook.envs.errors import MissingRequirement
 from planbook.errors import BadArgument
 from planbook.planner.errors import UnknownModel
-from planbook.workers.models import opened
+from planbook.workers import opened
 from tests.command import planbook
 
 

@@ -4,7 +4,7 @@ import time
 import pytest
 
 from planbook.planner import EpisodeStopped
-from planbook.workers.steering import Steering
+from planbook.workers import Steering
 
 
 def test_it_lets_everything_pass_until_told_otherwise() -> None:

@@ -13,14 +13,14 @@ import pytest
 
 from planbook.config import RECORDINGS, Config
 from planbook.envs.alfworld import games
-from planbook.knowledge.knowing import memory_of
+from planbook.knowledge import memory_of
 from planbook.planner import METHODS, Memory, MemoryJournal
 from planbook.planner.asking import Roles
 from planbook.planner.models import Message, RecordedModel, Reply, Sampling
 from planbook.planner.models.types import OnText
 from planbook.run import Entry, Run
 from planbook.sandbox import Sandbox
-from planbook.workers.episode import Worker
+from planbook.workers import Worker
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES
 from tests.planbook.test_recorded_episodes import command

@@ -7,10 +7,10 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Selection
-from planbook.learning.learner import told_episodes
+from planbook.learning import told_episodes
 from planbook.planner import Ending, NoMemory, Outcome
 from planbook.run import DIVERGED, Run
-from planbook.workers.driver import play_episodes
+from planbook.workers import play_episodes
 
 CONFIG = Config(
     planner="code",

@@ -8,7 +8,7 @@ from planbook.config import Config, by_dotted_name
 from planbook.envs.nearest import instead
 from planbook.errors import BadArgument
 from planbook.figures.comparison.gathering import Gathered
-from planbook.run.moved import without_folders
+from planbook.run import without_folders
 
 UNSET = "-"
 VERSION = "version of "

@@ -4,7 +4,7 @@ from planbook.envs import Task, Verdict
 from planbook.figures.summary import summarise
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
 from planbook.planner.ending import NOT_JUDGED, Standing, ending_of
-from planbook.replay.events import describe
+from planbook.replay import describe
 from planbook.run import Entry
 from planbook.terminal.printing import failure_lines
 

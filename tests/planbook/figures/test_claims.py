@@ -16,7 +16,7 @@ from planbook.planner import Ending, Outcome, Step
 from planbook.planner.spans import Claim as Claimed
 from planbook.planner.spans import moment
 from planbook.run import Run, recorded_endings
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting
 from tests.command import ROOT
 from tests.toy_script import answer
 

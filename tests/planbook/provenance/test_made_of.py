@@ -20,10 +20,8 @@ from planbook.planner.models import Sampling
 from planbook.planner.models.recording import read
 from planbook.provenance.fingerprints import made_of
 from planbook.provenance.prompts import prompt_digests
-from planbook.run import Run
-from planbook.run import versions as versions_module
-from planbook.run.changes import Change, changed_versions, changes
-from planbook.run.manifest import MadeOf
+from planbook.run import Change, MadeOf, Run, changed_versions, changes
+from planbook.run import installed as versions_module
 from tests.command import planbook
 from tests.planbook.provenance.commands import play_shifting, run
 from tests.shelf import write_shelf

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planbook.knowledge.state import EVERYTHING, State, learnt_in
+from planbook.knowledge import EVERYTHING, State, learnt_in
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.markdown import as_html

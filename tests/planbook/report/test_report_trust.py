@@ -13,7 +13,7 @@ from planbook.report import report_runs
 from planbook.run import CONFIG_FILE, Run
 from planbook.trajectories.exporting import Choice, export
 from planbook.trajectories.importing import import_files
-from planbook.workers.hosting import Hosting
+from planbook.workers import Hosting
 from tests.command import ROOT
 from tests.reported import Page, many_endings, written
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.errors import BadArgument
-from planbook.knowledge.ablations import RETRIEVAL, form_without
-from planbook.knowledge.state import check_world, group_of, learnt_in, start_of, with_manual
+from planbook.knowledge.state import RETRIEVAL, check_world, form_without, group_of, learnt_in, start_of, with_manual
 from planbook.manuals import Demonstrating, ProcedureLibrary, excerpt, read_knowledge, usual_starts
 from planbook.planner import Memory, Recall, method
 from planbook.rules import Knowledge, LearntMemory, Rule, ablated, spare_code, tell_rules
