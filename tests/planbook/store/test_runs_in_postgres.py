@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import signal
 import subprocess
 import sys
 from contextlib import closing
@@ -17,6 +16,7 @@ from planbook.watching.following import Following
 from tests.command import ROOT
 from tests.executing import TASKS, command, kill, processes, start, wait_until
 from tests.flows import here, scripted
+from tests.killing import KILLED, lives
 from tests.postgres import Server
 
 PLAY = ("run", "--planner", "procedures", "--env", "toy")
@@ -29,9 +29,7 @@ def _knows_the_password(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> No
 
 def killed_after(events: int, *arguments: object) -> None:
     """Run a command, and kill its process after so many new events."""
-    command = [sys.executable, "-m", "tests.built", json.dumps([["", events]]), *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert json.loads(done.stdout.splitlines()[-1]) == [-signal.SIGKILL], done.stderr
+    assert lives([["", events]], *arguments) == [KILLED]
 
 
 def events(folder: Path) -> list[tuple[str, str, int, Body]]:
