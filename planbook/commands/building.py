@@ -149,7 +149,7 @@ def formulate(
             raise errors.BadArgument(f"{folder} is no building run; rules come from `planbook build`")
         named = by_role(models)
         config = run.config.model_copy(update={"models": {**run.config.models, **named}})
-        run.sit_down(
+        run.begin_invocation(
             hosting.budget, hosting.prices, named.values(), timeouts=hosting.timeouts, unsafe=hosting.unsafe_no_sandbox
         )
         code = errors.OK
@@ -161,7 +161,7 @@ def formulate(
             )
             code = errors.OUT_OF_BUDGET
         finally:
-            run.stand_up()
+            run.end_invocation()
         written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
         for group, state in learnt_in(run).items():

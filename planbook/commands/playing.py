@@ -166,7 +166,7 @@ def play_run(
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
     control = Control(run)
-    run.sit_down(
+    run.begin_invocation(
         hosting.budget,
         hosting.prices,
         note={**note, **hosting.recorded()},
@@ -179,7 +179,7 @@ def play_run(
     except (ModelError, errors.ClusterLost) as error:
         raise type(error)(f"{error}. Then go on with: planbook run --resume {run.folder}") from error
     finally:
-        run.stand_up()
+        run.end_invocation()
     seconds = time.monotonic() - begun
     spent, plays = run.meter.spent, plays_in(run.store, run.config.env)
     known, own = known_milestones(run.config), figures_of(run.config.planner)
@@ -202,7 +202,7 @@ def play_run(
         out.print(stream_line(summary), soft_wrap=True)
     if run.config.learning:
         _show_learnt(run, out)
-    out.print(f"{summary.seconds:.1f} s in this sitting; everything is in {summary.run}", soft_wrap=True)
+    out.print(f"{summary.seconds:.1f} s in this invocation; everything is in {summary.run}", soft_wrap=True)
     if formulated:
         out.print(
             f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget kept for it.",

@@ -109,11 +109,11 @@ def run_graph(file: GraphFile, text: str, given: Given, out: Path | None) -> tup
     config = config_of(file, text, given)
     made = made_of_graph(config, given.prices)
     with closing(GraphRun.create(out or new_folder(config), config, [], made_of=made)) as run:
-        run.sit_down(given.budget, given.prices, timeouts=given.timeouts)
+        run.begin_invocation(given.budget, given.prices, timeouts=given.timeouts)
         try:
             return _Traversing(run, file, given).carry_out()
         finally:
-            run.stand_up()
+            run.end_invocation()
 
 
 class _Traversing:

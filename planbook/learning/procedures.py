@@ -1,11 +1,11 @@
-"""Running a procedure on tasks, to see whether it holds before it is kept."""
+"""Procedures of a building run: written after a success, verified on tasks, and renewed by later episodes or rules."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from planbook.envs import Selection, Task, WorldBroken
-from planbook.knowledge import State
+from planbook.knowledge import KnowledgeState
 from planbook.planner import (
     Ending,
     Episode,
@@ -22,15 +22,15 @@ from planbook.planner import (
 from planbook.planner.strategies.code import given_code
 from planbook.rules import Verification, admit, generalise, rules_for, say_more, verified
 from planbook.run import Run
-from planbook.workers import Worker
+from planbook.workers import EpisodeWorker
 
 REPEATS = 2
-"""How often a task is tried again where the first time said nothing of the procedure."""
+"""Number of retries of a task when an attempt says nothing about the procedure."""
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
-def verifier(run: Run, scope: Scope, worker: Worker, tasks: Sequence[Task]) -> Verify:
-    """Plays a procedure on the given tasks; each time is a scope of its own."""
+def verifier(run: Run, scope: Scope, worker: EpisodeWorker, tasks: Sequence[Task]) -> Verify:
+    """Return a function that plays a procedure on tasks, each time in a new scope."""
 
     def verify(procedure: Procedure) -> list[Verification]:
         attempt = scope.child("verification")
@@ -40,7 +40,7 @@ def verifier(run: Run, scope: Scope, worker: Worker, tasks: Sequence[Task]) -> V
 
 
 def set_aside(run: Run, kind: str) -> list[Task]:
-    """The tasks of a type that procedures are verified on beside the building tasks."""
+    """Return further tasks of a type on which procedures are verified, beside the building tasks."""
     assert run.config.learning is not None
     split, _, count = run.config.learning.verify.partition(":")
     if not split:
@@ -51,8 +51,8 @@ def set_aside(run: Run, kind: str) -> list[Task]:
     return world.select(selection, run.config.world_options)
 
 
-def _verified(run: Run, scope: Scope, worker: Worker, procedure: Procedure, task: Task) -> Verification:
-    """How the procedure does on a task.
+def _verified(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task) -> Verification:
+    """Verify a procedure on a task.
 
     A world that broke says nothing of it, nor does a recorded part that the world does not repeat: once more then.
     """
@@ -73,8 +73,8 @@ def _verified(run: Run, scope: Scope, worker: Worker, procedure: Procedure, task
     return Verification(task_id=task.id, solved=False, feedback=message)
 
 
-def _ending(run: Run, scope: Scope, worker: Worker, procedure: Procedure, task: Task) -> Ending:
-    """How an episode ended, from the record if it has ended already."""
+def _ending(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task) -> Ending:
+    """Return the ending of an episode, from the record if it has one."""
     recorded: Any = scope.journal.get(scope.path, "outcome", 0)
     if recorded is not None:
         return Ending.model_validate(recorded)
@@ -90,13 +90,13 @@ def _ending(run: Run, scope: Scope, worker: Worker, procedure: Procedure, task: 
 
 @dataclass(frozen=True)
 class ProcedureWriter:
-    """Writes the procedures of a run, with its models and a sandbox; what it asks and tries is recorded in a scope."""
+    """Writes the procedures of a run with its models and a sandbox, and records in a scope what it asks and tries."""
 
     run: Run
     scope: Scope
-    worker: Worker
+    worker: EpisodeWorker
 
-    def after_episode(self, state: State, played: Sequence[Trajectory]) -> tuple[State, str]:
+    def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
         """Write a procedure after a success of a type without one, or where the type's procedure fails on the task.
 
         ``played`` are the episodes of the type, the latest last. Returns the state, and how a procedure failed on the
@@ -112,8 +112,8 @@ class ProcedureWriter:
         failed = [each for each in self._verifier([latest.task])(there) if not each.solved]
         return self._written(state, played, there, failed) if failed else (state, "")
 
-    def renewed(self, state: State, played: Sequence[Trajectory]) -> State:
-        """Write the procedure of a type anew if rules on the world or on errors were written since that fit the type.
+    def renewed(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
+        """Rewrite the procedure of a type if fitting rules on the environment or on errors were added since.
 
         The new one is kept where it does all tasks of the type, in no more actions than the old one.
         """
@@ -129,12 +129,12 @@ class ProcedureWriter:
 
     def _written(
         self,
-        state: State,
+        state: KnowledgeState,
         played: Sequence[Trajectory],
         there: Procedure | None = None,
         failed: Sequence[Verification] = (),
         most_actions: int | None = None,
-    ) -> tuple[State, str]:
+    ) -> tuple[KnowledgeState, str]:
         config, kind = self.run.config, played[-1].task.type
         tasks = [each.task for each in played]
         generalised = generalise(
@@ -157,7 +157,7 @@ class ProcedureWriter:
         return verifier(self.run, self.scope, self.worker, tasks)
 
 
-def _fitting(state: State, kind: str) -> set[str]:
-    """Return the ids of the rules that a planner would be told for tasks of a type."""
+def _fitting(state: KnowledgeState, kind: str) -> set[str]:
+    """Return the ids of the rules that a planner would get for tasks of a type."""
     skill = state.knowledge.skills[kind]
     return {rule.id for rule in rules_for(state.history.book, skill.task, skill)}

@@ -31,25 +31,25 @@ from planbook.planner.models.waiting import never
 from planbook.rules import Rule, tell_world
 from planbook.run import Entry, Run
 from planbook.store import Watch
-from planbook.workers import Hosting, Worker, play_episode, play_episodes, play_in_order, roles_of
+from planbook.workers import EpisodeWorker, Hosting, play_episode, play_episodes, play_in_order, roles_of
 
 if TYPE_CHECKING:
     from planbook.learning.given import Copies
 
 LOG = logging.getLogger(__name__)
 WORLD = "world.md"
-"""For readers of the manual: what the world is, and what code can use there. Planners are told it in their prompts."""
+"""Describes the environment to readers of the manual; planners get the same in their prompts."""
 SHORT_MANUAL = "manual.short.md"
-"""Beside the manual: what is left of it in as many tokens as were asked for."""
+"""A shortened view of the manual."""
 
 
 def tasks_of(config: Config) -> Sequence[Task]:
-    """The tasks that a run is to play. Raises BadSelection, BadArgument."""
+    """Return the tasks that a run is to play. Raises BadSelection, BadArgument."""
     return building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
 
 
 def building_tasks(config: Config) -> list[Task]:
-    """The tasks to build on (appendix D): so many of each type, drawn and shuffled by the run's seed.
+    """Return the tasks to build on (appendix D): a number of each type, drawn and shuffled with the run's seed.
 
     Raises BadArgument, also for what could only be found wrong in the middle of building, and BadSelection.
     """
@@ -75,7 +75,7 @@ def building_tasks(config: Config) -> list[Task]:
 
 
 def check_learning(config: Config) -> None:
-    """See that the split on which procedures are verified exists. Raises BadArgument."""
+    """Check that the split on which procedures are verified exists. Raises BadArgument."""
     assert config.learning is not None
     world, verify = config.world, config.learning.verify
     split, _, count = verify.partition(":")
@@ -99,7 +99,7 @@ def build(
     if played_first and not play_episodes(run, memory, on_ending, hosting=hosting, watch=watch):
         return False
 
-    def play_one(entry: Entry, worker: Worker) -> Ending:
+    def play_one(entry: Entry, worker: EpisodeWorker) -> Ending:
         left_out = not offline and learner.leaves_out(entry)
         copied = copies.copied(entry, left_out=left_out) if copies else None
         ending = copied or (_leave_out(run, entry) if left_out else play_episode(run, memory, entry, worker, watch))

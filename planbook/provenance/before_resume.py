@@ -9,7 +9,7 @@ from planbook.learning import learning_path
 from planbook.planner import Body, EventKind
 from planbook.provenance.fingerprints import made_of
 from planbook.run import MadeOf, Run, recorded_endings
-from planbook.run.installed import Change, changed_versions, changes, decisive, versions
+from planbook.run.installed import InputChange, changed_versions, changes, decisive, versions
 from planbook.workers import Hosting
 
 MADE_OF = "made_of"
@@ -56,7 +56,7 @@ def _release(version: str) -> list[str]:
     return version.split(".")[:2]
 
 
-def _listed(found: list[Change]) -> str:
+def _listed(found: list[InputChange]) -> str:
     return "; ".join(map(str, found))
 
 

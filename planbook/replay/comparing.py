@@ -1,4 +1,4 @@
-"""Do two recordings of an episode differ only in the names of objects?"""
+"""Comparing an episode with its recording: the first difference, and whether only the names of objects differ."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ from planbook.planner.models.requests import place
 from planbook.planner.models.telling import tell
 from planbook.replay.events import describe
 from planbook.run import Entry, Run, last_path
-from planbook.workers import Worker
+from planbook.workers import EpisodeWorker
 
 Events = Mapping[Any, Body]
 NOT_HELD = ("heard", "versions", "sitting", "control")
-"""Kinds of events that say nothing of how an episode went."""
+"""Kinds of events that do not describe how an episode went."""
 NUMBER = re.compile(r"\d+")
 
 
@@ -39,14 +39,14 @@ def is_renaming(before: Events, after: Events, ids: str) -> bool:
 
 
 def _held(kind: str, body: Any) -> Any:
-    """What of an event is compared: of a question, the prompt and the text of the reply."""
+    """Return the part of an event that is compared; of a model call, the prompt and the text of the reply."""
     if kind != "ask":
         return body
     return body["role"], body["template"], body["messages"], body["reply"]["text"]
 
 
 class _Renaming:
-    """The names that were given so far, in both directions."""
+    """The renamings found so far, in both directions."""
 
     def __init__(self, ids: str) -> None:
         self._ids = re.compile(rf"(?<!\w)({ids})(?!\w)")
@@ -158,7 +158,7 @@ class RecordedReplies:
         return reply.model_copy(update={"text": text})
 
 
-def replay_episode(run: Run, entry: Entry, worker: Worker, ending: Ending | None) -> Comparison:
+def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending | None) -> Comparison:
     """Play an episode again, and compare it with its recording; ``ending`` is the recorded one."""
     if ending is None or ending.outcome in UNPLAYED:
         return Comparison(sameness=Sameness.NOT_COMPARED)
@@ -190,7 +190,9 @@ def compared(mismatch: JournalMismatch) -> Comparison:
     )
 
 
-def _judged(run: Run, entry: Entry, path: str, worker: Worker, recorded: Recorded, found: Comparison) -> Comparison:
+def _judged(
+    run: Run, entry: Entry, path: str, worker: EpisodeWorker, recorded: Recorded, found: Comparison
+) -> Comparison:
     """Add what only the whole episode shows: play it to its end with the recorded replies."""
     before, journal = worker.roles, NewEvents(recorded)
     worker.drop_environment()

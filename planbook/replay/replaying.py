@@ -69,14 +69,14 @@ def replay_in_threads(
 
 
 @dataclass(frozen=True)
-class Share:
+class ReplayShare:
     """Episodes that one worker replays. ``lost`` is the number of workers that it has cost."""
 
     job: Job
     entries: tuple[Entry, ...]
     lost: int = 0
 
-    def halves(self) -> list["Share"]:
+    def halves(self) -> list["ReplayShare"]:
         """Return the share in two, so that an episode that ends its worker is found."""
         middle = len(self.entries) // 2
         return [replace(self, entries=part) for part in (self.entries[:middle], self.entries[middle:])]
@@ -85,7 +85,7 @@ class Share:
 Compared = list[tuple[Entry, Comparison]] | BaseException
 
 
-def replay_share(share: Share) -> Compared:
+def replay_share(share: ReplayShare) -> Compared:
     """Replay a share of a run, in the process of a worker. Returns the error that ended it, if one did."""
     job, found = share.job, list[tuple[Entry, Comparison]]()
     try:
@@ -104,14 +104,14 @@ def _replay_elsewhere(run: Run, on_comparison: OnComparison, hosting: Hosting) -
     if not entries:
         return True
 
-    def take(share: Share, compared: Compared) -> Sequence[Share]:
+    def take(share: ReplayShare, compared: Compared) -> Sequence[ReplayShare]:
         if isinstance(compared, BaseException):
             raise compared
         for entry, comparison in compared:
             on_comparison(entry, comparison)
         return ()
 
-    def lose(share: Share) -> Sequence[Share]:
+    def lose(share: ReplayShare) -> Sequence[ReplayShare]:
         if len(share.entries) > 1:
             return share.halves()
         if share.lost + 1 < PATIENCE:
@@ -124,5 +124,5 @@ def _replay_elsewhere(run: Run, on_comparison: OnComparison, hosting: Hosting) -
         check_reachable(run, places)
         workers = min(jobs, places.most)
         job = job_of(run, hosting, threads=-(-jobs // workers))
-        shares = [Share(job, tuple(entries[number::workers])) for number in range(workers)]
+        shares = [ReplayShare(job, tuple(entries[number::workers])) for number in range(workers)]
         return WorkerPool(places, replay_share, shares, take, lose, lambda: None, None).carry_out()

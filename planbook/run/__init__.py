@@ -6,7 +6,7 @@ changed since the run began; ``endings`` are those of the episodes.
 """
 
 from planbook.run.endings import AGAIN, DIVERGED, again_lines, broken_paths, last_path, recorded_endings, set_aside
-from planbook.run.file import GRAPH_PLANNER, Entry, Imported, MadeOf, Origin, ReadFile, RunFile, index_of
+from planbook.run.file import GRAPH_PLANNER, Entry, Imported, ImportOrigin, MadeOf, ReadFile, RunFile, index_of
 from planbook.run.folder import (
     CONFIG_FILE,
     RUNS,
@@ -17,7 +17,7 @@ from planbook.run.folder import (
     new_folder,
     without_folders,
 )
-from planbook.run.installed import CODE, Change, changed_versions, changes, decisive, versions
+from planbook.run.installed import CODE, InputChange, changed_versions, changes, decisive, versions
 from planbook.run.run import PAUSED, Run
 
 __all__ = [
@@ -28,11 +28,11 @@ __all__ = [
     "GRAPH_PLANNER",
     "PAUSED",
     "RUNS",
-    "Change",
     "Entry",
+    "ImportOrigin",
     "Imported",
+    "InputChange",
     "MadeOf",
-    "Origin",
     "ReadFile",
     "Run",
     "RunFile",

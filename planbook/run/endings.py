@@ -1,4 +1,4 @@
-"""How the episodes of a run ended, as its store holds it; of those that were started over, the last time."""
+"""The endings of a run's episodes, and episodes that are played again because they ended BROKEN."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -11,19 +11,19 @@ from planbook.run.run import Run
 from planbook.store import without_restart
 
 DIVERGED = "diverged"
-"""The cause of an ending in whose place the episode was started over: its record could not be repeated."""
+"""The cause of an ending that does not count: the record could not be repeated, so the episode was started over."""
 AGAIN = "again"
-"""Stands in a sitting that plays episodes again, with the scopes of their endings up to then."""
+"""Key of an invocation that plays episodes again; its value is the scopes of the endings that no longer count."""
 
 
 def set_aside(run: Run) -> frozenset[str]:
-    """The scopes of endings that do not count, because a later sitting was to play these episodes again."""
-    sittings: Iterable[Any] = run.sittings
-    return frozenset(path for body in sittings for path in body.get(AGAIN, ()))
+    """Return the scopes of endings that do not count, because a later invocation plays these episodes again."""
+    invocations: Iterable[Any] = run.invocations
+    return frozenset(path for body in invocations for path in body.get(AGAIN, ()))
 
 
 def recorded_endings(run: Run) -> dict[int, Ending]:
-    """The endings that a run holds, by index; of an episode that was started over, the last."""
+    """Return the endings in a run's store, by index; of an episode that was started over, the last one."""
     endings: dict[int, Ending] = {}
     aside = set_aside(run)
     for row in run.store.events("task", "outcome"):
@@ -34,13 +34,13 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
 
 
 def last_path(run: Run, entry: Entry) -> str:
-    """The scope of an episode as it was last started over."""
+    """Return the scope of an episode's last start."""
     scopes = [row.scope for row in run.store.events(entry.path, "outcome")]
     return scopes[-1]
 
 
 def broken_paths(run: Run) -> list[str]:
-    """The scopes of the endings that are to be set aside. Raises BadArgument of a building run."""
+    """Return the scopes of the BROKEN endings, which are to be set aside. Raises BadArgument for a building run."""
     if run.config.learning is not None:
         raise BadArgument(
             f"{run.folder} is a building run: what was learnt since then built on the episodes as they ended; build "
@@ -51,7 +51,7 @@ def broken_paths(run: Run) -> list[str]:
 
 
 def again_lines(run: Run) -> Iterator[str]:
-    """What became of the episodes that were played again, and what they had ended with before."""
+    """Yield a line for each episode that was played again: its outcomes before and now."""
     aside = set_aside(run)
     if not aside:
         return

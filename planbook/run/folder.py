@@ -1,4 +1,4 @@
-"""The folder of a run: it is made, and it is one process's own while that plays the run."""
+"""The folder of a run: one process at a time claims it to play; files that a run names are found again after a move."""
 
 import fcntl
 import os
@@ -10,11 +10,11 @@ from planbook.config import Config
 from planbook.errors import BadRun
 
 RUNS = Path("runs")
-"""Where runs are begun that were given no folder."""
+"""The folder of new runs, unless another one is given."""
 CONFIG_FILE = "run.json"
-"""Says what the run was asked to do; written last, so that a folder without it holds no run yet."""
+"""Written last, so that a folder without it holds no run yet."""
 LOOKED_AT = 0.05
-"""Seconds to wait for somebody who only looks whether the folder is taken; that is over at once."""
+"""Seconds to wait for a process that only looks whether the folder is claimed."""
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
@@ -33,12 +33,12 @@ def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether it is the folder of a run."""
+    """Return whether a folder holds a run."""
     return (folder / CONFIG_FILE).is_file()
 
 
 def claim_folder(folder: Path) -> int:
-    """Make the folder this process's to play, until it closes the descriptor or ends. Raises BadRun if it is taken."""
+    """Claim a folder for this process until it closes the descriptor or ends. Raises BadRun if it is claimed."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
@@ -56,7 +56,7 @@ def claim_folder(folder: Path) -> int:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Whether a process has it now. Whoever wants it in the same moment is not put off, see ``claim_folder``."""
+    """Return whether a process has claimed the folder. This does not make a claim at the same moment fail."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _lock(descriptor, fcntl.LOCK_SH)
@@ -72,7 +72,7 @@ def _lock(descriptor: int, how: int) -> None:
 
 
 ABOVE = 4
-"""Folders above the run's own that are looked through."""
+"""Number of folders above the run's own that are searched."""
 
 
 def found_again(config: Config, folder: Path) -> Config:
@@ -90,7 +90,7 @@ def found_again(config: Config, folder: Path) -> Config:
 
 
 def _named(spec: str, folder: Path) -> str:
-    """FILE.py:NAME with the file's present path."""
+    """Return FILE.py:NAME with the file's present path."""
     path, colon, name = spec.partition(":")
     return f"{_found(Path(path), folder)}{colon}{name}" if path.endswith(".py") else spec
 

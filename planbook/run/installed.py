@@ -1,4 +1,4 @@
-"""Versions of what runs a run: Python, the packages that matter, and planbook's own code."""
+"""Versions of Python, of packages and of planbook's own code, and what has changed since a run began."""
 
 import platform
 import subprocess
@@ -38,13 +38,13 @@ PATIENCE = 5.0
 
 
 def versions() -> dict[str, str]:
-    """What is installed, by name."""
+    """Return the versions of what is installed, by name."""
     return dict(_versions())
 
 
 @cache
 def _versions() -> Mapping[str, str]:
-    """Looked up once a process: that takes half a second where many packages are installed."""
+    """Looked up once in a process: it takes half a second where many packages are installed."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in RECORDED_PACKAGES:
         found[package] = version_of(package)
@@ -53,7 +53,7 @@ def _versions() -> Mapping[str, str]:
 
 @cache
 def code() -> str:
-    """The commit of our code where that is all there is to say; else, or beside, a digest of its files."""
+    """Return the commit of our code if nothing was changed since; else a digest of its files, with any commit."""
     commit = _git("rev-parse", "HEAD") if _git("rev-parse", "--show-toplevel") == str(HOME) else None
     if commit and _git("status", "--porcelain", "--untracked-files=no") == "":
         return f"commit {commit[:SHOWN]}"
@@ -63,7 +63,7 @@ def code() -> str:
 
 
 def _git(*arguments: str) -> str | None:
-    """What git says of the folder that our packages lie in; None where there is no git, or no checkout."""
+    """Return what git prints for the folder of our packages; None without git or a checkout."""
     command = ["git", "-C", str(HOME), *arguments]
     try:
         told = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE)
@@ -80,14 +80,14 @@ TOLD_AS = {
     "models": "model",
     "prices": "prices",
 }
-"""How a part of what a run is made of is called before the name of one of its items."""
+"""What each part of the inputs is called in messages."""
 MUST_STAY = ("data", "prompts", "knowledge")
-"""Parts that decide what is played: with others, what is played next is not comparable with what was played."""
+"""Parts that decide what is played: after a change, new episodes cannot be compared with those played before."""
 CHANGED, GONE, NEW = "changed", "gone", "new"
 
 
-class Change(NamedTuple):
-    """One item of a part: a version or a digest, then and now; None is none."""
+class InputChange(NamedTuple):
+    """A version or digest, then and now; None where it did not or does not exist."""
 
     part: str
     name: str
@@ -101,24 +101,24 @@ class Change(NamedTuple):
         return f"{TOLD_AS[self.part]} {self.name}: {how}"
 
 
-def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[Change]:
-    """What is installed in another version; a run of an older planbook does not say all of them."""
-    return [Change(VERSIONS, name, was, now.get(name)) for name, was in then.items() if now.get(name) != was]
+def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:
+    """Return the changed versions; a run of an older planbook does not record all of them."""
+    return [InputChange(VERSIONS, name, was, now.get(name)) for name, was in then.items() if now.get(name) != was]
 
 
-def changes(then: MadeOf | None, now: MadeOf) -> list[Change]:
-    """What is another. A run of an older planbook says nothing of it."""
+def changes(then: MadeOf | None, now: MadeOf) -> list[InputChange]:
+    """Return the changed inputs. A run of an older planbook does not record them."""
     return [change for part in TOLD_AS for change in _of_part(part, then, now)] if then else []
 
 
-def _of_part(part: str, then: MadeOf | None, now: MadeOf) -> Iterator[Change]:
+def _of_part(part: str, then: MadeOf | None, now: MadeOf) -> Iterator[InputChange]:
     was: dict[str, str] = getattr(then, part)
     there: dict[str, str] = getattr(now, part)
     for name in {**was, **there}:
         if was.get(name) != there.get(name):
-            yield Change(part, name, was.get(name), there.get(name))
+            yield InputChange(part, name, was.get(name), there.get(name))
 
 
-def decisive(found: list[Change]) -> list[Change]:
-    """Those that decide what is played."""
+def decisive(found: list[InputChange]) -> list[InputChange]:
+    """Return the changes that decide what is played."""
     return [change for change in found if change.part in MUST_STAY]

@@ -1,4 +1,4 @@
-"""The account of a run in its store, so that all processes that play it keep to one budget."""
+"""What all processes that play a run share in its store: one budget, and leases on the episodes."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -9,8 +9,8 @@ from planbook.planner.ledger import Allows, Amount
 from planbook.store.tables import LEASE, LEDGER
 
 SPENT, ACTIONS = "spent", "actions"
-"""The rows that have what is spent on calls, and, as a number of calls, the actions that were taken; every other row
-has what is reserved for the call it is named after."""
+"""The rows with what is spent on calls, and with the actions taken (as a number of calls); every other row
+has what is reserved for the call that it is named after."""
 
 
 class StoreLedger:
@@ -23,7 +23,7 @@ class StoreLedger:
         self._writing = writing
 
     def open(self, spent: Amount, actions: int) -> None:
-        """Begin to play: what was spent before counts, and nothing is reserved."""
+        """Set what was spent before; nothing is reserved."""
         with self._writing() as connection:
             connection.execute(delete(LEDGER))
             _put(connection, SPENT, spent)
@@ -61,7 +61,7 @@ class StoreLedger:
             connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
 
     def release_below(self, path: str) -> None:
-        """Give back what is still reserved for calls of an episode that nobody plays any more."""
+        """Give back what is still reserved for calls of an episode whose worker was lost."""
         with self._writing() as connection:
             connection.execute(delete(LEDGER).where(LEDGER.c.call.startswith(f"{path}/", autoescape=True)))
 
@@ -82,7 +82,7 @@ class Leases:
         self._writing = writing
 
     def open(self) -> None:
-        """Begin to play: whatever was lost before is forgiven."""
+        """Forget all leases and losses."""
         with self._writing() as connection:
             connection.execute(delete(LEASE))
 

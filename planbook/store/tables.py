@@ -1,4 +1,4 @@
-"""The two tables of a run, the same in every database."""
+"""The tables of a run, how bodies of events are packed in them, and where they are."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from planbook.planner import Body
 
 METADATA = MetaData()
 SCOPE = Text().with_variant(Text(collation="C"), "postgresql")
-"""In the order of its bytes, which SQLite has by itself: so the scopes below one are a range."""
+"""Sorted by bytes, as SQLite does by default, so that the scopes below one are a range."""
 EVENT = Table(
     "event",
     METADATA,
@@ -38,7 +38,7 @@ LEDGER = Table(
     Column("tokens", Integer, nullable=False),
     Column("money", Float, nullable=False),
 )
-"""What is reserved for each model call under way, and in one row what is spent; see ``planbook.store.ledger``."""
+"""What is spent, and what is reserved for each model call under way; see ``planbook.store.ledger``."""
 LEASE = Table(
     "lease",
     METADATA,
@@ -47,7 +47,7 @@ LEASE = Table(
     Column("lost", Integer, nullable=False),
     Column("events", Integer, nullable=False),
 )
-"""Which worker played an episode last, how many were lost on it in a row, and the most events it had by then."""
+"""The worker that leased an episode last, the number lost on it in a row, and the most events it had by then."""
 TEXT = Table("text", METADATA, Column("hash", String(64), primary_key=True), Column("body", Text, nullable=False))
 
 
@@ -61,8 +61,8 @@ class Event(NamedTuple):
     at: float
 
 
-class Row(NamedTuple):
-    """An event as it is written: its body is packed into JSON."""
+class EventRow(NamedTuple):
+    """An event as it is written, with its body packed into JSON."""
 
     scope: str
     kind: str
@@ -72,21 +72,21 @@ class Row(NamedTuple):
 
 
 LONG_TEXT = 400
-"""Strings from this length on go to the table of texts."""
+"""Strings of at least this length go to the table of texts."""
 TEXT_KEY = "$text"
 ESCAPE = "\\"
-"""Stands before a key of a body that begins as the store's own does."""
+"""Precedes a key of a body that begins like one of the store's own."""
 
 
 def packed(body: Body, texts: dict[str, str]) -> str:
-    """The body as JSON; ``texts`` takes the long strings, by their hashes."""
+    """Return a body as JSON; ``texts`` receives the long strings, by their hashes."""
     value = _pack(dict(body), texts)
     text = json.dumps(value, ensure_ascii=False)
     return text if _storable(text) else json.dumps(value)
 
 
 def texts_of(value: Any) -> Iterator[str]:
-    """The hashes of the long strings that a packed body needs."""
+    """Yield the hashes of the long strings that a packed body needs."""
     if isinstance(value, list):
         for item in value:
             yield from texts_of(item)
@@ -98,7 +98,7 @@ def texts_of(value: Any) -> Iterator[str]:
 
 
 def unpacked(value: Any, texts: Mapping[str, str]) -> Any:
-    """The body as it was, with its long strings."""
+    """Return the original body, with its long strings."""
     if isinstance(value, list):
         return [unpacked(item, texts) for item in value]
     if not isinstance(value, dict):
@@ -123,7 +123,7 @@ def _pack(value: JsonValue, texts: dict[str, str]) -> JsonValue:
 
 
 def _storable(text: str) -> bool:
-    """Whether databases take the text as it is.
+    """Return whether databases accept a text as it is.
 
     Half of a surrogate pair has no UTF-8, and PostgreSQL takes no NUL; both are kept as escapes of JSON.
     """
@@ -134,7 +134,7 @@ def _storable(text: str) -> bool:
 
 
 def _escaped(key: str) -> str:
-    """A key of a body that could be taken for the store's own."""
+    """Return a key, escaped if it could be taken for one of the store's own."""
     return f"{ESCAPE}{key}" if key.startswith(("$", ESCAPE)) else key
 
 
@@ -143,26 +143,26 @@ URL_STARTS = ("postgresql://", "postgres://")
 
 @dataclass(frozen=True)
 class Schema:
-    """The two tables of one run in a PostgreSQL database: they are in a schema of their own."""
+    """A schema in a PostgreSQL database, which has the tables of one run."""
 
     url: str = field(repr=False)
-    """As libpq takes it; it may have a password."""
+    """A URL for libpq; it may have a password."""
     schema: str
 
     @classmethod
     def named_now(cls, url: str) -> Self:
-        """A name that no run has yet. Raises BadArgument for what is no URL of PostgreSQL."""
+        """Return a schema with a new name. Raises BadArgument for anything but a URL of PostgreSQL."""
         if not url.startswith(URL_STARTS):
             told = f"--store {without_password(url)}"
             raise BadArgument(f"{told}: write postgresql://USER@HOST/DATABASE; without --store it is a file")
         return cls(url, f"planbook_{datetime.now():%Y%m%d_%H%M%S}_{secrets.token_hex(3)}")
 
     def lasting(self) -> Self:
-        """Without the password, to be written down."""
+        """Return the schema without the password, for run.json."""
         return replace(self, url=without_password(self.url))
 
     def by(self, url: str | None) -> Self:
-        """The same place by a URL that may have the password; another URL than this one's changes nothing."""
+        """Return the schema with a URL that may have the password; a URL of another database changes nothing."""
         return replace(self, url=url) if url and without_password(url) == without_password(self.url) else self
 
     def __str__(self) -> str:
@@ -173,6 +173,6 @@ Place = Path | Schema
 
 
 def without_password(url: str) -> str:
-    """The URL without what must be neither written down nor told."""
+    """Return a URL without its password, which must be neither recorded nor shown."""
     bare = re.sub(r"^(\w+://[^/:@]*):[^/]*@", r"\1@", url)
     return re.sub(r"(?<=[?&])password=[^&]*(&|$)", "", bare).rstrip("?&")

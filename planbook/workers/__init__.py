@@ -18,7 +18,7 @@ from planbook.workers.driver import (
 from planbook.workers.models import check_roles, opened, roles_of
 from planbook.workers.pool import LOG, STOPPING, WorkerPool, in_threads, on_this_machine, wait_for
 from planbook.workers.steering import Control, Executor, Hosting, Request, Steering, arguments, every, request
-from planbook.workers.worker import LOST, PATIENCE, Job, Worker, play_episode, sendable, workers_of
+from planbook.workers.worker import LOST, PATIENCE, EpisodeWorker, Job, play_episode, sendable, workers_of
 
 __all__ = [
     "LOG",
@@ -26,12 +26,12 @@ __all__ = [
     "PATIENCE",
     "STOPPING",
     "Control",
+    "EpisodeWorker",
     "Executor",
     "Hosting",
     "Job",
     "Request",
     "Steering",
-    "Worker",
     "WorkerPool",
     "arguments",
     "check_executor",

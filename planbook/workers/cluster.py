@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from planbook.envs import MissingRequirement
 from planbook.errors import ClusterLost
-from planbook.workers.pool import Places, WorkerLost
+from planbook.workers.pool import WorkerLost, WorkerPlaces
 from planbook.workers.steering import every
 
 QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
@@ -83,7 +83,7 @@ class RayWorker:
 
 
 @contextmanager
-def on_the_cluster(jobs: int) -> Iterator[Places]:
+def on_the_cluster(jobs: int) -> Iterator[WorkerPlaces]:
     """As many actors as the cluster has processors for.
 
     It is the one that this process has joined already, else that of RAY_ADDRESS, else one of this machine alone, which
@@ -99,7 +99,7 @@ def on_the_cluster(jobs: int) -> Iterator[Places]:
         machines = sum(node["Alive"] for node in ray.nodes())
         watch = ClusterWatch(_parts(), OWN_PATIENCE if not joined and address == "local" else JOINED_PATIENCE)
         with watch.kept():
-            yield Places(max(1, min(jobs, processors)), RayWorker, machines, watch.check)
+            yield WorkerPlaces(max(1, min(jobs, processors)), RayWorker, machines, watch.check)
     finally:
         if not joined:
             ray.shutdown()

@@ -15,14 +15,14 @@ from planbook.run import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import paid, prices_from, spent_so_far
 from planbook.store import Watch
-from planbook.workers.pool import OpenPlaces, Places, WorkerPool, in_threads, on_this_machine
+from planbook.workers.pool import OpenPlaces, WorkerPlaces, WorkerPool, in_threads, on_this_machine
 from planbook.workers.steering import Executor, Hosting, Steering, obeyed_before, request, requests
 from planbook.workers.worker import (
     PATIENCE,
+    EpisodeWorker,
     Job,
     OpenEpisodes,
-    Report,
-    Worker,
+    WorkerReport,
     play_in_threads,
     work,
     worker_name,
@@ -47,13 +47,15 @@ def play_episodes(
     is not played again, and what had begun repeats its recorded part. Workers elsewhere read ``memory`` themselves.
     """
     hosting = hosting or Hosting()
-    playing = Playing(run, on_ending, hosting)
+    playing = RunDriver(run, on_ending, hosting)
     if hosting.executor == "threads":
         return playing.here(memory, watch)
     return playing.elsewhere()
 
 
-def play_in_order(run: Run, play: Callable[[Entry, Worker], Ending], on_ending: OnEnding, hosting: Hosting) -> bool:
+def play_in_order(
+    run: Run, play: Callable[[Entry, EpisodeWorker], Ending], on_ending: OnEnding, hosting: Hosting
+) -> bool:
     """Play all episodes of a run, one after the other, where one depends on those before. Returns False if stopped."""
     steering, endings = hosting.steering or Steering(), queue.SimpleQueue[tuple[Entry, Ending]]()
 
@@ -73,7 +75,7 @@ def play_in_order(run: Run, play: Callable[[Entry, Worker], Ending], on_ending: 
         return in_threads(1, one, steering, look)
 
 
-class Playing:
+class RunDriver:
     """A run that is played by workers of one kind, and by whoever joins them."""
 
     def __init__(self, run: Run, on_ending: OnEnding, hosting: Hosting) -> None:
@@ -131,7 +133,7 @@ class Playing:
         if self._steering.stopped:
             self._stop()
 
-    def _take(self, job: Job, report: Report) -> Sequence[Job]:
+    def _take(self, job: Job, report: WorkerReport) -> Sequence[Job]:
         """Count what a worker reports. Raises its error, unless all are stopping; a failed sandbox is tried again."""
         self._names.add(report.worker)
         self._reported += report.spent
@@ -157,14 +159,14 @@ class Playing:
                 request(self._run.store, "stop")
 
     def _settle(self) -> None:
-        """Take over what the workers have spent; where some cannot say so any more, what the store says."""
+        """Count what the workers have spent: by their reports, or by the store if some were lost or joined."""
         if self._exact and not self._joined():
             self._run.meter.recount(self._before + self._reported)
         else:
             self._recount()
 
     def _joined(self) -> bool:
-        """Return whether workers of others have played, too."""
+        """Return whether workers that joined the run have played."""
         return not self._names.issuperset(self._run.store.leases.workers())
 
     def _recount(self) -> None:
@@ -172,7 +174,7 @@ class Playing:
 
 
 def job_of(run: Run, hosting: Hosting, *, threads: int, obeyed: int = 0) -> Job:
-    """Return what a worker elsewhere gets to know of a run."""
+    """Return the input of a worker in another process."""
     return Job(
         run.folder.resolve(),
         run.store.place.resolve() if isinstance(run.store.place, Path) else run.store.place,
@@ -185,7 +187,7 @@ def job_of(run: Run, hosting: Hosting, *, threads: int, obeyed: int = 0) -> Job:
     )
 
 
-def join_run(run: Run, hosting: Hosting) -> Report:
+def join_run(run: Run, hosting: Hosting) -> WorkerReport:
     """Play episodes of a run beside the process that plays it, until none is open or that process has ended."""
     spent = spent_so_far(run.own_events(), prices_from(hosting.prices))
     job = job_of(run, hosting, threads=hosting.jobs if run.config.world.parallel else 1)
@@ -223,7 +225,7 @@ def check_executor(config: Config, hosting: Hosting) -> None:
     open_places(hosting.executor)
 
 
-def check_reachable(run: Run, places: Places) -> None:
+def check_reachable(run: Run, places: WorkerPlaces) -> None:
     """Check that workers on other machines can open the store. Raises BadArgument."""
     if places.machines > 1 and isinstance(run.store.place, Path):
         raise BadArgument(

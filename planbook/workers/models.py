@@ -23,14 +23,14 @@ from planbook.run import Run, is_run
 from planbook.store import without_restart
 
 ROLES = ("builder", "consolidator", "formulator")
-"""Those who learn; the others play."""
+"""The roles that learn; all others play."""
 
 
 KNOWN_ROLES = {DEFAULT, *ROLES, *(role for each in METHODS.values() for role in each.roles)}
 
 
 def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
-    """The roles of a run, held to its budget; a model that waits looks at ``stopped``.
+    """Return the roles of a run, metered by its budget; a waiting model checks ``stopped``.
 
     ``config`` names the models, if not the run's own.
     """
@@ -54,7 +54,7 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
 
 
 def opened(spec: str, stopped: Stopped = never, timeouts: Timeouts = USUAL, *, strict: bool = False) -> Model:
-    """A model by its name, which it keeps; a recording that ships is named without its folder.
+    """Open a model by its name; a shipped recording is named without its folder.
 
     A recording may be a run, too; a ``strict`` one answers only prompts of the same words. Raises ModelError, BadRun.
     """
@@ -75,14 +75,14 @@ def opened(spec: str, stopped: Stopped = never, timeouts: Timeouts = USUAL, *, s
 
 
 def _shipped_ones(name: str) -> str:
-    """The recordings that ship: those whose names are like this one, else all."""
+    """Return a sentence with the shipped recordings: those with similar names, else all."""
     shipped = sorted(file.stem for file in RECORDINGS.glob("*.jsonl"))
     near = nearest(Path(name).stem, shipped, most=5)
     return f"Those that ship {'with such a name ' if near else ''}are: {', '.join(near or shipped)}"
 
 
 def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
-    """See that every role that will be asked has a model, before anything begins. Raises BadArgument, ModelError."""
+    """Check that every role that will be asked has a model. Raises BadArgument, ModelError."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     named = set() if config.copies else {*strategy.named(options, config.world.name)}
@@ -101,7 +101,7 @@ def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
 
 
 def _never_asked(config: Config, roles: Collection[str]) -> set[str]:
-    """Those of the roles that the method does not ask in this run. Only a world that was made knows its goals."""
+    """Return those of the roles that the method does not ask in this run. It takes an environment to know its goals."""
     strategy = method(config.planner)
     if strategy.sometimes.keys().isdisjoint(roles):
         return set()
@@ -111,7 +111,7 @@ def _never_asked(config: Config, roles: Collection[str]) -> set[str]:
 
 
 class RunAnswers:
-    """Gives each request the reply that it had in the run: at the same place of the same episode, else anywhere.
+    """A model that gives each request its reply in the run: at the same place of the same episode, else anywhere.
 
     A model that was asked the same twice may have answered differently; in an episode that was started over, the last
     time counts. May be asked from several threads.
@@ -128,7 +128,7 @@ class RunAnswers:
                 self._take(event.scope, event.n, event.body)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """The recorded reply. Raises NotRecorded, which names the nearest request that was made."""
+        """Return the recorded reply. Raises NotRecorded, which names the nearest recorded request."""
         found = self._entries.find(messages, sampling, strict=self.strict)
         if found is None:
             told = explain(self.folder, messages, sampling, self._entries, strict=self.strict)

@@ -1,4 +1,4 @@
-"""Threads that are watched from the main one: Ctrl-C stops them, and what one raises ends them all."""
+"""Work in threads of this process, or in processes of this machine or a cluster; what is lost is replaced."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 0.2
 STOPPING = "Stopping: what is under way ends at its next action or model call; Ctrl-C again ends it at once."
 Message = BaseException | bool
-"""What a thread puts: an error that ended it, False for news, True once it is over."""
+"""A message from a thread: the error that ended it, False for news, True when it has finished."""
 
 
 def in_threads(
@@ -30,10 +30,10 @@ def in_threads(
     steering: Steering,
     look: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Run ``work`` in so many threads at once, each given a function by which it says that there are news.
+    """Run ``work`` in a number of threads; it is passed a function to call when there is something to report.
 
-    ``look`` is called in this thread for news, and now and then. Returns False if Ctrl-C or ``steering`` stopped the
-    work. What a thread raises is raised here, once all have ended.
+    ``look`` is called in this thread after each report, and regularly. Returns False if Ctrl-C or ``steering`` stopped
+    the work. What a thread raises is raised here, once all have ended.
     """
     messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threads = [threading.Thread(target=_run, args=(work, messages), daemon=True) for _ in range(count)]
@@ -53,7 +53,7 @@ def in_threads(
 
 
 def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueue[Message]") -> None:
-    """Work in a thread, which has no other way to raise than to send."""
+    """Call ``work`` in a thread, and send what it raises."""
     try:
         work(lambda: messages.put(False))
         messages.put(True)
@@ -64,7 +64,7 @@ def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueu
 
 
 def _watch(count: int, messages: "queue.SimpleQueue[Message]", look: Callable[[], None]) -> bool:
-    """Wait for so many threads to end. Returns False if one was stopped; raises what one raised."""
+    """Wait until all threads have ended. Returns False if one was stopped; raises what one raised."""
     while count:
         try:
             message = messages.get(timeout=LOOK_SECONDS)
@@ -80,7 +80,7 @@ def _watch(count: int, messages: "queue.SimpleQueue[Message]", look: Callable[[]
 
 
 def wait_for(threads: Sequence[threading.Thread]) -> None:
-    """Let the episodes under way come to their next action; a second Ctrl-C does not wait for them.
+    """Wait until the episodes under way have stopped at their next action; a second Ctrl-C ends the wait.
 
     The process then ends at once, as if it were killed: what they would write after their sandbox is gone must not be
     taken for endings.
@@ -109,7 +109,7 @@ class Remote(Protocol):
 
     @property
     def begun(self) -> bool:
-        """Whether it has come as far as its task."""
+        """True once it has reached its task."""
 
     def result(self) -> Any:
         """Return what its task came to, or None while it is under way. Raises WorkerLost."""
@@ -118,8 +118,8 @@ class Remote(Protocol):
         """End the process, if it is still there."""
 
 
-class Places(NamedTuple):
-    """Where workers can run: how many at once are of use, and how to start one with a function and its task.
+class WorkerPlaces(NamedTuple):
+    """Where workers can run: how many at once are useful, and how to start one with a function and its task.
 
     ``start`` is also given a function for the worker to call when there is a result, if it can. ``machines`` is the
     number of machines they may come to be on. ``check`` raises ClusterLost once no worker can be reached any more.
@@ -131,8 +131,8 @@ class Places(NamedTuple):
     check: Callable[[], None] = lambda: None
 
 
-OpenPlaces = Callable[[int], AbstractContextManager[Places]]
-"""Given the number of workers that would be wanted at most."""
+OpenPlaces = Callable[[int], AbstractContextManager[WorkerPlaces]]
+"""Takes the largest number of workers that would be useful."""
 
 
 class WorkerPool(Generic[Task, Result]):
@@ -144,7 +144,7 @@ class WorkerPool(Generic[Task, Result]):
 
     def __init__(
         self,
-        places: Places,
+        places: WorkerPlaces,
         do: Callable[[Task], Result],
         tasks: Sequence[Task],
         on_result: Callable[[Task, Result], Sequence[Task]],
@@ -201,14 +201,14 @@ class WorkerPool(Generic[Task, Result]):
         worker.kill()
 
     def _count(self, worker: Remote) -> None:
-        """Tell of a lost worker. One that had not begun may have been killed: only two in a row are a fault."""
+        """Log a lost worker. One that had not begun may have been killed, so only two in a row are a fault."""
         LOG.warning(LOST if worker.begun else NOT_BEGUN)
         self._not_begun = 0 if worker.begun else self._not_begun + 1
         if self._not_begun > 1:
             raise WorkerFailed(NEVER_BEGUN)
 
     def _end(self, finished: bool) -> None:
-        """Let workers come to their next action; a second Ctrl-C ends this process at once, and them with it."""
+        """Wait until workers have stopped at their next action; a second Ctrl-C ends this process, and them too."""
         try:
             if not finished and self._stop is not None:
                 self._stop()
@@ -225,7 +225,7 @@ class WorkerPool(Generic[Task, Result]):
                 worker.kill()
 
     def _collect(self, worker: Remote, task: Task) -> None:
-        """Take a result for what it is: an error, or further tasks, change nothing any more."""
+        """Take a worker's result, and ignore the tasks that would follow."""
         try:
             result = worker.result()
         except WorkerLost:
@@ -246,13 +246,13 @@ gc.freeze()
 gc.enable()
 serve()
 """
-"""Not by ``multiprocessing``, which would begin with importing the program that uses us a second time. What is imported
-is not searched for garbage."""
+"""Instead of ``multiprocessing``, which would first import the program that uses us a second time. What is imported
+is not garbage-collected."""
 BEGUN = b"begun\n"
 
 
 class ProcessWorker:
-    """A process of its own, begun afresh: nothing is shared with the driver but the store."""
+    """A new process that shares nothing with the driver but the store."""
 
     def __init__(self, do: Callable[[Any], Any], task: Any, changed: Callable[[], None]) -> None:
         self._process = subprocess.Popen(
@@ -267,7 +267,7 @@ class ProcessWorker:
         self._talking.start()
 
     def _talk(self) -> None:
-        """Say what to do, and read what it comes to, until the process ends."""
+        """Send the task, and read the result, until the process ends."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with suppress(OSError):
@@ -295,7 +295,7 @@ class ProcessWorker:
 
 
 def serve() -> NoReturn:
-    """In the worker: carry out the task, unless the driver closes our standard input, or is gone, even by ``kill -9``.
+    """Carry out the task in the worker process. It ends at once when the driver closes its standard input or dies.
 
     What the worker started ends with it. The kernel's parent-death signal would not do: it comes already when the
     thread that started the worker ends.
@@ -318,6 +318,6 @@ def _end_with_the_driver() -> NoReturn:
 
 
 @contextmanager
-def on_this_machine(jobs: int) -> Iterator[Places]:
-    """As many processes as there are cores for them."""
-    yield Places(min(jobs, len(os.sched_getaffinity(0))), ProcessWorker)
+def on_this_machine(jobs: int) -> Iterator[WorkerPlaces]:
+    """Give a place for each core."""
+    yield WorkerPlaces(min(jobs, len(os.sched_getaffinity(0))), ProcessWorker)

@@ -28,7 +28,7 @@ Request = Literal["pause", "go on", "stop"]
 
 
 class Steering:
-    """Switches that any thread may turn; every episode looks at them before each action and each model call."""
+    """Switches that any thread may turn; every episode checks them before each action and each model call."""
 
     def __init__(self) -> None:
         self._stop, self._go = threading.Event(), threading.Event()
@@ -36,16 +36,16 @@ class Steering:
 
     @property
     def stopped(self) -> bool:
-        """Whether the run is to end. A stop is final."""
+        """True once the run is to end. A stop is final."""
         return self._stop.is_set()
 
     @property
     def paused(self) -> bool:
-        """Whether episodes wait."""
+        """True while episodes wait."""
         return not self._go.is_set() and not self.stopped
 
     def stops(self) -> bool:
-        """Wait while paused, then return whether the run is to end. For models, before they ask a server again."""
+        """Wait while paused, then return whether the run is to end. Models call it before they ask a server again."""
         self._go.wait()
         return self.stopped
 
@@ -69,7 +69,7 @@ class Steering:
 
 
 class Control:
-    """Turns the switches as the store requests, while it ``listens``.
+    """Turns the switches as requested in the store, while it ``listens``.
 
     ``obeyed`` is the number of requests that are over already; by default all that exist now. Of the processes that
     play a run one ``leads``: it records pauses. ``goes_on`` says whether there is still a reason to play.
@@ -86,7 +86,7 @@ class Control:
     ) -> None:
         self.steering = steering or Steering()
         self.stopped = False
-        """Whether a request ended the run."""
+        """True if a request stopped the run."""
         self._run, self._goes_on = run, goes_on
         self.obeyed = len(requests(run.store)) if obeyed is None else obeyed
         self._stop_clock = run.pause if leads else run.meter.stop_clock

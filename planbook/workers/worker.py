@@ -39,7 +39,7 @@ from planbook.workers.pool import in_threads
 from planbook.workers.steering import Control, Steering
 
 
-class Worker:
+class EpisodeWorker:
     """Plays episodes in one thread: with a sandbox and models that threads share, and an environment of its own.
 
     ``guard`` is called before every action, and may raise EpisodeStopped and BudgetEnded.
@@ -88,7 +88,7 @@ class Worker:
         return play(episode, strategy.play, strategy.options.model_validate(config.planner_options))
 
 
-def play_episode(run: Run, memory: Memory, entry: Entry, worker: Worker, watch: Watch | None = None) -> Ending:
+def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, watch: Watch | None = None) -> Ending:
     """Play one episode to its end; a worker whose episode came out BROKEN gets a new environment.
 
     Where the recorded part of an episode cannot be repeated, that is counted as BROKEN, and the episode starts over.
@@ -156,14 +156,14 @@ def _record_versions(run: Run, environment: Environment) -> None:
 
 
 IDLE_SECONDS = 0.1
-"""Time between two looks for an episode, while all open ones are leased to others."""
+"""Time between two attempts to lease an episode, while all open ones are leased to others."""
 PATIENCE = 3
 """Number of workers in a row that may be lost on an episode without getting further; the last one plays it alone."""
 LOST = f"{PATIENCE} worker processes in a row ended while they played this episode"
 
 
 class OpenEpisodes:
-    """The episodes of a run that have no ending yet, as far as the store was read. Threads may share it."""
+    """The episodes of a run without an ending, as far as the store was read. Threads may share it."""
 
     def __init__(self, run: Run) -> None:
         self._run, self._aside, self._lock = run, set_aside(run), threading.Lock()
@@ -207,7 +207,7 @@ class OpenEpisodes:
 
 
 class Solitude:
-    """Lets the threads of a process play side by side, or one of them alone: its episode may end the process."""
+    """Lets threads play side by side, or one of them alone, if its episode may end the process."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -230,7 +230,7 @@ class Solitude:
                 self._changed.notify_all()
 
 
-class Leases:
+class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process."""
 
     def __init__(self, run: Run, steering: Steering) -> None:
@@ -273,7 +273,7 @@ class Leases:
 
     @contextmanager
     def _orderly(self, entry: Entry) -> Iterator[None]:
-        """Give the lease back where an episode ends without an ending, but its worker goes on or ends by itself."""
+        """Give the lease back if an episode is left without an ending by a worker that was not lost."""
         try:
             yield
         except BaseException:
@@ -283,7 +283,7 @@ class Leases:
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker on its own gets to know. ``spent`` is what was spent so far, by anybody.
+    """The input of a worker in another process. ``spent`` is what the run has spent so far.
 
     Files that ``file`` names (a library, an environment of one's own) have to be at the same place where it runs.
     """
@@ -296,11 +296,11 @@ class Job:
     prices: Path | None = None
     spent: Spent = field(default_factory=Spent)
     obeyed: int = 0
-    """Number of requests in the store that are over."""
+    """Number of requests in the store that were obeyed by earlier invocations."""
 
 
-class Report(NamedTuple):
-    """What a worker on its own comes back with: its name, what it spent, and the error that ended it."""
+class WorkerReport(NamedTuple):
+    """The result of a worker in another process: its name, its spending, and the error that ended it."""
 
     worker: str
     spent: Spent = Spent()
@@ -311,7 +311,7 @@ class Report(NamedTuple):
         return store.leases.workers().count(self.worker)
 
 
-def work(job: Job, goes_on: Callable[[], bool] | None = None) -> Report:
+def work(job: Job, goes_on: Callable[[], bool] | None = None) -> WorkerReport:
     """Play open episodes of a run, in this process, until there are none, or somebody stops the run."""
     try:
         with closing(Store(job.store)) as store:
@@ -319,18 +319,18 @@ def work(job: Job, goes_on: Callable[[], bool] | None = None) -> Report:
             run.meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
             return _worked(run, job, goes_on)
     except BaseException as error:
-        return Report(worker_name(), error=sendable(error))
+        return WorkerReport(worker_name(), error=sendable(error))
 
 
-def _worked(run: Run, job: Job, goes_on: Callable[[], bool] | None) -> Report:
+def _worked(run: Run, job: Job, goes_on: Callable[[], bool] | None) -> WorkerReport:
     steering = Steering()
     control = Control(run, steering, job.obeyed, leads=False, goes_on=goes_on or (lambda: True))
     try:
         with control.listens():
             finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, steering)
     except BaseException as error:
-        return Report(worker_name(), run.meter.own, sendable(error))
-    return Report(worker_name(), run.meter.own, None if finished else EpisodeStopped())
+        return WorkerReport(worker_name(), run.meter.own, sendable(error))
+    return WorkerReport(worker_name(), run.meter.own, None if finished else EpisodeStopped())
 
 
 def play_in_threads(
@@ -346,7 +346,7 @@ def play_in_threads(
 
     ``look`` is called in this thread now and then, and after each ending.
     """
-    leases = Leases(run, steering)
+    leases = EpisodeQueue(run, steering)
     if not leases.open:
         return True
     with workers_of(run, unsafe_no_sandbox, steering) as hire:
@@ -361,8 +361,8 @@ def play_in_threads(
 @contextmanager
 def workers_of(
     run: Run, unsafe_no_sandbox: bool, steering: Steering, *, silent: bool = False
-) -> Iterator[Callable[[], AbstractContextManager[Worker]]]:
-    """Open a sandbox, and return what hires a worker for a thread; ``silent`` ones ask nobody and spend nothing."""
+) -> Iterator[Callable[[], AbstractContextManager[EpisodeWorker]]]:
+    """Open a sandbox, and give a function that opens a worker in it; ``silent`` ones ask no model and spend nothing."""
 
     def guard() -> None:
         steering.guard()
@@ -374,8 +374,8 @@ def workers_of(
         roles = roles.guarded(steering.guard)
 
         @contextmanager
-        def hire() -> Iterator[Worker]:
-            worker = Worker(run.config, sandbox, guard, roles)
+        def hire() -> Iterator[EpisodeWorker]:
+            worker = EpisodeWorker(run.config, sandbox, guard, roles)
             try:
                 yield worker
             finally:
@@ -385,7 +385,7 @@ def workers_of(
 
 
 def worker_name() -> str:
-    """Return the name by which leases know this process."""
+    """Return the name of this process in leases."""
     return f"{platform.node()}/{os.getpid()}"
 
 

@@ -16,7 +16,7 @@ from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.planner.models import Message, Model, OnText, Reply, Sampling
 from planbook.run import Entry, Run
 from planbook.sandbox import Sandbox
-from planbook.workers import Worker, opened
+from planbook.workers import EpisodeWorker, opened
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES
 
@@ -106,7 +106,7 @@ class Recorded:
         paid = list[str]()
         model = CountedModel(self._model, paid)
         roles = Roles(lambda role: model, self.config.sampling, seed=self.config.seed)
-        worker, ending = Worker(self.config, sandbox, roles=roles), None
+        worker, ending = EpisodeWorker(self.config, sandbox, roles=roles), None
         with suppress(HostDied):
             ending = worker.play(entry, entry.path, journal, self._memory)
         worker.drop_environment()

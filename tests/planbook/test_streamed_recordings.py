@@ -20,7 +20,7 @@ from planbook.planner.models import Message, RecordedModel, Reply, Sampling
 from planbook.planner.models.types import OnText
 from planbook.run import Entry, Run
 from planbook.sandbox import Sandbox
-from planbook.workers import Worker
+from planbook.workers import EpisodeWorker
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES
 from tests.planbook.test_recorded_episodes import command
@@ -61,10 +61,10 @@ class Player:
     def __init__(self, name: str, config: Config, memory: Memory, sandbox: Sandbox) -> None:
         self._path, self._config, self._memory, self._sandbox = RECORDINGS / f"{name}.jsonl", config, memory, sandbox
 
-    def _opened(self, cut: Cut, *, stream: bool) -> Worker:
+    def _opened(self, cut: Cut, *, stream: bool) -> EpisodeWorker:
         model = Told(self._path, cut)
         roles = Roles(lambda role: model, self._config.sampling)
-        return Worker(self._config.model_copy(update={"stream": stream}), self._sandbox, roles=roles)
+        return EpisodeWorker(self._config.model_copy(update={"stream": stream}), self._sandbox, roles=roles)
 
     def play(self, entry: Entry, cut: Cut, *, stream: bool = True) -> MemoryJournal:
         journal, worker = MemoryJournal(), self._opened(cut, stream=stream)
