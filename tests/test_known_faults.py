@@ -18,9 +18,18 @@ import pytest
 from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.planner import METHODS, AutoManualOptions, Episode, FeedbackKind, MemoryJournal, NoMemory, Terms, play
-from planbook.planner.asking import Roles
+from planbook.planner import (
+    METHODS,
+    AutoManualOptions,
+    Episode,
+    EpisodeSettings,
+    FeedbackKind,
+    MemoryJournal,
+    NoMemory,
+    play,
+)
 from planbook.planner.models import ScriptedModel
+from planbook.planner.roles import Roles
 from planbook.run import Run
 from planbook.sandbox import Sandbox
 from planbook.workers import play_episodes
@@ -44,7 +53,7 @@ COVERED = {
         "tests/envs/test_alfworld_engines.py::test_generated_games_are_played_alike",
     ),
     "a failed episode dropped from the denominator": (
-        "tests/planbook/figures/test_summary.py::test_what_was_not_played_counts_too",
+        "tests/planbook/results/test_summary.py::test_what_was_not_played_counts_too",
         "tests/planner/test_automanual.py::test_replies_that_stay_unusable_are_a_failure_of_kind_parse",
     ),
     "a guard against success rules from failures that never fires": (
@@ -124,7 +133,7 @@ def test_no_plan_runs_in_this_process() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("exec", "eval")
     }
     assert {path for path in found if not path.startswith("sandbox/worker/")} == {
-        "envs/loading.py",
+        "envs/registry.py",
         "planbook/bench/peers.py",
         "planner/models/registry.py",
     }
@@ -147,7 +156,7 @@ def test_no_function_is_a_copy_of_another() -> None:
 def episode(sandbox: Sandbox, *replies: str, journal: MemoryJournal | None = None) -> Episode:
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
     roles = Roles(lambda role: ScriptedModel(replies), {})
-    return Episode(task, Toy(), sandbox, journal or MemoryJournal(), terms=Terms(actions=9), roles=roles)
+    return Episode(task, Toy(), sandbox, journal or MemoryJournal(), settings=EpisodeSettings(actions=9), roles=roles)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from planbook.bench.timing import seconds
 from planbook.commands.playing import play
 from planbook.envs.browser import chromium
 from planbook.report.page import write_page
-from planbook.report.reading import read_run
+from planbook.results import read_run
 from planbook.run import Run
 from planbook.workers import Hosting
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from planbook.config import Config
 from planbook.console import console
-from planbook.figures.summary import Summary
 from planbook.papers import Beside, beside, publications, sheets
+from planbook.results import Summary
 from planbook.run import Run
 from planbook.terminal.printing import print_parts
 

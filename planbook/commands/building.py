@@ -14,13 +14,13 @@ from planbook.commands.playing import play
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
 from planbook.console import console
 from planbook.envs import EnvsError
-from planbook.figures.summary import Summary
 from planbook.knowledge import learnt_in
 from planbook.learning import building_tasks, coverage_lines, export_manuals
 from planbook.learning import formulate as formulate_rules
 from planbook.manuals import usual_starts
 from planbook.options import refuse, was_given
 from planbook.planner import BudgetEnded, method
+from planbook.results import Summary
 from planbook.run import Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.workers import Hosting, check_roles

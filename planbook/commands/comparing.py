@@ -6,11 +6,11 @@ from pathlib import Path
 import click
 
 from planbook import errors
+from planbook.compare.gathering import Gathered, gather
+from planbook.compare.group_tables import group_parts
+from planbook.compare.groups import rows
+from planbook.compare.settings import full_name, setting, wanted
 from planbook.console import ERRORS, console
-from planbook.figures.comparison.gathering import Gathered, gather
-from planbook.figures.comparison.group_tables import group_parts
-from planbook.figures.comparison.groups import rows
-from planbook.figures.comparison.settings import full_name, setting, wanted
 from planbook.options import JSON, PRICES, RUN_FOLDER
 from planbook.run import CONFIG_FILE, is_run
 from planbook.spending import Price, prices_from
@@ -34,8 +34,8 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
     Whether a difference is more than noise p alone says: below 0.05, after Holm where there are several. An interval
     shows how large it may be, and is not corrected; near that bound the two can disagree, and p rules.
     """
-    from planbook.figures.comparison.pair_tables import comparison_parts
-    from planbook.figures.comparison.pairs import compare_all  # these load numpy
+    from planbook.compare.pair_tables import comparison_parts
+    from planbook.compare.pairs import compare_all  # these load numpy
 
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
         raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")

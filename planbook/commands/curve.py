@@ -10,10 +10,10 @@ from rich.table import Table
 from planbook import errors
 from planbook.config import Config
 from planbook.console import console, right_aligned
-from planbook.figures.statistics import wilson
-from planbook.figures.summary import Summary
 from planbook.learning import BuildingCost, Reached, building_cost, reached_after
 from planbook.papers import Beside
+from planbook.results import Summary
+from planbook.results.statistics import wilson
 from planbook.run import Run, is_run
 from planbook.wording import NO_FIGURE, fixed, interval
 

@@ -10,8 +10,8 @@ from planbook.commands import building
 from planbook.commands.playing import play
 from planbook.config import Learning
 from planbook.console import console
-from planbook.figures.summary import Summary
 from planbook.report import report_runs
+from planbook.results import Summary
 from planbook.run import new_folder
 from planbook.workers import Hosting
 

@@ -6,8 +6,8 @@ from planbook import errors
 from planbook.arguments import Asked
 from planbook.commands.playing import play
 from planbook.console import console
-from planbook.figures.summary import Summary
 from planbook.planner import GivenCode, checked_procedure, code_of, is_procedure, parse_procedure
+from planbook.results import Summary
 from planbook.terminal.printing import Live
 from planbook.workers import Hosting
 

@@ -21,9 +21,6 @@ from planbook.commands.beforehand import (
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
-from planbook.figures.milestones import known_milestones
-from planbook.figures.plays import plays_in
-from planbook.figures.summary import Summary, summarise
 from planbook.knowledge import EVERYTHING, check_ablations, fresh_beginning, group_of, learnt_in, memory_of, remembering
 from planbook.learning import (
     build,
@@ -45,11 +42,11 @@ from planbook.planner import (
     ModelError,
     Outcome,
 )
-from planbook.planner.strategies import figures_of
 from planbook.planner.types import ERROR_KINDS
 from planbook.provenance.before_rerun import check_config
 from planbook.provenance.before_resume import notice_changes
 from planbook.provenance.fingerprints import made_of
+from planbook.results import Summary, read_run
 from planbook.run import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.spending import check_money
@@ -67,7 +64,14 @@ from planbook.terminal.printing import (
 from planbook.terminal.progress import Progress
 from planbook.terminal.time_left import InTurn, Standing
 from planbook.wording import counted
-from planbook.workers import Control, Hosting, check_executor, check_roles, join_run, play_episodes
+from planbook.workers import (
+    Control,
+    Hosting,
+    check_executor,
+    check_roles,
+    join_run,
+    play_episodes,
+)
 
 OVER = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 FROM_OUTSIDE = "Stopped from planbook watch."
@@ -181,10 +185,7 @@ def play_run(
     finally:
         run.end_invocation()
     seconds = time.monotonic() - begun
-    spent, plays = run.meter.spent, plays_in(run.store, run.config.env)
-    known, own = known_milestones(run.config), figures_of(run.config.planner)
-    endings, folder = recorded_endings(run), str(run.folder)
-    summary = summarise(run.entries(), endings, seconds, folder, spent, plays, known, run.unjudgeable, own)
+    summary, endings = read_run(run).summary(seconds, run.meter.spent), recorded_endings(run)
     out = console(as_json)
     print_parts(
         out,

@@ -14,9 +14,9 @@ from planbook import errors
 from planbook.console import PLAIN_WIDTH
 from planbook.envs import Task
 from planbook.errors import BadArgument
-from planbook.figures.summary import NOT_PLAYED
 from planbook.options import JSON, RUN_FOLDER
 from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
+from planbook.results import NOT_PLAYED
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event

@@ -35,8 +35,8 @@ from planbook.planner import (
 )
 from planbook.rules import (
     Blame,
+    BuilderSettings,
     Citation,
-    Terms,
     build_rules,
     citations,
     consolidate,
@@ -140,9 +140,9 @@ class Learner:
         """Let the Builder and, if there are too many rules, the Consolidator work on an episode."""
         if "rules" in self._config.without or self.learning.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
-        terms = terms_of(self._config)
+        settings = builder_settings(self._config)
         built = build_rules(
-            scope.child("builder"), worker.sandbox, state.history.book, trajectory, conclusion, terms, elsewhere
+            scope.child("builder"), worker.sandbox, state.history.book, trajectory, conclusion, settings, elsewhere
         )
         blamed = frozenset(citations(built.analysis)) if built.blame is Blame.IMPERFECT_AGENT else frozenset()
         notes = (*state.notes, f"{trajectory.path}: {built.note}") if built.note else state.notes
@@ -151,7 +151,7 @@ class Learner:
         if built.change is None:
             return state
         state = state.with_history(state.history.record(built.change))
-        return self._consolidated(scope, state, worker) if len(built.book.active) > terms.max_rules else state
+        return self._consolidated(scope, state, worker) if len(built.book.active) > settings.max_rules else state
 
     def _consolidated(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
         _, changes = consolidate(
@@ -160,7 +160,7 @@ class Learner:
             state.history.book,
             count(state.citations),
             lambda ids: told_episodes(self._run, ids),
-            terms_of(self._config),
+            builder_settings(self._config),
         )
         history = state.history
         for change in changes:
@@ -168,11 +168,11 @@ class Learner:
         return state.with_history(history)
 
 
-def terms_of(config: Config) -> Terms:
+def builder_settings(config: Config) -> BuilderSettings:
     """Return the settings of rule building in a run."""
     assert config.learning is not None
     left_out = set(config.without)
-    return Terms(
+    return BuilderSettings(
         world=config.world,
         options=config.world_options,
         max_rules=config.learning.max_rules,

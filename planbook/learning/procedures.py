@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planbook.envs import Selection, Task, WorldBroken
+from planbook.envs import EnvironmentBroken, Selection, Task
 from planbook.knowledge import KnowledgeState
 from planbook.planner import (
     Ending,
     Episode,
+    EpisodeSettings,
     JournalMismatch,
     Outcome,
     Procedure,
     Scope,
-    Terms,
     Trajectory,
     code_of,
     play,
@@ -63,7 +63,7 @@ def _verified(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedur
         except JournalMismatch as mismatch:
             message = str(mismatch)
             continue
-        except WorldBroken as broken:
+        except EnvironmentBroken as broken:
             worker.drop_environment()
             message = str(broken)
             continue
@@ -78,9 +78,15 @@ def _ending(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure,
     recorded: Any = scope.journal.get(scope.path, "outcome", 0)
     if recorded is not None:
         return Ending.model_validate(recorded)
-    terms = Terms(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
+    settings = EpisodeSettings(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
     episode = Episode(
-        task, worker.environment(), worker.sandbox, scope.journal, terms=terms, path=scope.path, guard=worker.guard
+        task,
+        worker.environment(),
+        worker.sandbox,
+        scope.journal,
+        settings=settings,
+        path=scope.path,
+        guard=worker.guard,
     )
     ending = play(episode, given_code, code_of(procedure))
     if ending.outcome is Outcome.BROKEN:

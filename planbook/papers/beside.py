@@ -3,12 +3,12 @@
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import Config
-from planbook.figures.statistics import percent, wilson
-from planbook.figures.summary import Summary
 from planbook.papers.columns import COLUMNS, measured, spreads
 from planbook.papers.played import Played, played
 from planbook.papers.published import ALL, Publication, Published, Setting, papers_of
 from planbook.papers.unlike import Difference, unlike
+from planbook.results import Summary
+from planbook.results.statistics import percent, wilson
 
 
 class Held(BaseModel):

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from planbook.figures.measures import overall
 from planbook.papers.played import Played
+from planbook.results import overall
 
 REWARD = "reward"
 Figure = Callable[[Played], float | None]

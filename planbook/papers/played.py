@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import JsonValue
 
 from planbook.config import Config, chosen_options
-from planbook.figures.statistics import percent
-from planbook.figures.summary import Summary
 from planbook.knowledge import RETRIEVAL, learnt_in, with_manual
 from planbook.manuals import read_knowledge, usual_starts
 from planbook.planner import method
+from planbook.results import Summary
+from planbook.results.statistics import percent
 from planbook.rules import Knowledge
 from planbook.run import Run, is_run, recorded_endings
 

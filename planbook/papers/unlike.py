@@ -9,8 +9,8 @@ from planbook.knowledge import RETRIEVAL
 from planbook.papers.played import Origin, Played, comparable_options
 from planbook.papers.published import Building, Publication, Setting
 from planbook.planner import Outcome
-from planbook.planner.asking import DEFAULT, PLANNER
 from planbook.planner.models import Sampling
+from planbook.planner.roles import DEFAULT, PLANNER
 
 SAME_EITHER_WAY = ("engine",)
 """Options of worlds that change no observation."""

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.figures.statistics import mcnemar
 from planbook.knowledge import learnt_in
 from planbook.outcomes import in_words, outcome_of
 from planbook.planner import Ending, JournalMismatch, Outcome
 from planbook.replay import compared
+from planbook.results.statistics import mcnemar
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.store import RESTART
 

@@ -13,8 +13,7 @@ from planbook.errors import BadRun
 from planbook.learning import tasks_of
 from planbook.planner import Budget, method
 from planbook.provenance.fingerprints import made_of
-from planbook.run import Run
-from planbook.run.installed import changed_versions, changes, versions
+from planbook.run import Run, changed_versions, changes, versions
 from planbook.wording import listed
 
 PUT_BACK = "put back what it was played with"
@@ -66,7 +65,7 @@ def is_deterministic(config: Config) -> bool:
 
 
 def check_config(config: Config, folder: Path) -> Config:
-    """The configuration, if everything that it names is still there. Raises BadRun, UnknownWorld, UnknownStrategy."""
+    """The configuration, if everything that it names is still there. Raises BadRun and others."""
     world, options = config.world, method(config.planner).options
     try:
         world.Options.model_validate(config.env_options)

@@ -8,8 +8,7 @@ from planbook.knowledge import already
 from planbook.learning import learning_path
 from planbook.planner import Body, EventKind
 from planbook.provenance.fingerprints import made_of
-from planbook.run import MadeOf, Run, recorded_endings
-from planbook.run.installed import InputChange, changed_versions, changes, decisive, versions
+from planbook.run import InputChange, MadeOf, Run, changed_versions, changes, decisive, recorded_endings, versions
 from planbook.workers import Hosting
 
 MADE_OF = "made_of"

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planbook.config import RECORDINGS, Config
-from planbook.envs import Task, known_worlds
-from planbook.envs.checksums import of_file
-from planbook.planner.asking import DEFAULT
+from planbook.envs import Task, file_digest, known_environments
 from planbook.planner.models import Sampling
 from planbook.planner.models.prices import SHIPPED as PRICES
+from planbook.planner.roles import DEFAULT
 from planbook.provenance.knowledge import knowledge_digests
 from planbook.provenance.own_code import of_modules_beside, of_registered
 from planbook.provenance.prompts import graph_templates, prompt_digests
@@ -47,8 +46,8 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
     found = dict(config.world.checksums(list(each.values()), config.world_options))
     file = Path(config.env.partition(":")[0])
     if file.suffix == ".py":
-        return found | {f"the world's file {file.name}": of_file(file)} | of_modules_beside(file, "world")
-    return found | of_registered(known_worlds().get(config.env, ""), "world")
+        return found | {f"the world's file {file.name}": file_digest(file)} | of_modules_beside(file, "world")
+    return found | of_registered(known_environments().get(config.env, ""), "world")
 
 
 def model_digests(config: Config) -> dict[str, str]:
@@ -68,12 +67,12 @@ def _of_model(spec: str) -> str:
 
 
 def _if_file(path: Path) -> str:
-    return of_file(path) if path.is_file() else ""
+    return file_digest(path) if path.is_file() else ""
 
 
 def price_digests(config: Config, prices: Path | None) -> dict[str, str]:
     """The price table, where there is somebody to be paid."""
-    return {"price table": of_file(prices or PRICES)} if config.models else {}
+    return {"price table": file_digest(prices or PRICES)} if config.models else {}
 
 
 def seeds_of(config: Config) -> dict[str, int | None]:

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from planbook.config import Config
-from planbook.envs.checksums import of_file, of_folder, of_texts
+from planbook.envs import file_digest, folder_digest, texts_digest
 from planbook.knowledge import PROCEDURES, learnt_in, start_of, with_manual
 from planbook.manuals import SHIPPED, usual_starts
 from planbook.manuals.demonstrations import FOLDER
@@ -22,7 +22,7 @@ def knowledge_digests(config: Config) -> dict[str, str]:
     found = _of_library(config)
     names = _starts(config)
     if names:
-        found["start"] = of_texts([start_of(config, names).model_dump_json()])
+        found["start"] = texts_digest([start_of(config, names).model_dump_json()])
     return found | _of_demonstrations(config)
 
 
@@ -31,10 +31,10 @@ def _of_library(config: Config) -> dict[str, str]:
     if is_run(folder):
         return _of_building_run(config, folder)
     home = folder / config.world.name
-    found = {name: of_folder(home / name, ("*.py",)) for name in CODE if (home / name).is_dir()}
+    found = {name: folder_digest(home / name, ("*.py",)) for name in CODE if (home / name).is_dir()}
     if config.planner == PROCEDURES:
         return found
-    return found | {name: of_file(home / name) for name in TEXTS if (home / name).is_file()}
+    return found | {name: file_digest(home / name) for name in TEXTS if (home / name).is_file()}
 
 
 def _of_building_run(config: Config, folder: Path) -> dict[str, str]:
@@ -44,7 +44,7 @@ def _of_building_run(config: Config, folder: Path) -> dict[str, str]:
             return {}
         states = learnt_in(run, config.after)
         told = {group: with_manual(run, group, state) for group, state in states.items()}
-        return {f"learnt ({group})": of_texts([known.model_dump_json()]) for group, known in told.items()}
+        return {f"learnt ({group})": texts_digest([known.model_dump_json()]) for group, known in told.items()}
 
 
 def _starts(config: Config) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def _of_demonstrations(config: Config) -> dict[str, str]:
     libraries = dict.fromkeys([config.library_folder, SHIPPED])
     folders = [library / config.world.name / FOLDER for library in libraries]
     found = {name: list(_shown(folders, name)) for name in method(config.planner).demonstrations}
-    return {f"demonstration {name}": of_texts(digests) for name, digests in found.items() if digests}
+    return {f"demonstration {name}": texts_digest(digests) for name, digests in found.items() if digests}
 
 
 def _shown(folders: Iterable[Path], name: str) -> Iterable[str]:
@@ -66,4 +66,4 @@ def _shown(folders: Iterable[Path], name: str) -> Iterable[str]:
     for folder in folders:
         for path in (*sorted((folder / name).glob("*.md")), folder / f"{name}.md"):
             if path.is_file():
-                yield from (path.name, of_file(path))
+                yield from (path.name, file_digest(path))

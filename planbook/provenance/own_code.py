@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from planbook.envs.checksums import of_file, of_folder
+from planbook.envs import file_digest, folder_digest
 
 
 def of_modules_beside(file: Path, what: str) -> dict[str, str]:
@@ -18,7 +18,7 @@ def of_modules_beside(file: Path, what: str) -> dict[str, str]:
             path = _beside(file.resolve().parent, name)
             if path is None or (key := f"the {what}'s module {name}") in found:
                 continue
-            found[key] = of_folder(path, ("*.py",)) if path.is_dir() else of_file(path)
+            found[key] = folder_digest(path, ("*.py",)) if path.is_dir() else file_digest(path)
             open_files += path.rglob("*.py") if path.is_dir() else [path]
     return found
 
@@ -30,7 +30,7 @@ def of_registered(value: str, what: str) -> dict[str, str]:
     if spec is None or not spec.origin:
         return {}
     path = Path(spec.origin)
-    digest = of_folder(path.parent, ("*.py",)) if spec.submodule_search_locations else of_file(path)
+    digest = folder_digest(path.parent, ("*.py",)) if spec.submodule_search_locations else file_digest(path)
     return {f"the {what}'s package {name}": digest}
 
 

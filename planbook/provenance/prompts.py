@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from planbook.config import Config
-from planbook.envs.checksums import of_file, of_texts
+from planbook.envs import file_digest, texts_digest
 from planbook.manuals.formulator import PROMPTS as MANUALS
 from planbook.planner import METHODS, method
 from planbook.planner.graph.asking import PROMPTS as GRAPHS
@@ -15,7 +15,7 @@ from planbook.rules.telling import PROMPTS as RULES
 
 SHOWN = 16
 """Digits of a digest that are recorded: enough to tell two texts of one template apart."""
-EVERYWHERE = ("repair.j2", "surface.j2")
+EVERYWHERE = ("repair.j2", "action_docs.j2")
 """Templates of every method that asks a model."""
 LEARNING = ("automanual/conclu*.j2", "trajectory.j2")
 """Those of the planner's templates that learning from an episode needs, whichever method played it."""
@@ -28,7 +28,7 @@ def prompt_digests(config: Config) -> dict[str, str]:
     found: dict[str, str] = {}
     if is_file(config.planner):
         file = Path(config.planner.partition(":")[0])
-        found |= {f"the method's file {file.name}": of_file(file)[:SHOWN], **of_modules_beside(file, "method")}
+        found |= {f"the method's file {file.name}": file_digest(file)[:SHOWN], **of_modules_beside(file, "method")}
     elif config.planner not in METHODS:
         found |= of_registered(registered()[config.planner].value, "method")
     if strategy.roles:
@@ -36,7 +36,7 @@ def prompt_digests(config: Config) -> dict[str, str]:
     if config.learning is not None:
         found |= _of_files({**PLANNER.files(*EVERYWHERE, *LEARNING), **RULES.files(), **MANUALS.files()})
     if texts := options.texts(config.world.name):
-        found |= graph_templates() | {name: of_texts([text])[:SHOWN] for name, text in texts.items()}
+        found |= graph_templates() | {name: texts_digest([text])[:SHOWN] for name, text in texts.items()}
     return found
 
 
@@ -46,4 +46,4 @@ def graph_templates() -> dict[str, str]:
 
 
 def _of_files(files: Mapping[str, Path]) -> dict[str, str]:
-    return {name: of_file(path)[:SHOWN] for name, path in files.items()}
+    return {name: file_digest(path)[:SHOWN] for name, path in files.items()}

@@ -1,6 +1,6 @@
 """`planbook report`: runs told in one HTML file, read from their stores alone.
 
-``reading`` reads a run once from end to end. ``page`` puts the page together, by ``rendering`` its templates:
+``page`` puts the page together, by ``rendering`` its templates:
 ``tables``, ``charts``, ``costs``, what is needed to ``trust`` them, what was ``learnt`` with the ``rulings`` of each
 rule, and the ``episodes``, with what happened ``inside`` them. ``packing`` keeps what is not shown at first;
 ``markdown`` is what models wrote so.
@@ -15,9 +15,8 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
 from planbook.console import ERRORS, console
-from planbook.figures.summary import Summary
 from planbook.report.page import write_page
-from planbook.report.reading import RunRead, read_run
+from planbook.results import RunResults, Summary, read_run
 from planbook.run import Run
 from planbook.spending import prices_from
 
@@ -60,7 +59,7 @@ def report_runs(
     return errors.OK, done
 
 
-def _write(read: Sequence[RunRead], target: Path, episodes: str | None) -> None:
+def _write(read: Sequence[RunResults], target: Path, episodes: str | None) -> None:
     try:
         write_page(read, target, episodes)
     except OSError as error:

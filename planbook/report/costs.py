@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from planbook.planner import Spent
 from planbook.report.charts.chart import Axis, Chart, lying, plain, tall, whole
-from planbook.report.reading import RunRead
+from planbook.results import RunResults
 from planbook.wording import PRICE_UNKNOWN
 
 NOTHING = Spent()
@@ -41,7 +41,7 @@ class Costs:
         return dollars(money / solved) if money else ""
 
 
-def costs(run: RunRead) -> Costs:
+def costs(run: RunResults) -> Costs:
     """Of all that was asked, inside the episodes and outside."""
     roles = _rows((speaker.role, spent) for speaker, spent in run.speakers.items())
     models = _rows((speaker.model, spent) for speaker, spent in run.speakers.items())
@@ -68,12 +68,12 @@ def _rows(spent: Iterable[tuple[str, Spent]]) -> list[Row]:
     return sorted((Row(*each) for each in found.items()), key=lambda row: (-row.spent.tokens, row.name))
 
 
-def _asked(run: RunRead, role: str) -> str:
+def _asked(run: RunResults, role: str) -> str:
     """Which models a role's questions went to, and how they were sampled."""
     return _listed(f"{each.model} ({each.sampling})" for each in run.speakers if each.role == role)
 
 
-def _served(run: RunRead, model: str) -> str:
+def _served(run: RunResults, model: str) -> str:
     """The names by which servers called a model, where they have others."""
     served = (each.served for each in run.speakers if each.model == model and each.served not in ("", model))
     told = _listed(served)

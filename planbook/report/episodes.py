@@ -9,8 +9,8 @@ from planbook.errors import BadArgument
 from planbook.report.inside.places import Place, grown
 from planbook.report.inside.scopes import told
 from planbook.report.packing import Block, Texts, packed
-from planbook.report.reading import Played, RunRead
 from planbook.report.rendering import plain, templates
+from planbook.results import Result, RunResults
 from planbook.wording import counted
 
 EPISODES = "report_episodes.html.j2"
@@ -36,7 +36,7 @@ class Packing:
         self._templates = templates(self.texts.keep)
         self._size = 0
 
-    def pack(self, run: RunRead, anchor: str, which: str | None) -> Packed:
+    def pack(self, run: RunResults, anchor: str, which: str | None) -> Packed:
         """Pack the episodes asked for; unless any are, as many as the page may hold. Raises BadArgument."""
         wanted = chosen(run, which)
         outside = grown(told("", run.outside, f"{anchor}-outside"))
@@ -59,12 +59,12 @@ class Packing:
         return _render(self._templates, macro, *arguments)
 
 
-def episode_html(run: RunRead, played: Played, anchor: str) -> str:
+def episode_html(run: RunResults, played: Result, anchor: str) -> str:
     """The inside of one episode. ``anchor`` begins its names: cells are ``ANCHOR-cell-N``, steps ``ANCHOR-step-N``."""
     return _render(plain(), "inside", _place(run, played, anchor), played, anchor)
 
 
-def head_rows(run: RunRead, anchor: str, shown: Container[int], *, live: bool = False) -> str:
+def head_rows(run: RunResults, anchor: str, shown: Container[int], *, live: bool = False) -> str:
     """The lines of all episodes, of a run that goes on if ``live``.
 
     Those of ``shown`` (by index) can be opened, on an element that is empty as yet.
@@ -76,11 +76,11 @@ def _render(environment: Environment, macro: str, *arguments: object) -> str:
     return str(getattr(environment.get_template(EPISODES).module, macro)(*arguments))
 
 
-def _place(run: RunRead, played: Played, anchor: str) -> Place:
+def _place(run: RunResults, played: Result, anchor: str) -> Place:
     return grown(told(played.entry.path, run.events(played), anchor))
 
 
-def chosen(run: RunRead, which: str | None) -> Sequence[Played]:
+def chosen(run: RunResults, which: str | None) -> Sequence[Result]:
     """The episodes that can be opened, those first that are to stay where not all fit. Raises BadArgument."""
     begun = [played for played in run.episodes.values() if played.events]
     if which == "all":
@@ -94,7 +94,7 @@ def chosen(run: RunRead, which: str | None) -> Sequence[Played]:
     return begun[: int(which)]
 
 
-def _told_of(run: RunRead, which: str | None, wanted: Sequence[Played], shown: int) -> str:
+def _told_of(run: RunResults, which: str | None, wanted: Sequence[Result], shown: int) -> str:
     begun = sum(bool(played.events) for played in run.episodes.values())
     if which is None and shown < len(wanted):
         return (

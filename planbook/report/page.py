@@ -8,16 +8,16 @@ from typing import Any
 
 from markupsafe import Markup
 
-from planbook.envs.packages import install
+from planbook.envs import install_command
 from planbook.report import tables
 from planbook.report.charts.chosen import charts
 from planbook.report.charts.library import library
 from planbook.report.costs import costs
 from planbook.report.episodes import Packing, episode_html, head_rows
 from planbook.report.learnt import learnt
-from planbook.report.reading import RunRead
 from planbook.report.rendering import TEMPLATES, plain
 from planbook.report.trust import trust
+from planbook.results import RunResults
 from planbook.writing import whole
 
 __all__ = ["SCRIPTS", "STYLES", "episode_html", "figures_of", "head_rows", "joined", "script_hash", "write_page"]
@@ -38,7 +38,7 @@ BUFFERED = 500
 """Pieces of the page that are written together."""
 
 
-def write_page(runs: Sequence[RunRead], out: Path, which: str | None) -> None:
+def write_page(runs: Sequence[RunResults], out: Path, which: str | None) -> None:
     """Write the page, whole or not at all. Raises BadArgument for a choice of episodes that cannot be read."""
     packing = Packing()
     views = [_view(number, run, packing, which) for number, run in enumerate(runs)]
@@ -57,7 +57,7 @@ def write_page(runs: Sequence[RunRead], out: Path, which: str | None) -> None:
             script_hash=script_hash(script),
             library=drawing.packed if drawing else "",
             library_hash=script_hash(drawing.script) if drawing else "",
-            charts_command=install("charts").partition(" -m ")[2],
+            charts_command=install_command("charts").partition(" -m ")[2],
         )
     )
     page.enable_buffering(BUFFERED)
@@ -75,7 +75,7 @@ def script_hash(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def _view(number: int, run: RunRead, packing: Packing, which: str | None) -> dict[str, Any]:
+def _view(number: int, run: RunResults, packing: Packing, which: str | None) -> dict[str, Any]:
     """What the template shows of a run."""
     anchor = f"run-{number}"
     return {
@@ -90,7 +90,7 @@ def _view(number: int, run: RunRead, packing: Packing, which: str | None) -> dic
     }
 
 
-def figures_of(run: RunRead, anchor: str) -> dict[str, Any]:
+def figures_of(run: RunResults, anchor: str) -> dict[str, Any]:
     """What a run came to, as report_results.html.j2 tells it; ``anchor`` begins the names of its episodes."""
     summary = run.summary()
     return {

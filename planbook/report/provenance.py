@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planbook.report.reading import RunRead
 from planbook.report.tables import settings
+from planbook.results import RunResults
 from planbook.run import CODE, Imported
 from planbook.store import Schema
 
@@ -44,7 +44,7 @@ class Provenance:
     digests: Mapping[str, Rows]
 
 
-def provenance(run: RunRead) -> Provenance:
+def provenance(run: RunResults) -> Provenance:
     """Read from run.json and from what was noted whenever somebody went on with the run."""
     opened, made_of = run.run, run.run.made_of
     there = {name: version for name, version in opened.versions.items() if version != NOT_INSTALLED}
@@ -70,12 +70,12 @@ def _origins(imported: Imported | None) -> list[tuple[int, Rows]]:
     return [(each.episodes, list(settings(each.facts))) for each in imported.origins] if imported else []
 
 
-def _changed(run: RunRead) -> list[tuple[float, Sequence[str]]]:
+def _changed(run: RunResults) -> list[tuple[float, Sequence[str]]]:
     sittings: list[tuple[float, Any]] = [(event.at, event.body) for event in run.outside if event.kind == "sitting"]
     return [(at, body["changed"]) for at, body in sittings if body.get("changed")]
 
 
-def _seeds(run: RunRead) -> list[tuple[str, str]]:
+def _seeds(run: RunResults) -> list[tuple[str, str]]:
     config, made_of = run.run.config, run.run.made_of
     tasks = sorted({played.entry.task.seed for played in run.episodes.values() if played.entry.task.seed is not None})
     more = f" and {len(tasks) - SEEDS} more" if len(tasks) > SEEDS else ""

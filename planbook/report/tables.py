@@ -8,10 +8,9 @@ from typing import Any
 
 from planbook.config import Config, by_dotted_name, chosen_options
 from planbook.envs import EnvsError
-from planbook.figures.measures import Measure, overall
 from planbook.planner import Outcome, Spent
 from planbook.report.charts.shares import Share
-from planbook.report.reading import Played, RunRead
+from planbook.results import Measure, Result, RunResults, overall
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Row:
         return Share(self.solved, self.tasks, self.not_run)
 
 
-def rows(run: RunRead) -> list[Row]:
+def rows(run: RunResults) -> list[Row]:
     """A row for each task type, and the last one for all."""
     summary = run.summary()
     by_type = [
@@ -47,7 +46,7 @@ def rows(run: RunRead) -> list[Row]:
     return [*by_type, _row("all", summary.solved, summary.tasks, summary.mean_actions, list(run.episodes.values()))]
 
 
-def _row(name: str, solved: int, tasks: int, mean_actions: float | None, played: Sequence[Played]) -> Row:
+def _row(name: str, solved: int, tasks: int, mean_actions: float | None, played: Sequence[Result]) -> Row:
     errors = [each.ending.error_steps for each in played if each.ending.outcome is not Outcome.NOT_RUN]
     return Row(
         name,
@@ -60,14 +59,14 @@ def _row(name: str, solved: int, tasks: int, mean_actions: float | None, played:
     )
 
 
-def types(runs: Sequence[RunRead]) -> list[tuple[str, list[Row | None]]]:
+def types(runs: Sequence[RunResults]) -> list[tuple[str, list[Row | None]]]:
     """The rows of several runs side by side; None where a run has no task of the type."""
     tables = [{row.name: row for row in rows(run)} for run in runs]
     names = sorted({name for table in tables for name in table} - {"all"})
     return [(name, [table.get(name) for table in tables]) for name in (*names, "all")]
 
 
-def measured(runs: Sequence[RunRead]) -> list[tuple[str, list[Measure | str | None]]]:
+def measured(runs: Sequence[RunResults]) -> list[tuple[str, list[Measure | str | None]]]:
     """What the worlds of several runs measure, side by side, and the score of what was reached on the way."""
     summaries = [run.summary() for run in runs]
     names = dict.fromkeys(name for each in summaries for figures in each.measures.values() for name in figures)
@@ -78,7 +77,7 @@ def measured(runs: Sequence[RunRead]) -> list[tuple[str, list[Measure | str | No
     return [*found, ("unlock score", list(scores))] if any(scores) else found
 
 
-def failures(run: RunRead) -> list[tuple[str, list[Played]]]:
+def failures(run: RunResults) -> list[tuple[str, list[Result]]]:
     """The episodes that were not solved, by cause, the most frequent cause first."""
     causes = run.summary().failures
     unsolved = [played for played in run.episodes.values() if not played.ending.outcome.solved]

@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planbook.figures.claims import Claims, Said, audited, claims
 from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import Outcome
 from planbook.planner.ending import NOT_JUDGED
 from planbook.report.provenance import Provenance, provenance
-from planbook.report.reading import Played, RunRead
+from planbook.results import ClaimCounts, Result, RunResults, Said, all_claims, count_claims
 
 MEANINGS: Mapping[Outcome, str] = {
     Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
@@ -31,8 +30,8 @@ FALSE: Mapping[str, Said] = {
 class Audit:
     """What was claimed of whole tasks: counts by task type, those of all last, and what the world contradicts."""
 
-    rows: Sequence[tuple[str, Claims]]
-    false: Sequence[tuple[str, Sequence[Played]]]
+    rows: Sequence[tuple[str, ClaimCounts]]
+    false: Sequence[tuple[str, Sequence[Result]]]
     """The episodes by what was claimed of them."""
 
 
@@ -48,15 +47,15 @@ class Trust:
     unjudgeable: Mapping[str, int]
     """Tasks of the selection that were not played, as the world cannot judge them, by reason: not counted either."""
     unsafe_no_sandbox: bool
-    broken: Sequence[Played]
-    not_run: Sequence[Played]
-    not_judged: Sequence[Played]
+    broken: Sequence[Result]
+    not_run: Sequence[Result]
+    not_judged: Sequence[Result]
     audit: Audit | None
     """None where nothing was claimed of any task."""
     provenance: Provenance
 
 
-def trust(run: RunRead) -> Trust:
+def trust(run: RunResults) -> Trust:
     """What is to be told of a run."""
     every = list(run.episodes.values())
     counted = [each for each in every if each.ending.cause != TYPE_SOLVED]
@@ -76,18 +75,18 @@ def trust(run: RunRead) -> Trust:
     )
 
 
-def _with_outcome(played: Sequence[Played], outcome: Outcome) -> list[Played]:
+def _with_outcome(played: Sequence[Result], outcome: Outcome) -> list[Result]:
     return [each for each in played if each.ending.outcome is outcome]
 
 
-def audit(run: RunRead, played: Sequence[Played]) -> Audit | None:
+def audit(run: RunResults, played: Sequence[Result]) -> Audit | None:
     """The claims in these episodes, held against the world's verdict."""
-    found = claims(run.plays, [(each.entry, each.ending) for each in played])
+    found = count_claims([each.claim for each in played])
     if found is None:
         return None
     pairs = list(zip(played, found.rows, strict=True))
     types = sorted({each.entry.task.type for each in played})
-    by_type = [(kind, audited(tuple(row for each, row in pairs if each.entry.task.type == kind))) for kind in types]
+    by_type = [(kind, all_claims([row for each, row in pairs if each.entry.task.type == kind])) for kind in types]
     return Audit(
         rows=[*(by_type if len(types) > 1 else []), ("all", found)],
         false=[

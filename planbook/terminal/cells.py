@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planbook.planner import Cell, Feedback, FeedbackKind, Round, Step
-from planbook.planner.surface import AGENT, call_of
+from planbook.planner.action_docs import AGENT, call_of
 from planbook.terminal.pieces import BAD, DIM, GOOD, NOTE, Piece, folded, text, titled
 
 STEP = 4

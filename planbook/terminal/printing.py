@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
 from typing import Any
 
 import click
@@ -11,15 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from planbook.console import ERRORS, right_aligned, table_of
-from planbook.figures.claims import claim_lines
-from planbook.figures.measures import measure_lines
-from planbook.figures.milestones import milestone_parts
-from planbook.figures.statistics import wilson
-from planbook.figures.summary import Summary
 from planbook.outcomes import first_line, in_words, outcome_of, score_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 from planbook.planner.strategies import Grid
 from planbook.replay import IN_WORDS, describe
+from planbook.results import Summary, claim_lines, measure_lines, milestone_lines
+from planbook.results.statistics import wilson
 from planbook.run import Entry
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, fixed, harmless, interval
 
@@ -118,6 +116,31 @@ def method_parts(summary: Summary) -> Iterator[Table | str]:
     yield from milestone_parts(summary.milestones, summary.unlock_score)
 
 
+def milestone_parts(reached: Mapping[str, Mapping[str, tuple[int, int]]], score: float | None) -> Iterator[Table | str]:
+    """Tell milestones in a line for each task type; where all milestones are known, as a table with the score."""
+    names = {name for things in reached.values() for name in things}
+    tables = {kind: things for kind, things in reached.items() if score is not None and kind not in names}
+    yield from milestone_lines({kind: things for kind, things in reached.items() if kind not in tables})
+    yield from (_milestone_table(kind, things) for kind, things in tables.items())
+    if score is not None:
+        yield f"Unlock score, over all of them: {score:.2f} %."
+
+
+def _milestone_table(kind: str, things: Mapping[str, tuple[int, int]]) -> Table:
+    """Draw several milestones in a row, to be read column by column."""
+    episodes = next(of for _, of in things.values())
+    table = Table(title=f"Reached in {kind}, % of {episodes} episodes", title_justify="left")
+    for _ in range(SIDE_BY_SIDE):
+        table.add_column("milestone", no_wrap=True)
+        table.add_column("%", justify="right")
+    told = [(thing, f"{count / of:.1%}".rstrip("%")) for thing, (count, of) in things.items()]
+    height = -(-len(told) // SIDE_BY_SIDE)
+    columns = (told[start : start + height] for start in range(0, len(told), height))
+    for row in zip_longest(*columns, fillvalue=("", "")):
+        table.add_row(*chain.from_iterable(row))
+    return table
+
+
 def spending_lines(summary: Summary) -> Iterable[str]:
     """What the models cost, if any was asked."""
     if not summary.model_calls:
@@ -196,6 +219,10 @@ def _cells(
     within = NO_FIGURE if any(unplayed) else interval(*wilson(solved, tasks))
     counts = [str(solved), *map(str, unplayed), str(tasks)]
     return [*counts, f"{solved / tasks:.1%}", within, fixed(mean_actions, 1), fixed(error_steps, 2)]
+
+
+SIDE_BY_SIDE = 3
+"""Milestones in a row of the table."""
 
 
 class Live:

@@ -9,10 +9,10 @@ from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.envs.nearest import instead
+from planbook.envs import did_you_mean
 from planbook.errors import BadArgument, BadRun
-from planbook.figures.summary import NOT_PLAYED
 from planbook.planner import Ending, Outcome, RunFacts, Trajectory, read_trajectory
+from planbook.results import NOT_PLAYED
 from planbook.run import Entry, Run, last_path, recorded_endings, without_folders
 from planbook.trajectories.chat import talk_line, talks_of
 from planbook.trajectories.faults import faults_of
@@ -105,7 +105,7 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
         with closing(Run.open(folder)) as run:
             known.update(entry.task.type for entry in run.entries())
     if unknown := [kind for kind in types if kind not in known]:
-        there = instead(unknown[0], sorted(known)) if known else "; there are no episodes"
+        there = did_you_mean(unknown[0], sorted(known)) if known else "; there are no episodes"
         raise BadArgument(f"--types: no episode is of the type {unknown[0]!r}{there}")
 
 

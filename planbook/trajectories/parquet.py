@@ -14,7 +14,7 @@ from typing import Annotated, Any, BinaryIO, Literal, Union, get_args, get_origi
 
 from pydantic import BaseModel
 
-from planbook.envs.packages import missing
+from planbook.envs import missing_extra
 from planbook.planner import Trajectory
 from planbook.planner.trajectory import SCHEMA
 from planbook.trajectories.jsonl import LONGEST, BadEpisode, parsed
@@ -23,7 +23,7 @@ try:
     import pyarrow as arrow
     from pyarrow import parquet
 except ImportError as error:
-    raise missing("parquet", "Parquet") from error
+    raise missing_extra("parquet", "Parquet") from error
 
 GROUP_CHARACTERS = 16_000_000
 """Characters of JSON after which a group of rows is written: what is held in memory at once."""

@@ -4,12 +4,9 @@ import threading
 import time
 from pathlib import Path
 
-from planbook.figures.plays import Plays
-from planbook.figures.statistics import Episodes
 from planbook.planner import Outcome
-from planbook.report.reading import Played, RunRead, take
+from planbook.results import Result, RunResults
 from planbook.run import PAUSED, Run, index_of
-from planbook.spending import prices_from
 from planbook.store import Event
 from planbook.terminal.time_left import Pace
 
@@ -22,7 +19,7 @@ class Following:
 
     def __init__(self, folder: Path) -> None:
         self.run, self.lock = Run.open(folder), threading.RLock()
-        self.read = RunRead(self.run, folder.resolve().name, self._episodes(), plays=Plays(self.run.config.env))
+        self.read = RunResults.empty(self.run, folder.resolve().name)
         self.version = 0
         self.changed: dict[int, int] = {}
         self.hosted: dict[str, object] = {}
@@ -30,11 +27,8 @@ class Following:
         self.paused = self.is_over = self.played = False
         self.asked = ""
         """What was asked for last and not answered yet."""
-        self._prices, self._row = prices_from(None), 0
+        self._row = 0
         self._pace, self._paused_at, self._lost = Pace(), 0.0, 0.0
-
-    def _episodes(self) -> dict[int, Played]:
-        return {entry.index: Played(entry, entry.task) for entry in self.run.entries()}
 
     def close(self) -> None:
         """Give the run back."""
@@ -57,7 +51,7 @@ class Following:
             if event.kind != "task":
                 OF_THE_RUN.get(event.kind, take_in)(self, event)
             return -1
-        take(self.read, event, self._prices)
+        self.read.take(event)
         index = index_of(event.scope)
         if index in self.read.episodes:
             played = self.read.episodes[index]
@@ -85,10 +79,10 @@ class Following:
     def _control(self, event: Event) -> None:
         self.asked = str(event.body["do"])
 
-    def so_far(self) -> Episodes:
-        """The episodes that have ended, each with its ending."""
+    def so_far(self) -> list[Result]:
+        """The episodes that have ended."""
         ended = map(self.read.episodes.__getitem__, sorted({*self.read.order}))
-        return [(each.entry, each.ending) for each in ended if not each.is_skipped]
+        return [each for each in ended if not each.is_skipped]
 
     @property
     def entries(self) -> int:
@@ -117,7 +111,7 @@ class Following:
 
 def take_in(following: Following, event: Event) -> None:
     """What the run notes of itself for the report."""
-    take(following.read, event, following._prices)
+    following.read.take(event)
 
 
 OF_THE_RUN = {"sitting": Following._sitting, "control": Following._control}

@@ -6,13 +6,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from planbook.figures.milestones import known_milestones, milestones, unlocked
 from planbook.planner import Budget, Outcome
 from planbook.report.costs import costs
 from planbook.report.episodes import episode_html, head_rows
 from planbook.report.learnt import learnt
 from planbook.report.page import STYLES, figures_of, joined
 from planbook.report.rendering import plain
+from planbook.results import known_milestones, milestones, unlocked
 from planbook.terminal.printing import spending
 from planbook.watching.following import Following
 from planbook.watching.steered import Doing, Steered
@@ -113,7 +113,7 @@ class Pages:
 
     def _now(self) -> Now:
         at = self._at
-        endings = [ending for _, ending in at.so_far()]
+        endings = [each.ending for each in at.so_far()]
         left = at.left()
         return Now(
             doing=self._steered.doing,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from planbook.config import Config
-from planbook.envs.packages import missing
+from planbook.envs import missing_extra
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Ending, EpisodeStopped, Memory, Spent
 from planbook.planner.budget import add
@@ -205,7 +205,7 @@ def _on_ray() -> OpenPlaces:
     try:
         check_cluster()
     except ImportError as error:
-        raise missing("cluster", "--executor ray") from error
+        raise missing_extra("cluster", "--executor ray") from error
     return on_the_cluster
 
 

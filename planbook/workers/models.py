@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from planbook.config import RECORDINGS, Config
-from planbook.envs.nearest import nearest
+from planbook.envs import nearest_names
 from planbook.errors import BadArgument
 from planbook.planner import METHODS, Roles, method
-from planbook.planner.asking import DEFAULT, no_model
 from planbook.planner.errors import NotRecorded, UnknownModel
 from planbook.planner.models import Message, Model, OnText, RecordedModel, Reply, Sampling, load_model
 from planbook.planner.models.missing import explain
@@ -19,6 +18,7 @@ from planbook.planner.models.requests import place, request_key
 from planbook.planner.models.telling import tell
 from planbook.planner.models.tokens import usage_of_cut
 from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
+from planbook.planner.roles import DEFAULT, no_model
 from planbook.run import Run, is_run
 from planbook.store import without_restart
 
@@ -77,7 +77,7 @@ def opened(spec: str, stopped: Stopped = never, timeouts: Timeouts = USUAL, *, s
 def _shipped_ones(name: str) -> str:
     """Return a sentence with the shipped recordings: those with similar names, else all."""
     shipped = sorted(file.stem for file in RECORDINGS.glob("*.jsonl"))
-    near = nearest(Path(name).stem, shipped, most=5)
+    near = nearest_names(Path(name).stem, shipped, most=5)
     return f"Those that ship {'with such a name ' if near else ''}are: {', '.join(near or shipped)}"
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from planbook.config import Config
-from planbook.envs import Environment, EnvsError, MissingRequirement, WorldBroken
+from planbook.envs import Environment, EnvironmentBroken, EnvsError, MissingRequirement
 from planbook.knowledge import memory_of
 from planbook.planner import (
     Ending,
     Episode,
+    EpisodeSettings,
     EpisodeStopped,
     Journal,
     JournalMismatch,
@@ -25,11 +26,10 @@ from planbook.planner import (
     Outcome,
     Roles,
     Spent,
-    Terms,
     method,
     play,
 )
-from planbook.planner.asking import SILENT, no_model
+from planbook.planner.roles import SILENT, no_model
 from planbook.run import DIVERGED, Entry, Run, RunFile, index_of, set_aside
 from planbook.sandbox import Sandbox
 from planbook.spending import prices_from
@@ -53,7 +53,7 @@ class EpisodeWorker:
         self._environment: Environment | None = None
 
     def environment(self) -> Environment:
-        """Return the worker's environment. Raises WorldBroken if it cannot be made, MissingRequirement."""
+        """Return the worker's environment. Raises EnvironmentBroken if it cannot be made, MissingRequirement."""
         if self._environment is None:
             make = self._config.world
             try:
@@ -61,7 +61,9 @@ class EpisodeWorker:
             except EnvsError:
                 raise
             except Exception as error:
-                raise WorldBroken(f"{make.__name__} could not be made: {type(error).__name__}: {error}") from error
+                raise EnvironmentBroken(
+                    f"{make.__name__} could not be made: {type(error).__name__}: {error}"
+                ) from error
         return self._environment
 
     def drop_environment(self) -> None:
@@ -74,12 +76,15 @@ class EpisodeWorker:
         """Play an episode against a journal. Raises JournalMismatch and EpisodeStopped."""
         config = self._config
         strategy = method(config.planner)
+        settings = EpisodeSettings(
+            config.actions, config.limits, f"{config.seed}/{entry.repeat}", config.stream, config.dry_run
+        )
         episode = Episode(
             entry.task,
             self.environment(),
             self.sandbox,
             journal,
-            terms=Terms(config.actions, config.limits, f"{config.seed}/{entry.repeat}", config.stream, config.dry_run),
+            settings=settings,
             path=path,
             memory=memory,
             roles=self.roles.seeded(config.seed + entry.repeat),

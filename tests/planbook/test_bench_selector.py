@@ -7,9 +7,8 @@ import pytest
 from planbook import bench
 from planbook.bench import Row, selector
 from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.options import MinecraftOptions
-from planbook.envs.minecraft.world import Minecraft
-from planbook.figures.statistics import mcnemar, mean_interval, paired_difference
+from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
+from planbook.results.statistics import mcnemar, mean_interval, paired_difference
 
 SEEDS = range(1000, 1040)
 FOUR, RIVAL = "4 goals, 1000 ticks", "horizon - fixed"

@@ -14,9 +14,9 @@ from planbook.envs import Selection
 from planbook.envs.browser import chromium
 from planbook.envs.browser.watchdog import processes_naming
 from planbook.envs.miniwob import Miniwob
-from planbook.figures.summary import summarise
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Body, Ending, EventKind, Outcome
+from planbook.results import read_run, summarise
 from planbook.run import Entry, Run, recorded_endings
 from planbook.workers import Hosting, play_episodes
 from tests.browser import need_browser
@@ -75,6 +75,6 @@ def test_a_browser_that_dies_in_a_run_breaks_its_episodes_and_no_more(tmp_path: 
         assert 1 <= len(broken) <= 2, "what was under way, and nothing else"
         assert all(ending.message for ending in broken), broken
         assert sum(ending.outcome.solved for ending in endings.values()) == 12 - len(broken)
-        summary = summarise(run.entries(), endings, 1.0, "run")
+        summary = summarise(list(read_run(run).episodes.values()), 1.0, "run")
         assert (summary.tasks, summary.broken, summary.solved) == (12, len(broken), 12 - len(broken))
         assert play(run) == [], "a BROKEN episode is an ending: it is not played again in silence"

@@ -15,11 +15,11 @@ from scipy import stats  # type: ignore[import-untyped]
 from planbook import errors
 from planbook.cli import planbook as command
 from planbook.commands.playing import play
+from planbook.compare.gathering import gather
+from planbook.compare.pair_tables import comparison_parts, verdict_lines
+from planbook.compare.pairs import Compared, compare, compare_all
 from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, Verdict
-from planbook.figures.comparison.gathering import gather
-from planbook.figures.comparison.pair_tables import comparison_parts, verdict_lines
-from planbook.figures.comparison.pairs import Compared, compare, compare_all
 from planbook.planner import Ending, Outcome
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far

@@ -8,15 +8,14 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
-from planbook.figures.plays import plays_in
-from planbook.figures.summary import Summary, summarise
 from planbook.papers import publications
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL, papers_of
 from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.models import Reply
-from planbook.run import Run, recorded_endings
-from tests.planbook.figures.methods.test_rounds import Book
+from planbook.results import Summary, read_run, summarise
+from planbook.run import Run
+from tests.planbook.results.methods.test_rounds import Book
 from tests.planbook.test_paper_published import differs, held, paper_of, printed, row, tables_of, values
 
 _, ADAPT, _, AGENTKIT, ADVOCATE = publications()
@@ -72,6 +71,9 @@ def of(worlds: str, world: str, planner: str, *, model: str = "", split: str = "
     return Config(planner=planner, env=f"{worlds}:{world}", actions=30).model_copy(update=update)
 
 
+ASKED: dict[str, Any] = {"template": "t", "sampling": {}, "left_out": 0, "cut_characters": 0}
+
+
 def played(folder: Path, config: Config, endings: list[Ending], revisions: int = 0) -> tuple[Config, Summary]:
     """A run with one episode for each ending; each planned anew so often, with an action in each round."""
     kind = config.world.types[0]
@@ -80,17 +82,15 @@ def played(folder: Path, config: Config, endings: list[Ending], revisions: int =
         for entry, ending in zip(run.entries(), endings, strict=True):
             if config.models:
                 reply = Reply(text="x", model=config.models["default"].removeprefix("openai:")).model_dump()
-                run.store.put(entry.path, "ask", 0, {"role": "r", "model": "m", "reply": reply})
+                run.store.put(entry.path, "ask", 0, {"role": "r", "model": "m", "reply": reply, **ASKED})
             book = Book(run, entry.path)
             for number in range(revisions + 1 if revisions else 0):
                 book.plan(number, 1)
             book.put(entry.path, "outcome", ending.model_dump(mode="json"))
         summary = summarise(
-            run.entries(),
-            recorded_endings(run),
+            list(read_run(run).episodes.values()),
             1.0,
             str(folder),
-            plays=plays_in(run.store),
             known=config.world.all_milestones,
         )
     return config, summary

@@ -10,9 +10,7 @@ import pytest
 from rich.console import Console
 
 from planbook.config import Config, chosen_options
-from planbook.envs import Selection, Task, known_worlds, load_world
-from planbook.figures.plays import plays_in
-from planbook.figures.summary import Summary, summarise
+from planbook.envs import Selection, Task, known_environments, load_environment
 from planbook.papers import Beside, beside, publications, sheets
 from planbook.papers.beside import BesidePaper
 from planbook.papers.columns import COLUMNS
@@ -20,7 +18,8 @@ from planbook.papers.published import ALL, Publication, Published, papers_of
 from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.models import Reply
 from planbook.planner.strategies.deps.replanning import REPLANS
-from planbook.run import Run, recorded_endings
+from planbook.results import Summary, read_run, summarise
+from planbook.run import Run
 from tests.command import planbook, result
 
 AUTOMANUAL, ADAPT, DEPS, AGENTKIT, _ = publications()
@@ -84,6 +83,10 @@ def played(
             "role": "planner",
             "model": "openai:x",
             "reply": Reply(text="x", model=model).model_dump(),
+            "template": "t",
+            "sampling": {},
+            "left_out": 0,
+            "cut_characters": 0,
         }
         run.store.put("task/0", "ask", 0, asked)
         for entry in run.entries():
@@ -92,7 +95,7 @@ def played(
             claim: dict[str, Any] = {"by": "executor", "text": "x", "depth": 2, "done": True}
             run.store.put(f"{entry.path}/round/0/plan/0", "subtask", 0, claim)
             run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
-        return config, summarise(run.entries(), recorded_endings(run), 1.0, str(folder), plays=plays_in(run.store))
+        return config, summarise(list(read_run(run).episodes.values()), 1.0, str(folder))
 
 
 def held(config: Config, summary: Summary) -> Beside:
@@ -190,8 +193,8 @@ def test_the_data_speaks_in_our_words() -> None:
         for each in paper.tables:
             assert each.rows
             assert each.unit.startswith(("%", "score"))
-            if each.by == "type" and each.env in known_worlds():
-                world = load_world(each.env)
+            if each.by == "type" and each.env in known_environments():
+                world = load_environment(each.env)
                 assert set(each.columns) <= {*world.types, ALL, *COLUMNS}
                 assert each.split in world.splits
 

@@ -20,7 +20,7 @@ from planbook.report.charts.chart import (
     whole,
 )
 from planbook.report.charts.shares import Share, error_bars
-from planbook.report.reading import Played, RunRead
+from planbook.results import Result, RunResults
 from planbook.wording import counted
 
 ALL = "all"
@@ -32,7 +32,7 @@ MOST_BINS = 24
 """Of a distribution."""
 
 
-def success(runs: Sequence[RunRead], first: int = 0) -> Chart:
+def success(runs: Sequence[RunResults], first: int = 0) -> Chart:
     """The share solved of each task type with its interval, the runs beside each other; the last is that of all.
 
     A run that has no task of a type takes no room there: runs of different worlds hardly share any.
@@ -66,7 +66,7 @@ def _success(number: int, name: str, found: Sequence[tuple[float, str, Share]]) 
     }
 
 
-def endings(runs: Sequence[RunRead]) -> Chart | None:
+def endings(runs: Sequence[RunResults]) -> Chart | None:
     """How the episodes ended, by task type, or by run where there are several; every task is in one of the parts."""
     groups = _by_type(runs[0]) if len(runs) == 1 else {run.name: list(run.episodes.values()) for run in runs}
     counts = {name: Counter(map(_how, played)) for name, played in groups.items()}
@@ -89,12 +89,12 @@ def endings(runs: Sequence[RunRead]) -> Chart | None:
     )
 
 
-def _by_type(run: RunRead) -> dict[str, list[Played]]:
+def _by_type(run: RunResults) -> dict[str, list[Result]]:
     kinds = sorted({played.entry.task.type for played in run.episodes.values()})
     return {kind: [each for each in run.episodes.values() if each.entry.task.type == kind] for kind in kinds}
 
 
-def _how(played: Played) -> str:
+def _how(played: Result) -> str:
     """The outcome of what was solved, else the cause of why it was not."""
     return (
         played.ending.outcome.value
@@ -122,7 +122,7 @@ def _part(how: str, hue: str, counts: dict[str, Counter[str]]) -> dict[str, Any]
     return {**_bar(in_words(how), range(len(values)), values, hue), "hovertext": told}
 
 
-def actions(run: RunRead) -> Chart | None:
+def actions(run: RunResults) -> Chart | None:
     """How many actions the episodes took, those that were solved beside the others; None where none was played."""
     played = [each for each in run.episodes.values() if each.ending.outcome not in UNPLAYED]
     if not played:
@@ -149,7 +149,7 @@ def actions(run: RunRead) -> Chart | None:
 SOLVED = (("solved", True, "--good"), ("not solved", False, "--bad"))
 
 
-def _binned(played: Sequence[Played], solved: bool, start: int, width: int) -> int:
+def _binned(played: Sequence[Result], solved: bool, start: int, width: int) -> int:
     counts = (each.ending.actions for each in played if each.ending.outcome.solved is solved)
     return sum(start <= count < start + width for count in counts)
 

@@ -7,7 +7,7 @@ from typing import Any
 from planbook.knowledge import LEARNT, SPOILT, group_of
 from planbook.outcomes import outcome_of
 from planbook.report.charts.chart import Axis, Chart, colour, layout, plain, whole
-from planbook.report.reading import Played, RunRead
+from planbook.results import Result, RunResults
 from planbook.wording import counted
 
 KNOWN = ("rules", "skills", "reflections", "procedures")
@@ -22,7 +22,7 @@ class Learning:
     counts: tuple[int, ...]
 
 
-def learning(run: RunRead) -> list[Learning]:
+def learning(run: RunResults) -> list[Learning]:
     """A step for each episode that was learnt from, in the order in which that was done."""
     if run.run.config.learning is None:
         return []
@@ -42,13 +42,13 @@ def _counted(body: Any) -> tuple[int, ...]:
     return tuple(len(body["knowledge"][name]) for name in KNOWN)
 
 
-def building(run: RunRead) -> list[Chart]:
+def building(run: RunResults) -> list[Chart]:
     """Nothing for a run that learns nothing."""
     steps = learning(run)
     return [_episodes([run.episodes[step.index] for step in steps]), _known(steps)] if steps else []
 
 
-def _episodes(played: Sequence[Played]) -> Chart:
+def _episodes(played: Sequence[Result]) -> Chart:
     """Error steps of each episode, in the colour of how it ended; an episode without any stands as a mark alone."""
     kinds = (("solved", True, "--good"), ("not solved", False, "--bad"))
     traces = []
@@ -71,14 +71,14 @@ def _episodes(played: Sequence[Played]) -> Chart:
     )
 
 
-def _bars(played: Sequence[Played], hue: str) -> dict[str, Any]:
+def _bars(played: Sequence[Result], hue: str) -> dict[str, Any]:
     errors = [each.ending.error_steps for each in played]
     places = [each.index for each in played]
     bars = {"type": "bar", "x": places, "y": errors, "marker": {"color": hue, "opacity": 0.45}, "width": 0.7}
     return {**bars, "showlegend": False, "hoverinfo": "skip"}
 
 
-def _marks(played: Sequence[Played], name: str, hue: str) -> dict[str, Any]:
+def _marks(played: Sequence[Result], name: str, hue: str) -> dict[str, Any]:
     told = [
         plain(
             f"{each.index}: {each.entry.task.id}, {outcome_of(each.ending)}, "

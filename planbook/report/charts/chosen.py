@@ -6,10 +6,10 @@ from planbook.report.charts.bars import actions, endings, success
 from planbook.report.charts.building import building
 from planbook.report.charts.chart import Chart
 from planbook.report.charts.curves import curves, learning_curves
-from planbook.report.reading import RunRead
+from planbook.results import RunResults
 
 
-def charts(runs: Sequence[RunRead], first: int = 0) -> list[Chart]:
+def charts(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
     """Those of the results; nothing where no episode has ended. ``first`` is the number of the first run."""
     if not any(run.order for run in runs):
         return []

@@ -8,7 +8,7 @@ from typing import Any
 from planbook.config import Config, chosen_options
 from planbook.report.charts.chart import PERCENT, Axis, Chart, colour, layout, plain, whole
 from planbook.report.charts.shares import Share, error_bars
-from planbook.report.reading import Played, RunRead
+from planbook.results import Result, RunResults
 
 MOST_POINTS, TOLD_POINTS = 400, 8
 """Of one line: more cannot be told apart; and how many its table says."""
@@ -16,11 +16,11 @@ EPISODES, BUILDING_TASKS = "episodes, in the order in which they ended", "buildi
 BY_OPTION = {"d_max": "d_max, the level at which nothing is taken apart", "rounds": "rounds of planning anew"}
 """Options of methods that success is drawn by, and what is counted along that (ADaPT, figure 4; DEPS, table 4)."""
 Point = tuple[int, float]
-Values = Callable[[RunRead], Sequence[float] | None]
+Values = Callable[[RunResults], Sequence[float] | None]
 """One for each episode that ended, in the order of their ends; None where a run has none to tell."""
 
 
-def curves(runs: Sequence[RunRead], first: int = 0) -> list[Chart]:
+def curves(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
     """Success, and what had been spent, over the episodes in the order in which they ended.
 
     ``first`` is the number of the first run, which its colour follows from.
@@ -38,7 +38,7 @@ def curves(runs: Sequence[RunRead], first: int = 0) -> list[Chart]:
     return [chart for chart in drawn if chart is not None]
 
 
-def learning_curves(runs: Sequence[RunRead]) -> list[Chart]:
+def learning_curves(runs: Sequence[RunResults]) -> list[Chart]:
     """Success by building tasks, where some of the runs test what one building run knew after different numbers.
 
     Likewise by an option of the method, where runs differ in nothing else.
@@ -51,7 +51,7 @@ def learning_curves(runs: Sequence[RunRead]) -> list[Chart]:
 
 def _over_episodes(
     title: str,
-    runs: Sequence[RunRead],
+    runs: Sequence[RunResults],
     first: int,
     values_of: Values,
     told: Callable[[float], str],
@@ -104,17 +104,17 @@ def _told(series: Sequence[Sequence[Point]], told: Callable[[float], str]) -> li
     ]
 
 
-def _solved_so_far(run: RunRead) -> list[float]:
+def _solved_so_far(run: RunResults) -> list[float]:
     solved = accumulate(run.episodes[index].ending.outcome.solved for index in run.order)
     return [count / number for number, count in enumerate(solved, 1)]
 
 
-def _so_far(of: Callable[[Played], float]) -> Values:
+def _so_far(of: Callable[[Result], float]) -> Values:
     """What the episodes that had ended had cost together; what was spent outside them is no part of it."""
     return lambda run: list(accumulate(of(run.episodes[index]) for index in run.order))
 
 
-def _money_so_far(run: RunRead) -> list[float] | None:
+def _money_so_far(run: RunResults) -> list[float] | None:
     """None where a price is unknown."""
     spent = [run.episodes[index].cost.money for index in run.order]
     known = [money for money in spent if money is not None]
@@ -127,12 +127,12 @@ def thinned(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
     return [*points[:-1:step], points[-1]]
 
 
-Curve = Mapping[int, RunRead]
+Curve = Mapping[int, RunResults]
 """Runs that are alike, by the number that differs."""
 
 
-def _by_after(runs: Sequence[RunRead]) -> list[Curve]:
-    alike: dict[str, dict[int, RunRead]] = {}
+def _by_after(runs: Sequence[RunResults]) -> list[Curve]:
+    alike: dict[str, dict[int, RunResults]] = {}
     for run in runs:
         config = run.run.config
         if config.after is not None and run.episodes:
@@ -140,8 +140,8 @@ def _by_after(runs: Sequence[RunRead]) -> list[Curve]:
     return list(alike.values())
 
 
-def _by_option(runs: Sequence[RunRead], option: str) -> list[Curve]:
-    alike: dict[str, dict[int, RunRead]] = {}
+def _by_option(runs: Sequence[RunResults], option: str) -> list[Curve]:
+    alike: dict[str, dict[int, RunResults]] = {}
     for run in runs:
         config = run.run.config
         number = _number(config, option)

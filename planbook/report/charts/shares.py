@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planbook.figures.statistics import wilson
+from planbook.results.statistics import wilson
 
 NOTHING = "–"
 

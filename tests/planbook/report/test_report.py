@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from planbook.errors import BadArgument, BadRun
-from planbook.figures.summary import Summary, summarise
 from planbook.outcomes import in_words
 from planbook.planner import Ending, Outcome
 from planbook.report import episodes, report_runs
 from planbook.report.charts.library import library
 from planbook.report.page import SCRIPTS, joined, script_hash
+from planbook.results import Summary, read_run, summarise
 from planbook.run import Run, recorded_endings
 from planbook.wording import harmless
 from tests.command import planbook, result
@@ -124,7 +124,7 @@ def test_rules_and_what_happens_outside_the_episodes_are_shown_by_scope(page: Pa
 
 
 def test_the_figures_are_those_of_the_summary(page: Page, run: Run) -> None:
-    summary = summarise(run.entries(), recorded_endings(run), 0.0, "")
+    summary = summarise(list(read_run(run).episodes.values()), 0.0, "")
     table = figures(page)
     for kind, (solved, tasks) in summary.by_type.items():
         assert table[kind][:2] == [str(solved), str(tasks)]

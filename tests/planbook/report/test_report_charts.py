@@ -19,7 +19,7 @@ from planbook.report.charts.bars import actions, endings, success
 from planbook.report.charts.chart import BAR_WIDTH, plain, short_name, stacked, tall
 from planbook.report.charts.chosen import charts
 from planbook.report.charts.curves import curves
-from planbook.report.reading import RunRead, read_run
+from planbook.results import RunResults, read_run
 from planbook.run import Run
 from tests.browser import need_browser
 from tests.reported import HOSTILE, Page, asking_run, many_endings, written
@@ -40,7 +40,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def read(folder: Path, name: str = "run") -> RunRead:
+def read(folder: Path, name: str = "run") -> RunResults:
     with closing(Run.open(folder)) as run:
         return read_run(run, name)
 

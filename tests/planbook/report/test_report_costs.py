@@ -13,7 +13,7 @@ from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.charts.curves import curves
 from planbook.report.costs import Costs, costs, dollars
-from planbook.report.reading import read_run
+from planbook.results import read_run
 from planbook.run import Run
 from planbook.spending import Price, prices_from
 from planbook.wording import PRICE_UNKNOWN

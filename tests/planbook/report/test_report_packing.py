@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from planbook.report import report_runs
 from planbook.report.packing import CHUNK, Block, Texts, packed
 from planbook.report.page import episode_html, head_rows
-from planbook.report.reading import RunRead, read_run
 from planbook.report.rendering import LONG_TEXT, templates
+from planbook.results import RunResults, read_run
 from planbook.run import Run
 from tests.reported import HOSTILE, Page, asking_run, written
 
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def read(folder: Path) -> Iterator[RunRead]:
+def read(folder: Path) -> Iterator[RunResults]:
     with closing(Run.open(folder)) as run:
         yield read_run(run, "asked")
 
@@ -95,7 +95,7 @@ def test_prompts_that_episodes_share_are_in_the_file_once(folder: Path) -> None:
     assert list(all_texts(chunks).values()).count(shared[0].removeprefix("\n")) == 1
 
 
-def test_an_episode_is_told_alike_by_itself_and_in_its_page(folder: Path, read: RunRead) -> None:
+def test_an_episode_is_told_alike_by_itself_and_in_its_page(folder: Path, read: RunResults) -> None:
     report_runs([folder], None, None, as_json=True)
     page = Page(folder / "report.html")
     for played in read.episodes.values():
@@ -103,7 +103,7 @@ def test_an_episode_is_told_alike_by_itself_and_in_its_page(folder: Path, read: 
             assert episode_html(read, played, f"run-0-{played.index}") in page.source
 
 
-def test_lines_of_episodes_stand_by_themselves(read: RunRead) -> None:
+def test_lines_of_episodes_stand_by_themselves(read: RunResults) -> None:
     lines = head_rows(read, "live", {0, 2})
     assert re.findall(r'<(details|div) class="episode" id="live-(\d)"', lines) == [
         ("details" if number in (0, 2) else "div", str(number)) for number in range(6)

@@ -11,9 +11,9 @@ from planbook.knowledge import EVERYTHING, KnowledgeState, learnt_in
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.markdown import as_html
-from planbook.report.reading import read_run
 from planbook.report.rulings import Naming, Ruling, rulings
 from planbook.report.trust import trust
+from planbook.results import read_run
 from planbook.rules import (
     USER,
     Batch,

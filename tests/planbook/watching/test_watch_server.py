@@ -10,8 +10,8 @@ import pytest
 from planbook import errors
 from planbook.config import Config
 from planbook.envs import Selection
-from planbook.figures.measures import unlock_score
 from planbook.planner import Ending, Outcome
+from planbook.results import unlock_score
 from planbook.run import Run
 from planbook.watching.following import Following
 from planbook.watching.pages import Pages

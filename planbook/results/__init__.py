@@ -1,0 +1,43 @@
+"""The results of runs: one table with a row for each episode, and what is counted over it.
+
+``table`` reads a run into ``RunResults`` in one pass over its events; ``rows`` has the row of an episode, ``Result``.
+``summary`` counts a run's rows, with the ``claims`` that agents made, the ``milestones`` they reached and the
+``measures`` of environments; methods count their own figures (``planbook.planner.strategies.figures``).
+``statistics`` has the intervals and tests.
+"""
+
+from planbook.results.claims import ClaimCounts, Said, TaskClaim, all_claims, claim_lines, count_claims
+from planbook.results.measures import Measure, Measured, measure_lines, measures, overall, plain, unlock_score
+from planbook.results.milestones import known_milestones, milestone_lines, milestones, unlocked
+from planbook.results.rows import NOT_PLAYED, Result
+from planbook.results.summary import Summary, mean_actions, mean_errors, summarise
+from planbook.results.table import RunResults, Speaker, read_run
+
+__all__ = [
+    "NOT_PLAYED",
+    "ClaimCounts",
+    "Measure",
+    "Measured",
+    "Result",
+    "RunResults",
+    "Said",
+    "Speaker",
+    "Summary",
+    "TaskClaim",
+    "all_claims",
+    "claim_lines",
+    "count_claims",
+    "known_milestones",
+    "mean_actions",
+    "mean_errors",
+    "measure_lines",
+    "measures",
+    "milestone_lines",
+    "milestones",
+    "overall",
+    "plain",
+    "read_run",
+    "summarise",
+    "unlock_score",
+    "unlocked",
+]

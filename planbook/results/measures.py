@@ -1,0 +1,79 @@
+"""Measures that environments take of episodes beside success (``Environment.measures``, such as a game's reward)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, log1p
+from statistics import fmean, stdev
+
+from pydantic import BaseModel, ConfigDict
+
+from planbook.outcomes import UNPLAYED
+from planbook.results.rows import Result
+
+ALL = "all"
+"""All task types together, where there are several."""
+
+
+def plain(number: float, digits: int = 4) -> str:
+    """Return a figure of any size to so many digits, but never in powers of ten."""
+    return f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
+
+
+class Measure(BaseModel):
+    """A figure over the episodes that were played; ``sd`` is None for a single one."""
+
+    model_config = ConfigDict(frozen=True)
+
+    mean: float
+    sd: float | None
+    episodes: int
+
+    def __str__(self) -> str:
+        return plain(self.mean) if self.sd is None else f"{plain(self.mean)} ± {plain(self.sd, 2)}"
+
+
+Measured = Mapping[str, Mapping[str, Measure]]
+"""By task type and name."""
+
+
+def measures(rows: Sequence[Result]) -> dict[str, dict[str, Measure]]:
+    """Return them by task type, in the order in which the environment names them; ``all`` has all types together."""
+    by_type = {kind: _measured(row for row in rows if row.type == kind) for kind in sorted({row.type for row in rows})}
+    found = {kind: figures for kind, figures in by_type.items() if figures}
+    return {**found, ALL: _measured(rows)} if len(found) > 1 else found
+
+
+def overall(measured: Measured, name: str) -> Measure | None:
+    """Return a measure over the whole run, whatever the types; None where the environment does not take it."""
+    figures = measured.get(ALL) or next(iter(measured.values()), {})
+    return figures.get(name)
+
+
+def unlock_score(shares: Iterable[float]) -> float:
+    """Return Crafter's score in percent, of the share of episodes in which each achievement was reached.
+
+    A mean of logarithms: an achievement that is hardly ever reached counts for more than one that always is.
+    """
+    return exp(fmean(log1p(100 * share) for share in shares)) - 1
+
+
+def measure_lines(measured: Measured) -> Iterable[str]:
+    """Tell the measures in a line for each task type, and one for all."""
+    for kind, figures in measured.items():
+        told = ", ".join(f"{name} {figure}" for name, figure in figures.items())
+        counts = sorted({figure.episodes for figure in figures.values()})
+        over = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        yield f"Measured in {kind}: {told}; over {over} {'episode' if over == '1' else 'episodes'}."
+
+
+def _measured(rows: Iterable[Result]) -> dict[str, Measure]:
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        if row.outcome not in UNPLAYED:
+            for name, value in row.measures.items():
+                values.setdefault(name, []).append(value)
+    return {name: _measure(each) for name, each in values.items()}
+
+
+def _measure(values: Sequence[float]) -> Measure:
+    spread = round(stdev(values), 4) if len(values) > 1 else None
+    return Measure(mean=round(fmean(values), 4), sd=spread, episodes=len(values))

@@ -1,0 +1,134 @@
+"""The few statistics that tables need."""
+
+from collections.abc import Iterable, Sequence
+from math import ceil, comb, copysign, exp, fsum, lgamma, log, log1p, sqrt
+from statistics import fmean, stdev
+
+Z_95 = 1.959963984540054
+Z_80_POWER = 0.8416212335729143
+TERMS = 200
+"""Of a continued fraction; it has settled long before."""
+
+
+def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
+    """The Wilson score interval of a share, as two fractions; (0, 1) where nothing was tried."""
+    if total == 0:
+        return 0.0, 1.0
+    share = successes / total
+    centre = share + z * z / (2 * total)
+    spread = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    scale = 1 + z * z / total
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def percent(counts: Iterable[tuple[int, int]]) -> float | None:
+    """The share of all that was solved, of pairs of solved and tried; None where nothing was tried."""
+    listed = list(counts)
+    tasks = sum(tasks for _, tasks in listed)
+    return round(100 * sum(solved for solved, _ in listed) / tasks, 1) if tasks else None
+
+
+def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tuple[float, float]:
+    """The interval of the difference of two shares of the same cases (Bonett and Price, 2012); (-1, 1) for none.
+
+    ``gained`` cases succeeded only the second time, ``lost`` ones only the first time.
+    """
+    if total == 0:
+        return -1.0, 1.0
+    up, down = (gained + 1) / (total + 2), (lost + 1) / (total + 2)
+    spread = z * sqrt((up + down - (up - down) ** 2) / (total + 2))
+    return max(-1.0, up - down - spread), min(1.0, up - down + spread)
+
+
+def mcnemar(gained: int, lost: int) -> float:
+    """How likely so uneven a split of the cases that differ would be by chance alone: McNemar's test, exact."""
+    differing = gained + lost
+    tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))
+    return min(1.0, 2 * tail / (1 << differing))
+
+
+def sign_flips(differences: Sequence[int]) -> float:
+    """How likely so great a sum would be if every task could as well have had its sides swapped: exact, two-sided.
+
+    The chances of all sums are worked out one task after the other, which gives what trying all ways would. With one
+    pair a task it is McNemar's test, exact.
+    """
+    chances = {0: 1.0}
+    for size in map(abs, differences):
+        flipped = dict.fromkeys((total + sign * size for total in chances for sign in (1, -1)), 0.0)
+        for total, chance in chances.items():
+            flipped[total + size] += chance / 2
+            flipped[total - size] += chance / 2
+        chances = flipped
+    return min(1.0, fsum(chance for total, chance in chances.items() if abs(total) >= abs(sum(differences))))
+
+
+def t_below(t: float, freedom: int) -> float:
+    """How likely Student's t is below a value: its distribution function."""
+    if t * t < freedom:  # near 0 the tail is lost in rounding, what lies between 0 and t is not
+        return 0.5 + copysign(_beta_share(t * t / (freedom + t * t), 0.5, freedom / 2) / 2, t)
+    tail = _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
+    return 1 - tail if t > 0 else tail
+
+
+def t_quantile(share: float, freedom: int) -> float:
+    """Return the value that Student's t is below with a chance of ``share``, which is more than a half."""
+    low, high = 0.0, 1.0
+    while t_below(high, freedom) < share:
+        low, high = high, 2 * high
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_below(middle, freedom) < share else (low, middle)
+    return high
+
+
+def _beta_share(x: float, a: float, b: float) -> float:
+    """Return the regularised incomplete beta function, by its continued fraction (DLMF 8.17.22)."""
+    if x in (0.0, 1.0):
+        return x
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta_share(1 - x, b, a)
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
+    fraction = 1.0
+    for n in range(TERMS, 0, -1):
+        m = n // 2
+        if n % 2:
+            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        fraction = 1 + term / fraction
+    return front / fraction
+
+
+def mean_interval(values: Sequence[float], z: float = Z_95) -> tuple[float, float]:
+    """The interval of a mean of at least two values, by the normal distribution."""
+    spread = z * stdev(values) / sqrt(len(values))
+    return fmean(values) - spread, fmean(values) + spread
+
+
+def holm(chances: Sequence[float]) -> list[float]:
+    """The p values of several tests, corrected so that the chance of any false finding among them holds (Holm)."""
+    corrected, least = [0.0] * len(chances), 0.0
+    for rank, place in enumerate(sorted(range(len(chances)), key=lambda place: chances[place])):
+        least = max(least, min(1.0, (len(chances) - rank) * chances[place]))
+        corrected[place] = least
+    return corrected
+
+
+def tasks_needed(gained: int, lost: int, total: int) -> int | None:
+    """About how many such tasks it takes to find a difference like this one in four of five runs (Connor, 1987).
+
+    Two-sided at 5 %, by McNemar's test; None where as many were gained as lost, which no number would tell apart.
+    """
+    if gained == lost:
+        return None
+    differing, difference = (gained + lost) / total, abs(gained - lost) / total
+    spread = Z_95 * sqrt(differing) + Z_80_POWER * sqrt(differing - difference**2)
+    return ceil((spread / difference) ** 2)
+
+
+def tasks_needed_by_mean(differences: Sequence[float]) -> int | None:
+    """The same, where each task has a mean difference of its own, as it was played several times."""
+    if len(differences) < 2 or not fmean(differences):
+        return None
+    return ceil(((Z_95 + Z_80_POWER) * stdev(differences) / fmean(differences)) ** 2)

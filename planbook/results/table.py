@@ -1,0 +1,131 @@
+"""The table of results of a run: a row for each episode, and what was spent outside them, read in one pass.
+
+Every event is read once, in one query, so that a run that is being played meanwhile is seen as it stood at one moment.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from planbook.planner import Spent
+from planbook.planner.budget import cost_of
+from planbook.planner.strategies import figures_of
+from planbook.results.milestones import known_milestones
+from planbook.results.rows import NOTHING, Result
+from planbook.results.summary import Summary, summarise
+from planbook.run import Run, index_of, set_aside
+from planbook.spending import Price, prices_from
+from planbook.store import Event
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """Who was asked, and how; ``served`` is the name that the server gave."""
+
+    role: str
+    model: str
+    served: str
+    sampling: str
+
+
+@dataclass
+class RunResults:
+    """A run as it stood at one moment; ``order`` lists the episodes that had ended, in the order of their ends."""
+
+    run: Run
+    name: str
+    """What the run is called where it is shown, unlike any other run there."""
+    price: Price
+    episodes: dict[int, Result]
+    """The rows, by the number of the episode."""
+    order: list[int] = field(default_factory=list)
+    outside: list[Event] = field(default_factory=list)
+    """Events outside every episode."""
+    outside_cost: Spent = NOTHING
+    speakers: dict[Speaker, Spent] = field(default_factory=dict)
+    prompts: dict[str, Spent] = field(default_factory=dict)
+    """By prompt: a template's name, or that of a graph's node."""
+    versions: dict[str, str] = field(default_factory=dict)
+    """What the environment is made of, where it said so."""
+    set_aside: frozenset[str] = frozenset()
+    """Scopes of endings that do not count, as their episodes were to be played again."""
+    first: float | None = None
+    last: float | None = None
+    """Seconds since 1970, of the first event that was played and of the last."""
+    _sittings: int = 0
+    _summary: Summary | None = None
+
+    @classmethod
+    def empty(cls, run: Run, name: str, price: Price | None = None) -> "RunResults":
+        """Return the table before any event is read; prices are those that ship unless others are given."""
+        env = run.config.env if run.config.env.partition(":")[0].endswith(".py") else ""
+        rows = (Result(entry, name, env, copied=bool(run.config.copies)) for entry in run.entries())
+        return cls(run, name, price or prices_from(None), {row.index: row for row in rows}, set_aside=set_aside(run))
+
+    def take(self, event: Event) -> None:
+        """Read the next event. An episode that was copied from another run cost that one."""
+        self._summary = None
+        own = self.run.is_own(event)
+        cost = cost_of(event.kind, event.body, self.price)
+        self.first = event.at if self.first is None else self.first
+        self.last = max(event.at, self.last or 0.0)
+        self._sittings += event.kind == "sitting"
+        if (event.scope, event.kind) == ("run", "versions"):
+            self.versions.update({name: str(version) for name, version in event.body.items()})
+        elif row := self.episodes.get(index_of(event.scope)):
+            if row.take(event, cost, self._sittings, self.set_aside):
+                self.order.append(row.index)
+        else:
+            self.outside.append(event)
+            self.outside_cost += (cost if own else None) or NOTHING
+        if own and event.kind == "ask":
+            self._add_call(event.body, cost or NOTHING)
+
+    def _add_call(self, body: Any, cost: Spent) -> None:
+        speaker, prompt = _speaker(body), str(body["template"])
+        self.speakers[speaker] = self.speakers.get(speaker, NOTHING) + cost
+        self.prompts[prompt] = self.prompts.get(prompt, NOTHING) + cost
+
+    @property
+    def seconds(self) -> float:
+        """From the first event to the last, pauses of the run included."""
+        return (self.last or 0.0) - (self.first or 0.0)
+
+    @property
+    def cost(self) -> Spent:
+        """Everything that the run spent itself."""
+        return sum((row.cost for row in self.episodes.values()), self.outside_cost)
+
+    def summary(self, seconds: float | None = None, spent: Spent | None = None) -> Summary:
+        """Return the summary of the run as it stood; ``seconds`` and ``spent`` replace what was read."""
+        if self._summary is None or seconds is not None:
+            self._summary = summarise(
+                list(self.episodes.values()),
+                self.seconds if seconds is None else seconds,
+                str(self.run.folder),
+                spent or self.cost,
+                known_milestones(self.run.config),
+                self.run.unjudgeable,
+                figures_of(self.run.config.planner),
+            )
+        return self._summary
+
+    def events(self, row: Result) -> Iterator[Event]:
+        """Give an episode's events, as many as there were when the run was read."""
+        return islice(self.run.store.events(row.entry.path), row.events)
+
+
+def read_run(run: Run, name: str = "", price: Price | None = None) -> RunResults:
+    """Read a run, which may be unfinished or still be played; prices are those that ship unless others are given."""
+    found = RunResults.empty(run, name or str(run.folder), price)
+    for event in run.store.events():
+        if (event.scope, event.kind) != ("run", "task"):
+            found.take(event)
+    return found
+
+
+def _speaker(body: Any) -> Speaker:
+    sampling = {name: value for name, value in body["sampling"].items() if name != "sample" and value not in (None, [])}
+    told = ", ".join(f"{name} {value}" for name, value in sampling.items())
+    return Speaker(body["role"], body["model"], body["reply"]["model"], told)
