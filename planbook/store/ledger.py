@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from planbook.planner.ledger import Allows, Amount
 from planbook.store.tables import LEASE, LEDGER
 
+Connecting = Callable[[], AbstractContextManager[Connection]]
 SPENT, ACTIONS = "spent", "actions"
 """The rows with what is spent on calls, and with the actions taken (as a number of calls); every other row
 has what is reserved for the call that it is named after."""
@@ -19,7 +21,7 @@ class StoreLedger:
     Each transaction begins with a change of the row of what is spent, which only one process can do at a time.
     """
 
-    def __init__(self, writing: Callable[[], AbstractContextManager[Connection]]) -> None:
+    def __init__(self, writing: Connecting) -> None:
         self._writing = writing
 
     def open(self, spent: Amount, actions: int) -> None:
@@ -75,33 +77,43 @@ def _put(connection: Connection, call: str, amount: Amount) -> None:
     connection.execute(insert(LEDGER).values(call=call, **vars(amount)))
 
 
+class Losses(NamedTuple):
+    """The number of workers lost on an episode in a row, and the most events that it had by then."""
+
+    lost: int
+    events: int
+
+
 class Leases:
     """Keeps leases in a table. Who takes one holds the episode's lock (``Store.hold``), which ends with its process."""
 
-    def __init__(self, writing: Callable[[], AbstractContextManager[Connection]]) -> None:
-        self._writing = writing
+    def __init__(self, reading: Connecting, writing: Connecting) -> None:
+        self._reading, self._writing = reading, writing
 
     def open(self) -> None:
         """Forget all leases and losses."""
         with self._writing() as connection:
             connection.execute(delete(LEASE))
 
-    def take(self, episode: int, worker: str, count: Callable[[], int]) -> int:
-        """Lease an episode to a worker. Returns how many workers in a row were lost on it without getting further.
+    def losses(self, episode: int, count: Callable[[], int]) -> Losses:
+        """Return how many workers in a row were lost on an episode without getting further.
 
         A lease that is there already is that of a lost worker. ``count`` returns the number of the episode's events.
         """
-        with self._writing() as connection:
+        with self._reading() as connection:
             before = connection.execute(select(LEASE).where(LEASE.c.episode == episode)).first()
-            if before is None:
-                connection.execute(insert(LEASE).values(episode=episode, worker=worker, lost=0, events=0))
-                return 0
+        if before is None:
+            return Losses(0, 0)
         events = count()
-        lost = 1 if events > before.events else before.lost + 1
-        now = {"worker": worker, "lost": lost, "events": max(events, before.events)}
+        return Losses(1 if events > before.events else before.lost + 1, max(events, before.events))
+
+    def take(self, episode: int, worker: str, losses: Losses) -> None:
+        """Lease an episode to a worker."""
+        row = {"episode": episode, "worker": worker, **losses._asdict()}
         with self._writing() as connection:
-            connection.execute(update(LEASE).where(LEASE.c.episode == episode).values(now))
-        return lost
+            if losses.lost:
+                connection.execute(delete(LEASE).where(LEASE.c.episode == episode))
+            connection.execute(insert(LEASE).values(row))
 
     def give_back(self, episode: int) -> None:
         """End a lease whose worker is not lost, although the episode has not ended."""
@@ -110,5 +122,5 @@ class Leases:
 
     def workers(self) -> list[str]:
         """Return the worker that has or had each leased episode, since the run was opened to be played."""
-        with self._writing() as connection:
+        with self._reading() as connection:
             return [row.worker for row in connection.execute(select(LEASE.c.worker))]

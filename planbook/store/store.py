@@ -229,7 +229,7 @@ class Store:
     @property
     def leases(self) -> Leases:
         """Return the leases on the run's episodes."""
-        return Leases(self._database.writing)
+        return Leases(self._database.reading, self._database.writing)
 
     @property
     def ledger(self) -> StoreLedger:

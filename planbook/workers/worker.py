@@ -265,13 +265,14 @@ class EpisodeQueue:
         if entry not in self.open:
             return False
         store = self._run.store
-        lost = store.leases.take(entry.index, self._name, lambda: store.count(entry.path))
-        if lost:
+        losses = store.leases.losses(entry.index, lambda: store.count(entry.path))
+        if losses.lost:
             store.ledger.release_below(entry.path)
-        if lost >= PATIENCE:
+        if losses.lost >= PATIENCE:
             give_up(self._run, entry, LOST)
         else:
-            with self._solitude.entered(alone=lost == PATIENCE - 1), self._orderly(entry):
+            with self._solitude.entered(alone=losses.lost == PATIENCE - 1), self._orderly(entry):
+                store.leases.take(entry.index, self._name, losses)
                 play(entry)
         self.open.close(entry)
         return True

@@ -141,12 +141,17 @@ def test_what_else_the_process_closes_lets_no_episode_go(place: Place) -> None:
 
 def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further(place: Place) -> None:
     store = Store(place)
-    taken = [store.leases.take(0, "a/1", lambda events=events: events) for events in (0, 0, 0, 5, 5, 6)]  # type: ignore[misc]
-    assert taken == [0, 1, 2, 1, 2, 1]
-    assert store.leases.take(1, "b/2", lambda: 0) == 0
+
+    def take(episode: int, worker: str, events: int) -> int:
+        losses = store.leases.losses(episode, lambda: events)
+        store.leases.take(episode, worker, losses)
+        return losses.lost
+
+    assert [take(0, "a/1", events) for events in (0, 0, 0, 5, 5, 6)] == [0, 1, 2, 1, 2, 1]
+    assert take(1, "b/2", 0) == 0
     assert sorted(store.leases.workers()) == ["a/1", "b/2"]
     store.leases.give_back(0)
-    assert store.leases.take(0, "a/1", lambda: 6) == 0, "a worker that gives a lease back is not lost"
+    assert take(0, "a/1", 6) == 0, "a worker that gives a lease back is not lost"
     store.leases.open()
     assert store.leases.workers() == []
     store.close()
