@@ -93,7 +93,7 @@ SLOW = {"pause": 0.05}
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
+    driver = start(command(tmp_path, *PROCESSES, *TASKS, pause=0.4))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     kill(min(processes(tmp_path)))
     said, _ = driver.communicate(timeout=100)
