@@ -92,6 +92,7 @@ class RunDriver:
         jobs = self._hosting.jobs if self._run.config.world.parallel else 1
         unsafe = self._hosting.unsafe_no_sandbox
         finished = play_in_threads(self._run, memory, jobs, unsafe, self._steering, watch, self._report)
+        self._report(anew=True)
         if self._joined():
             self._recount()
         return finished
@@ -106,7 +107,9 @@ class RunDriver:
             tasks = self._jobs(jobs, min(jobs, places.most))
             pool = WorkerPool(places, work, tasks, self._take, self._replace, self._look, self._stop)
             try:
-                return pool.carry_out() and not self._stopped
+                finished = pool.carry_out() and not self._stopped
+                self._report(anew=True)
+                return finished
             finally:
                 with suppress(BadRun):  # what is raised already says why the store is lost
                     self._settle()
@@ -117,8 +120,8 @@ class RunDriver:
         threads = [jobs // workers + (number < jobs % workers) if parallel else 1 for number in range(workers)]
         return [job_of(self._run, self._hosting, threads=each, obeyed=self._obeyed) for each in threads]
 
-    def _report(self) -> None:
-        for entry, ending in self._open.refresh():
+    def _report(self, *, anew: bool = False) -> None:
+        for entry, ending in self._open.refresh(anew=anew):
             self._seen += Spent(actions=ending.actions)
             self._on_ending(entry, ending)
 

@@ -177,10 +177,11 @@ class OpenEpisodes:
         self._row = 0
         self.refresh()
 
-    def refresh(self) -> list[tuple[Entry, Ending]]:
-        """Read the endings that were recorded since the last time, and return them."""
+    def refresh(self, *, anew: bool = False) -> list[tuple[Entry, Ending]]:
+        """Read the endings that were recorded since the last time, and return them; ``anew`` reads all once more."""
         found: list[tuple[Entry, Ending]] = []
         with self._lock:
+            self._row = 0 if anew else self._row
             for row, event in self._run.store.after(self._row, "outcome"):
                 self._row = row
                 ending, index = Ending.model_validate(event.body), index_of(event.scope)
