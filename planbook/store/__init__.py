@@ -5,6 +5,7 @@ schema of a PostgreSQL database (``postgres``). The ``ledger`` is what the proce
 events: what is spent and reserved, and which episodes are leased.
 """
 
+from planbook.store.ledger import Losses
 from planbook.store.store import RESTART, EpisodeJournal, Store, Watch, begin_schema, started_over, without_restart
 from planbook.store.tables import LONG_TEXT, Event, Place, Schema, without_password
 
@@ -13,6 +14,7 @@ __all__ = [
     "RESTART",
     "EpisodeJournal",
     "Event",
+    "Losses",
     "Place",
     "Schema",
     "Store",

@@ -1,8 +1,8 @@
 """Playing the episodes of a run.
 
-``worker`` is what every worker does, wherever it runs: lease the next open episode in the store, play it, record it.
-``driver`` starts workers, reports the endings that they record and replaces those that are lost; its ``pool`` has
-threads and processes of this machine, ``cluster`` actors of a Ray cluster. ``steering`` has the settings of an
+``worker`` is what every worker does, wherever it runs: lease the next open episode in the store, play it
+(``episode``), record it. ``driver`` starts workers, reports the endings that they record and replaces those that are
+lost; its ``pool`` has threads and processes of this machine, ``cluster`` actors of a Ray cluster. ``steering`` has the settings of an
 invocation, and stops and pauses it; ``models`` are those that the roles of a run ask.
 """
 
@@ -15,10 +15,11 @@ from planbook.workers.driver import (
     play_episodes,
     play_in_order,
 )
+from planbook.workers.episode import EpisodeWorker, play_episode
 from planbook.workers.models import check_roles, opened, roles_of
 from planbook.workers.pool import LOG, STOPPING, WorkerPool, in_threads, on_this_machine, wait_for
 from planbook.workers.steering import Control, Executor, Hosting, Request, Steering, arguments, every, request
-from planbook.workers.worker import LOST, PATIENCE, EpisodeWorker, Job, play_episode, sendable, workers_of
+from planbook.workers.worker import LOST, PATIENCE, Job, sendable, workers_of
 
 __all__ = [
     "LOG",

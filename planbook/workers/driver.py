@@ -15,11 +15,11 @@ from planbook.run import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import paid, prices_from, spent_so_far
 from planbook.store import Watch
+from planbook.workers.episode import EpisodeWorker
 from planbook.workers.pool import OpenPlaces, WorkerPlaces, WorkerPool, in_threads, on_this_machine
 from planbook.workers.steering import Executor, Hosting, Steering, obeyed_before, request, requests
 from planbook.workers.worker import (
     PATIENCE,
-    EpisodeWorker,
     Job,
     OpenEpisodes,
     WorkerReport,

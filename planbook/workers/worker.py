@@ -1,4 +1,7 @@
-"""Playing one episode of a run to its end, from its beginning or from what is recorded of it."""
+"""What every worker does: lease the next open episode in the store, play it, record it, until no episode is open.
+
+Threads of the driver, worker processes, Ray actors and other machines all do this, on the same store.
+"""
 
 import os
 import pickle
@@ -11,154 +14,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from planbook.config import Config
-from planbook.envs import Environment, EnvironmentBroken, EnvsError, MissingRequirement
 from planbook.knowledge import memory_of
 from planbook.planner import (
     Ending,
-    Episode,
-    EpisodeSettings,
     EpisodeStopped,
-    Journal,
-    JournalMismatch,
     Memory,
     Meter,
-    Outcome,
     Roles,
     Spent,
-    method,
-    play,
 )
-from planbook.planner.roles import SILENT, no_model
+from planbook.planner.roles import no_model
 from planbook.run import DIVERGED, Entry, Run, RunFile, index_of, set_aside
 from planbook.sandbox import Sandbox
 from planbook.spending import prices_from
-from planbook.store import Place, Store, Watch, started_over
+from planbook.store import Losses, Place, Store, Watch
+from planbook.workers.episode import EpisodeWorker, give_up, play_episode
 from planbook.workers.models import roles_of
 from planbook.workers.pool import in_threads
 from planbook.workers.steering import Control, Steering
-
-
-class EpisodeWorker:
-    """Plays episodes in one thread: with a sandbox and models that threads share, and an environment of its own.
-
-    ``guard`` is called before every action, and may raise EpisodeStopped and BudgetEnded.
-    """
-
-    def __init__(
-        self, config: Config, sandbox: Sandbox, guard: Callable[[], None] = lambda: None, roles: Roles = SILENT
-    ) -> None:
-        self.sandbox, self.guard, self.roles = sandbox, guard, roles
-        self._config = config
-        self._environment: Environment | None = None
-
-    def environment(self) -> Environment:
-        """Return the worker's environment. Raises EnvironmentBroken if it cannot be made, MissingRequirement."""
-        if self._environment is None:
-            make = self._config.world
-            try:
-                self._environment = make(self._config.world_options)
-            except EnvsError:
-                raise
-            except Exception as error:
-                raise EnvironmentBroken(
-                    f"{make.__name__} could not be made: {type(error).__name__}: {error}"
-                ) from error
-        return self._environment
-
-    def drop_environment(self) -> None:
-        """Close the environment; the next episode gets a new one."""
-        if self._environment is not None:
-            self._environment.close()
-            self._environment = None
-
-    def play(self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None) -> Ending:
-        """Play an episode against a journal. Raises JournalMismatch and EpisodeStopped."""
-        config = self._config
-        strategy = method(config.planner)
-        settings = EpisodeSettings(
-            config.actions, config.limits, f"{config.seed}/{entry.repeat}", config.stream, config.dry_run
-        )
-        episode = Episode(
-            entry.task,
-            self.environment(),
-            self.sandbox,
-            journal,
-            settings=settings,
-            path=path,
-            memory=memory,
-            roles=self.roles.seeded(config.seed + entry.repeat),
-            guard=self.guard,
-        )
-        return play(episode, strategy.play, strategy.options.model_validate(config.planner_options))
-
-
-def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, watch: Watch | None = None) -> Ending:
-    """Play one episode to its end; a worker whose episode came out BROKEN gets a new environment.
-
-    Where the recorded part of an episode cannot be repeated, that is counted as BROKEN, and the episode starts over.
-    """
-    while True:
-        path, journal, ending = _attempt(run, entry, watch)
-        if ending is None:
-            try:
-                ending = worker.play(entry, path, journal, memory)
-            except JournalMismatch as mismatch:
-                _record_broken(journal, path, DIVERGED, str(mismatch))
-                continue
-            except MissingRequirement:
-                raise
-            except EnvsError as error:
-                ending = _record_broken(journal, path, Outcome.BROKEN.value, str(error))
-            else:
-                _record_versions(run, worker.environment())
-        if ending.outcome is Outcome.BROKEN:
-            worker.drop_environment()
-        return ending
-
-
-def give_up(run: Run, entry: Entry, message: str) -> Ending:
-    """Record an episode that nobody can play as BROKEN, unless it has an ending."""
-    path, journal, ending = _attempt(run, entry)
-    return ending or _record_broken(journal, path, Outcome.BROKEN.value, message)
-
-
-def _attempt(run: Run, entry: Entry, watch: Watch | None = None) -> tuple[str, Journal, Ending | None]:
-    """Return the scope in which an episode is to be played, its journal, and the ending that it has already.
-
-    After an attempt that diverged, or was set aside, it is a new scope.
-    """
-    path, restarts, aside = entry.path, 0, set_aside(run)
-    while True:
-        journal = run.journal(path, watch)
-        recorded = journal.get(path, "outcome", 0)
-        ending = None if recorded is None else Ending.model_validate(recorded)
-        if ending is None or (ending.cause != DIVERGED and path not in aside):
-            return path, journal, ending
-        restarts += 1
-        path = started_over(entry.path, restarts)
-
-
-def _record_broken(journal: Journal, path: str, cause: str, message: str) -> Ending:
-    ending = Ending(outcome=Outcome.BROKEN, cause=cause, message=message)
-    journal.put(path, "outcome", 0, ending.model_dump(mode="json"))
-    return ending
-
-
-def _record_versions(run: Run, environment: Environment) -> None:
-    """Record the versions that an environment knows only after an episode has begun.
-
-    Once a run, and again where a later invocation finds them changed (a browser that was updated meanwhile).
-    """
-    if run.noted_versions:
-        return
-    run.noted_versions = True
-    now = dict(environment.versions())
-    run.store.put_once("run", "versions", 0, lambda: now)
-    recorded = [dict(row.body) for row in run.store.events("run", "versions")]
-    if now != recorded[-1]:
-        run.store.put_once("run", "versions", len(recorded), lambda: now)
-
 
 IDLE_SECONDS = 0.1
 """Time between two attempts to lease an episode, while all open ones are leased to others."""
@@ -244,39 +117,38 @@ class EpisodeQueue:
         self._solitude, self.open = Solitude(), OpenEpisodes(run)
         self._name = worker_name()
 
-    def play_all(self, play: Callable[[Entry], Ending], on_ending: Callable[[], None] = lambda: None) -> None:
-        """Lease and play one episode after the other until all have ended. Raises EpisodeStopped, and what it raises.
-
-        ``on_ending`` is called after each.
-        """
+    @contextmanager
+    def lease(self) -> Iterator[Entry | None]:
+        """Lease the next open episode while entered; None once all have ended. Raises EpisodeStopped."""
         while self.open:
             for entry in self.open:
                 if self._steering.stopped:
                     raise EpisodeStopped
                 with self._run.store.hold(entry.index) as held:
-                    if held and self._play(entry, play):
-                        on_ending()
-                        break
-            else:
-                self.open.wait()
+                    losses = self._losses(entry) if held else None
+                    if losses is not None:
+                        with self._solitude.entered(alone=losses.lost == PATIENCE - 1), self._orderly(entry):
+                            self._run.store.leases.take(entry.index, self._name, losses)
+                            yield entry
+                        self.open.close(entry)
+                        return
+            self.open.wait()
+        yield None
 
-    def _play(self, entry: Entry, play: Callable[[Entry], Ending]) -> bool:
-        """Play an episode that is held, unless another worker has played it meanwhile."""
+    def _losses(self, entry: Entry) -> Losses | None:
+        """Return the losses on an episode that is held; None if it has ended, or is given up now."""
         self.open.refresh()
         if entry not in self.open:
-            return False
+            return None
         store = self._run.store
         losses = store.leases.losses(entry.index, lambda: store.count(entry.path))
         if losses.lost:
             store.ledger.release_below(entry.path)
-        if losses.lost >= PATIENCE:
-            give_up(self._run, entry, LOST)
-        else:
-            with self._solitude.entered(alone=losses.lost == PATIENCE - 1), self._orderly(entry):
-                store.leases.take(entry.index, self._name, losses)
-                play(entry)
+        if losses.lost < PATIENCE:
+            return losses
+        give_up(self._run, entry, LOST)
         self.open.close(entry)
-        return True
+        return None
 
     @contextmanager
     def _orderly(self, entry: Entry) -> Iterator[None]:
@@ -353,16 +225,21 @@ def play_in_threads(
 
     ``look`` is called in this thread now and then, and after each ending.
     """
-    leases = EpisodeQueue(run, steering)
-    if not leases.open:
+    episodes = EpisodeQueue(run, steering)
+    if not episodes.open:
         return True
     with workers_of(run, unsafe_no_sandbox, steering) as hire:
 
         def one(news: Callable[[], None]) -> None:
             with hire() as worker:
-                leases.play_all(lambda entry: play_episode(run, memory, entry, worker, watch), news)
+                while True:
+                    with episodes.lease() as entry:
+                        if entry is None:
+                            return
+                        play_episode(run, memory, entry, worker, watch)
+                    news()
 
-        return in_threads(min(count, len(leases.open)), one, steering, look)
+        return in_threads(min(count, len(episodes.open)), one, steering, look)
 
 
 @contextmanager
