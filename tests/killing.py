@@ -45,7 +45,7 @@ CHANCE = "import random, time\nprint([random.random(), random.getrandbits(64), t
 
 
 def worker_of(session: Session) -> int:
-    """The process of a session's worker; 0 if it has none now."""
+    """Return the process of a session's worker; 0 if it has none now."""
     return session._worker._pid if session._worker is not None else 0
 
 
@@ -75,7 +75,7 @@ class Reaper:
         meanwhile: Callable[[], None] | None = None,
         **settings: Any,
     ) -> Session:
-        """A session whose worker dies as it is told."""
+        """Open a session whose worker dies at the chosen calls."""
         doomed = _Doomed(self)
         deadly = {name: doomed.around(name, function) for name, function in functions.items()}
         session = opener(deadly, meanwhile=doomed.watch(meanwhile), **settings)
@@ -83,7 +83,7 @@ class Reaper:
         return session
 
     def next(self) -> How | None:
-        """What happens at the call that comes now."""
+        """Return how the worker dies at the call that comes now, if it does."""
         return self.deaths(next(iter(self._numbers)))
 
 
@@ -95,7 +95,7 @@ class _Doomed:
         self._how: How | None = None
 
     def take(self, session: Session) -> None:
-        """What is done to the session from outside goes through this object."""
+        """Route what is done to the session from outside through this object."""
         self._session, self._run, self._close = session, session.run, session.close
         session.run, session.close = self.run, self.close  # type: ignore[method-assign]
 
@@ -158,7 +158,7 @@ class DeadlySandbox(Sandbox):
 
 
 def kernel_tells() -> bool:
-    """Whether this machine says how a process ended that is no child: Linux does from 6.15 on."""
+    """Return whether the kernel says how a process ended that is not a child: Linux does from 6.15 on."""
     child = os.fork()
     if child == 0:
         signal.pause()
@@ -171,7 +171,7 @@ def kernel_tells() -> bool:
 
 
 def look(names: Iterable[str]) -> str:
-    """A cell that prints the values of names that exist, the next random numbers and the time."""
+    """Return a cell that prints the values of names that exist, the next random numbers and the time."""
     shown = (f"try:\n    print({name!r}, repr({name}))\nexcept NameError:\n    pass" for name in names)
     return "\n".join([*shown, CHANCE])
 
@@ -260,16 +260,16 @@ MARKS: Mapping[str, str] = {
     "dashboard": "dashboard",
     "postgres: ": "backend",
 }
-"""What the command line of a process holds, and what it then is; the first that fits."""
+"""Parts of the command lines of processes, and the kinds that they show; the first that fits counts."""
 
 
 def number_of_kills(usual: int) -> int:
-    """How many moments a test survives."""
+    """Return the number of kills that a test survives."""
     return int(os.environ.get("PLANBOOK_KILLS", usual))
 
 
 class Blow(NamedTuple):
-    """Who was hit, in the how-manieth life of the driver, and how many seconds after its beginning."""
+    """The process that was killed, in which life of the driver (from 0), and how many seconds after its beginning."""
 
     what: str
     process: int
@@ -302,7 +302,7 @@ class RandomKills:
     codes: list[int] = field(default_factory=list)
 
     def survive(self, kills: int) -> None:
-        """Hit at most so many times. Fails where a driver that nobody hit does not end with 0."""
+        """Kill at most so many times. Fails if a driver that was not disturbed does not end with 0."""
         while 0 not in self.codes:
             before = len(self.blows)
             self.codes.append(self._live(kills))
@@ -312,7 +312,7 @@ class RandomKills:
             assert len(self.codes) <= kills + 40, self.told()
 
     def told(self) -> str:
-        """What happened, for whoever looks at a failure."""
+        """Return what happened, for whoever looks at a failure."""
         blows = "\n".join(map(str, self.blows))
         return f"drivers ended with {self.codes}; killed were\n{blows}\nThe drivers said:\n{self.said.read_text()}"
 
@@ -343,7 +343,7 @@ class RandomKills:
             raise AssertionError(f"a driver did not end.\n{self.told()}") from None
 
     def _victim(self, driver: int) -> tuple[str, int]:
-        """Any kind of process is as likely as any other, however many there are of it."""
+        """Return the next victim: each kind of process is equally likely, however many there are of it."""
         hit = [blow.what for blow in self.blows if blow.life == len(self.codes)]
         if len(hit) - hit.count(SANDBOXED) == LOSSES:
             return DRIVER, driver
@@ -360,7 +360,7 @@ class RandomKills:
         return [*_family([driver]), *more]
 
     def _wait_for_family(self, driver: "subprocess.Popen[bytes]") -> None:
-        """Until somebody beside the driver can be hit, or it has ended."""
+        """Wait until another process than the driver can be killed, or the driver has ended."""
         while not self._others(driver.pid) and not _ended(driver, 0.02):
             pass
 
@@ -372,7 +372,7 @@ def _ended(driver: "subprocess.Popen[bytes]", seconds: float) -> bool:
 
 
 def _family(roots: Sequence[int]) -> list[tuple[str, int]]:
-    """What descends from these processes: which kind, and its number."""
+    """Return the descendants of these processes, each with its kind."""
     there = {process.number: process for process in all_processes()}
     below, found = set(roots), list[tuple[str, int]]()
     while new := {each.number for each in there.values() if each.parent in below} - below:
@@ -390,7 +390,7 @@ def _family(roots: Sequence[int]) -> list[tuple[str, int]]:
 def survive_in_all(
     kills: int, begin: Callable[[int], RandomKills], check: Callable[[RandomKills], None]
 ) -> list[RandomKills]:
-    """As many runs as it takes until so many blows were survived; each is looked at when it is over."""
+    """Begin runs until a number of kills was survived, and check each when it is over."""
     runs: list[RandomKills] = []
     while (left := kills - sum(len(each.blows) for each in runs)) > 0:
         run = begin(len(runs))

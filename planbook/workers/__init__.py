@@ -2,8 +2,8 @@
 
 ``worker`` is what every worker does, wherever it runs: lease the next open episode in the store, play it
 (``episode``), record it. ``driver`` starts workers, reports the endings that they record and replaces those that are
-lost; its ``pool`` has threads and processes of this machine, ``cluster`` actors of a Ray cluster. ``steering`` has the settings of an
-invocation, and stops and pauses it; ``models`` are those that the roles of a run ask.
+lost; its ``pool`` has threads and processes of this machine, ``cluster`` actors of a Ray cluster. ``steering`` has the
+settings of an invocation, and stops and pauses it; ``models`` are those that the roles of a run ask.
 """
 
 from planbook.workers.driver import (
