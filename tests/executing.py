@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from planbook.sandbox.losses import was_killed
 from tests.command import ROOT
 from tests.flows import history
 
@@ -83,6 +84,19 @@ def all_processes() -> list[Process]:
                 command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 found.append(Process(int(entry.name), parent, command))
     return found
+
+
+def kernel_tells() -> bool:
+    """Return whether the kernel says how a process ended that is not a child: Linux does from 6.15 on."""
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    pidfd = os.pidfd_open(child)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    told = was_killed(pidfd)
+    os.close(pidfd)
+    return told
 
 
 def kill(process: int) -> None:

@@ -27,10 +27,10 @@ from typing import Any, Literal, NamedTuple
 from pydantic import JsonValue
 
 from planbook.sandbox import CellResult, Sandbox, Session
-from planbook.sandbox.losses import KILLS, was_killed
+from planbook.sandbox.losses import KILLS
 from planbook.sandbox.reading import bound_names
 from tests.command import ROOT
-from tests.executing import all_processes, kill
+from tests.executing import all_processes, kernel_tells, kill
 
 KILLED, FAULT = -signal.SIGKILL, 99
 """Exit codes of a process that was killed, and of one that the command line did not end."""
@@ -155,19 +155,6 @@ class DeadlySandbox(Sandbox):
     def session(self, functions: Mapping[str, Callable[..., object]], **settings: Any) -> Session:
         """Open a session."""
         return self.reaper.open(super().session, functions, **settings)
-
-
-def kernel_tells() -> bool:
-    """Return whether the kernel says how a process ended that is not a child: Linux does from 6.15 on."""
-    child = os.fork()
-    if child == 0:
-        signal.pause()
-    pidfd = os.pidfd_open(child)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    told = was_killed(pidfd)
-    os.close(pidfd)
-    return told
 
 
 def look(names: Iterable[str]) -> str:
