@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from planbook.planner.ledger import Allows, Amount
 from planbook.store.tables import LEASE, LEDGER
@@ -77,6 +77,9 @@ def _put(connection: Connection, call: str, amount: Amount) -> None:
     connection.execute(insert(LEDGER).values(call=call, **vars(amount)))
 
 
+LEASED = select(LEASE).where(LEASE.c.episode == bindparam("of"))
+
+
 class Losses(NamedTuple):
     """The number of workers lost on an episode in a row, and the most events that it had by then."""
 
@@ -101,7 +104,7 @@ class Leases:
         A lease that is there already is that of a lost worker. ``count`` returns the number of the episode's events.
         """
         with self._reading() as connection:
-            before = connection.execute(select(LEASE).where(LEASE.c.episode == episode)).first()
+            before = connection.execute(LEASED, {"of": episode}).first()
         if before is None:
             return Losses(0, 0)
         events = count()
@@ -113,7 +116,7 @@ class Leases:
         with self._writing() as connection:
             if losses.lost:
                 connection.execute(delete(LEASE).where(LEASE.c.episode == episode))
-            connection.execute(insert(LEASE).values(row))
+            connection.execute(insert(LEASE), row)
 
     def give_back(self, episode: int) -> None:
         """End a lease whose worker is not lost, although the episode has not ended."""

@@ -118,7 +118,8 @@ BELOW = ALL.where(
     )
 )
 """Selects a scope and those below it; compiled once, as every episode uses it."""
-NOWHERE: Mapping[str, str] = {}
+AFTER = ALL.where(EVENT.c.id > bindparam("row"), EVENT.c.kind == bindparam("of_kind"))
+NOWHERE: Mapping[str, Any] = {}
 
 
 class Store:
@@ -194,14 +195,13 @@ class Store:
         """Return the number of the last row; 0 where there is none."""
         return self._database.settled_after(0)
 
-    def after(self, number: int, kind: EventKind | tuple[EventKind, ...]) -> Iterator[tuple[int, Event]]:
-        """Yield the events of some kinds after a row, each with the number of its own row.
+    def after(self, number: int, kind: EventKind) -> Iterator[tuple[int, Event]]:
+        """Yield the events of a kind after a row, each with the number of its own row.
 
         In PostgreSQL, an event that another process commits late may be missed: this does not wait for it.
         """
-        kinds = [kind] if isinstance(kind, str) else kind
         with self._database.reading() as connection:
-            yield from _read(connection, ALL.where(EVENT.c.id > number, EVENT.c.kind.in_(kinds)))
+            yield from _read(connection, AFTER, {"row": number, "of_kind": kind})
 
     def count(self, scope: str) -> int:
         """Return the number of events of a scope and those below it."""
@@ -269,7 +269,7 @@ def _postgres() -> ModuleType:
 
 
 def _read(
-    connection: Connection, query: Select[Any], places: Mapping[str, str] = NOWHERE
+    connection: Connection, query: Select[Any], places: Mapping[str, Any] = NOWHERE
 ) -> Iterator[tuple[int, Event]]:
     texts: dict[str, str] = {}
     for rows in connection.execution_options(yield_per=ROWS).execute(query, places).partitions():

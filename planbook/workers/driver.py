@@ -91,8 +91,9 @@ class RunDriver:
         """Play in threads of this process."""
         jobs = self._hosting.jobs if self._run.config.world.parallel else 1
         unsafe = self._hosting.unsafe_no_sandbox
-        finished = play_in_threads(self._run, memory, jobs, unsafe, self._steering, watch, self._report)
-        self._report(anew=True)
+        finished = play_in_threads(self._run, memory, jobs, unsafe, self._steering, watch, self._report, self._open)
+        self._open.refresh(anew=True)
+        self._report()
         if self._joined():
             self._recount()
         return finished
@@ -108,7 +109,8 @@ class RunDriver:
             pool = WorkerPool(places, work, tasks, self._take, self._replace, self._look, self._stop)
             try:
                 finished = pool.carry_out() and not self._stopped
-                self._report(anew=True)
+                self._open.refresh(anew=True)
+                self._report()
                 return finished
             finally:
                 with suppress(BadRun):  # what is raised already says why the store is lost
@@ -120,13 +122,14 @@ class RunDriver:
         threads = [jobs // workers + (number < jobs % workers) if parallel else 1 for number in range(workers)]
         return [job_of(self._run, self._hosting, threads=each, obeyed=self._obeyed) for each in threads]
 
-    def _report(self, *, anew: bool = False) -> None:
-        for entry, ending in self._open.refresh(anew=anew):
+    def _report(self) -> None:
+        for entry, ending in self._open.news():
             self._seen += Spent(actions=ending.actions)
             self._on_ending(entry, ending)
 
     def _look(self) -> None:
         """Report endings, and what other processes have spent meanwhile."""
+        self._open.refresh()
         self._report()
         if self._run.config.models:
             for row, event in self._run.store.after(self._row, "ask"):

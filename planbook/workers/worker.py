@@ -47,26 +47,37 @@ class OpenEpisodes:
         self._run, self._aside, self._lock = run, set_aside(run), threading.Lock()
         self._ended = threading.Event()
         self._open = {entry.index: entry for entry in run.entries()}
+        self._endings: list[tuple[Entry, Ending]] = []
         self._row = 0
         self.refresh()
+        self._endings.clear()
 
-    def refresh(self, *, anew: bool = False) -> list[tuple[Entry, Ending]]:
-        """Read the endings that were recorded since the last time, and return them; ``anew`` reads all once more."""
-        found: list[tuple[Entry, Ending]] = []
+    def refresh(self, *, anew: bool = False) -> None:
+        """Read the endings that were recorded since the last time; ``anew`` reads all once more.
+
+        In PostgreSQL an event may be committed after one with a larger id was read.
+        """
         with self._lock:
             self._row = 0 if anew else self._row
             for row, event in self._run.store.after(self._row, "outcome"):
                 self._row = row
-                ending, index = Ending.model_validate(event.body), index_of(event.scope)
-                if index in self._open and ending.cause != DIVERGED and event.scope not in self._aside:
-                    found.append((self._open.pop(index), ending))
-        return found
+                if (index := index_of(event.scope)) in self._open and event.scope not in self._aside:
+                    ending = Ending.model_validate(event.body)
+                    if ending.cause != DIVERGED:
+                        self._endings.append((self._open.pop(index), ending))
 
-    def close(self, entry: Entry) -> None:
-        """Count an episode as ended: in PostgreSQL an event may be committed after one with a larger id was read."""
+    def close(self, entry: Entry, ending: Ending) -> None:
+        """Count an episode as ended."""
         with self._lock:
-            self._open.pop(entry.index, None)
+            if self._open.pop(entry.index, None):
+                self._endings.append((entry, ending))
         self._ended.set()
+
+    def news(self) -> list[tuple[Entry, Ending]]:
+        """Return the endings that were read or counted since the last time."""
+        with self._lock:
+            news, self._endings = self._endings, []
+            return news
 
     def wait(self) -> None:
         """Wait until another thread has ended an episode, or another process may have."""
@@ -110,11 +121,14 @@ class Solitude:
 
 
 class EpisodeQueue:
-    """Leases the open episodes of a run to the threads of this process."""
+    """Leases the open episodes of a run to the threads of this process.
 
-    def __init__(self, run: Run, steering: Steering) -> None:
-        self._run, self._steering = run, steering
-        self._solitude, self.open = Solitude(), OpenEpisodes(run)
+    The process that ``leads`` records a lease only where a worker was lost before: its own death ends the run.
+    """
+
+    def __init__(self, run: Run, steering: Steering, episodes: OpenEpisodes, *, leads: bool) -> None:
+        self._run, self._steering, self._leads = run, steering, leads
+        self._solitude, self.open = Solitude(), episodes
         self._name = worker_name()
 
     @contextmanager
@@ -128,9 +142,9 @@ class EpisodeQueue:
                     losses = self._losses(entry) if held else None
                     if losses is not None:
                         with self._solitude.entered(alone=losses.lost == PATIENCE - 1), self._orderly(entry):
-                            self._run.store.leases.take(entry.index, self._name, losses)
+                            if losses.lost or not self._leads:
+                                self._run.store.leases.take(entry.index, self._name, losses)
                             yield entry
-                        self.open.close(entry)
                         return
             self.open.wait()
         yield None
@@ -146,8 +160,7 @@ class EpisodeQueue:
             store.ledger.release_below(entry.path)
         if losses.lost < PATIENCE:
             return losses
-        give_up(self._run, entry, LOST)
-        self.open.close(entry)
+        self.open.close(entry, give_up(self._run, entry, LOST))
         return None
 
     @contextmanager
@@ -220,12 +233,16 @@ def play_in_threads(
     steering: Steering,
     watch: Watch | None = None,
     look: Callable[[], None] = lambda: None,
+    still_open: OpenEpisodes | None = None,
 ) -> bool:
     """Play the open episodes of a run in threads of this process. Returns False if the run was stopped.
 
-    ``look`` is called in this thread now and then, and after each ending.
+    ``look`` is called in this thread now and then, and after each ending. The process that leads has read the episodes
+    that are ``still_open``.
     """
-    episodes = EpisodeQueue(run, steering)
+    episodes = EpisodeQueue(
+        run, steering, OpenEpisodes(run) if still_open is None else still_open, leads=still_open is not None
+    )
     if not episodes.open:
         return True
     with workers_of(run, unsafe_no_sandbox, steering) as hire:
@@ -236,7 +253,7 @@ def play_in_threads(
                     with episodes.lease() as entry:
                         if entry is None:
                             return
-                        play_episode(run, memory, entry, worker, watch)
+                        episodes.open.close(entry, play_episode(run, memory, entry, worker, watch))
                     news()
 
         return in_threads(min(count, len(episodes.open)), one, steering, look)
