@@ -2,7 +2,7 @@
 
 import queue
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 
 from planbook.planner import EpisodeStopped
@@ -46,14 +46,11 @@ def replay_in_threads(
         waiting.put(entry)
 
     def one(news: Callable[[], None]) -> None:
-        with hire() as worker:
-            while not waiting.empty():
+        with hire() as worker, suppress(queue.Empty):
+            while True:
                 if steering.stopped:
                     raise EpisodeStopped
-                try:
-                    entry = waiting.get_nowait()
-                except queue.Empty:
-                    return
+                entry = waiting.get_nowait()
                 compared.put((entry, replay_episode(run, entry, worker, endings.get(entry.index))))
                 news()
 

@@ -48,6 +48,15 @@ def test_a_recorded_run_is_replayed_in_processes(tmp_path: Path) -> None:
     assert replayed.result["by_sameness"]["same"] == 12
 
 
+def test_a_replay_whose_process_dies_compares_every_episode(tmp_path: Path) -> None:
+    assert play(tmp_path, deadly="fetch_two/3", deaths=1).returncode == 0
+    (tmp_path / "begun" / "fetch_two-3").unlink()
+    replayed = here("replay", tmp_path / "run", *PROCESSES, "--jobs", 2, "--json")
+    assert replayed.returncode == 0, replayed.told
+    assert replayed.result["by_sameness"]["same"] == 12
+    assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) > 1
+
+
 @pytest.mark.parametrize("deaths", [1, 2])
 def test_an_episode_whose_process_dies_goes_on_in_another(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]], deaths: int
