@@ -113,7 +113,7 @@ def build(
 
 
 def _copies(run: Run) -> "Copies | None":
-    """Those that a building run learns from instead of playing. Raises BadRun if their source has changed."""
+    """Return the episodes that a building run copies instead of playing. Raises BadRun if a source has changed."""
     if not run.config.copies:
         return None
     from planbook.learning.given import Copies
@@ -122,7 +122,7 @@ def _copies(run: Run) -> "Copies | None":
 
 
 def playing_memory(config: Config, learnt: Memory) -> Memory:
-    """What the planner of a building run is told: what was learnt so far; stored procedures come from the library."""
+    """Return the memory of a building run's planner: what was learned so far; stored procedures of the library."""
     return memory_of(config) if config.planner == PROCEDURES else demonstrating(config, learnt)
 
 
@@ -197,5 +197,5 @@ def export_manuals(run: Run, tokens: int | None) -> list[Path]:
 
 
 def library_folder(run: Run, group: str) -> Path:
-    """Where the library of a group is."""
+    """Return the folder of a group's library."""
     return run.folder / "learnt" if group == EVERYTHING else run.folder / "learnt" / group

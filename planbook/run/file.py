@@ -19,9 +19,8 @@ from planbook.writing import write_whole
 class MadeOf(BaseModel):
     """The inputs of a run apart from versions. All but the seeds are digests (SHA-256, shortened for prompts), by name.
 
-    ``knowledge`` is library, start and demonstrations. ``models`` are recordings and
-    scripts that answer. ``seeds`` has that of the run and those that models are sent in the first repeat, by role; the
-    seeds of tasks stand in the tasks.
+    ``knowledge`` is library, start and demonstrations. ``models`` are recordings and scripts that answer. ``seeds`` has
+    that of the run and those that models are sent in the first repeat, by role; the seeds of tasks are in the tasks.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -38,7 +38,7 @@ LEDGER = Table(
     Column("tokens", Integer, nullable=False),
     Column("money", Float, nullable=False),
 )
-"""What is spent, and what is reserved for each model call under way; see ``planbook.store.ledger``."""
+"""The amounts spent, and reserved for each model call under way; see ``planbook.store.ledger``."""
 LEASE = Table(
     "lease",
     METADATA,

@@ -24,14 +24,14 @@ QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "
 """Spares our output a notice of Ray's, and Ray's makers a report; what the user has set stays."""
 CONNECT_SECONDS = 5.0
 GREET_SECONDS = 10.0
-"""How long a head may take to say that it is one."""
+"""Seconds that a head may take to identify itself."""
 LOOK_SECONDS = 1.0
 """Time between two looks at the cluster."""
 OWN_PATIENCE, JOINED_PATIENCE = 2.0, 30.0
 """Seconds that a part of the cluster may be silent: nobody starts one of our own again; of another a head may come
 back within the minute that Ray waits for it."""
 OF_THIS_MACHINE = ("", "local", "auto")
-"""What stands for a cluster that is started, or found, here."""
+"""Addresses of a cluster that is started, or found, on this machine."""
 
 
 class RemoteTask:

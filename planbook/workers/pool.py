@@ -1,4 +1,4 @@
-"""Work in threads of this process, or in processes of this machine or a cluster; what is lost is replaced."""
+"""Work in threads of this process, or in other processes, of which lost ones are replaced."""
 
 import json
 import logging

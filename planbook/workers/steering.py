@@ -86,7 +86,7 @@ class Control:
     ) -> None:
         self.steering = steering or Steering()
         self.stopped = False
-        """True if a request stopped the run."""
+        """True if a request from outside stopped the run."""
         self._run, self._goes_on = run, goes_on
         self.obeyed = len(requests(run.store)) if obeyed is None else obeyed
         self._stop_clock = run.pause if leads else run.meter.stop_clock
@@ -115,7 +115,7 @@ class Control:
             self.steering.go_on()
 
     def _stop(self) -> None:
-        self.stopped = True
+        self.stopped = self.stopped or not self.steering.stopped  # else this process asked others to stop as well
         self.steering.stop()
 
 
