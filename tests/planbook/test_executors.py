@@ -23,7 +23,7 @@ def play(folder: Path, *more: object, **options: object) -> Finished:
 
 
 def test_worker_processes_come_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    finished = play(tmp_path)
+    finished = play(tmp_path, pause=0.4)
     assert finished.returncode == 0, finished.told
     assert told(tmp_path) == undisturbed
     assert os.getpid() not in processes(tmp_path)
@@ -98,7 +98,8 @@ def test_an_episode_that_gets_further_with_each_process_is_not_given_up(
     assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 5
 
 
-SLOW = {"pause": 0.05}
+SLOW = {"pause": 0.3}
+"""So that every worker has begun before all is over."""
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
