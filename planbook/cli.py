@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
     "Play": {
         "demo": "The main job on what is there already: no key, no download.",
         "run": "Play tasks with a planning method.",
+        "join": "Play episodes of a run beside the process that plays it.",
         "exec": "Run one plan file and print its steps.",
         "replay": "Play tasks with stored procedures, or a run again.",
         "rerun": "Play a run once more and compare.",

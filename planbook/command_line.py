@@ -18,15 +18,15 @@ from planbook.commands.reporting import report
 from planbook.commands.rerunning import rerun
 from planbook.commands.showing import show
 from planbook.commands.watching import watch
-from planbook.episodes.lanes import Hosting
 from planbook.graphs import graph
-from planbook.learning.cost import show_cost
+from planbook.learning import show_cost
 from planbook.options import (
     AFTER,
     AGAIN,
     ASKING,
     BUILDING,
     CURVE,
+    JOINING,
     JSON,
     LIBRARY,
     PRICES,
@@ -42,6 +42,7 @@ from planbook.options import (
     options,
 )
 from planbook.terminal.printing import answer
+from planbook.workers import Hosting
 
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -98,6 +99,20 @@ def run(planner: str, resume: Path | None, again: str | None, table: bool, as_js
         table = table or asked.paper
         code, summary = playing.play(asked.config(planner), asked.out, hosting, as_json=as_json, store=asked.store)
     return answer(code, with_table(summary, as_json=as_json) if table else summary, as_json=as_json)
+
+
+@commands.command()
+@click.argument("run", type=RUN_FOLDER)
+@options(JOINING)
+@JSON
+def join(run: Path, as_json: bool, **given: Any) -> int:
+    """Play episodes of a RUN beside the process that plays it, from here or from another machine.
+
+    Of a run whose events are in PostgreSQL, a copy of the folder will do. Episodes that are under way here go on in
+    another process if this one is lost; when the process that plays the run ends, so does this one.
+    """
+    code, joined = playing.join(run, Hosting(**given), as_json=as_json)
+    return answer(code, joined, as_json=as_json)
 
 
 @commands.command()

@@ -6,8 +6,8 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from planbook.episodes.lanes import Executor
 from planbook.errors import BadArgument
+from planbook.workers import Executor
 
 FLAGS = {"ids": "--task", "sources": "--from", "limits": "--limit", "options": "--option", "models": "--model"}
 
@@ -71,6 +71,7 @@ RUN = (
         "--store", default=None, metavar="URL", help="Keep the events in PostgreSQL: postgresql://USER@HOST/DATABASE."
     ),
 )
+JOINING = (RUN[0], RUN[2], PRICES)
 RESUMING = (
     click.option(
         "--resume",

@@ -1,4 +1,4 @@
-"""What a run has spent, read from its events, and what a reply costs."""
+"""The spending of a run, read from its events, and prices of replies."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,12 +12,12 @@ from planbook.store import Event
 
 Price = Callable[[str, Reply], float | None]
 FREE = ("scripted", "exchange", "recorded")
-"""Models that nobody is paid for."""
+"""Kinds of models that cost nothing."""
 RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
 
 
 def prices_from(path: Path | None) -> Price:
-    """What a reply of a model costs in US dollars, by the shipped price table or the user's. Raises ModelError."""
+    """Return a function that prices replies in US dollars, by the user's or the shipped table. Raises ModelError."""
     table = Prices.load(path)
 
     def price(model: str, reply: Reply) -> float | None:
@@ -28,12 +28,12 @@ def prices_from(path: Path | None) -> Price:
 
 
 def paid(model: str) -> str:
-    """The whole name of the model that is paid: where a recording asks another for what is missing, that one."""
+    """Return the full name of the model that is paid; for a recording, of the one that it asks for missing replies."""
     return RECORDING.sub("", model, count=1)
 
 
 def check_money(models: Iterable[str], budget: Budget | None, path: Path | None) -> None:
-    """See that a budget of money can be kept: every model has a price. Raises BadArgument, BadPrices."""
+    """Check that every model has a price, if money is limited. Raises BadArgument, BadPrices."""
     if budget is None or budget.money is None:
         return
     table = Prices.load(path)
@@ -47,7 +47,7 @@ def check_money(models: Iterable[str], budget: Budget | None, path: Path | None)
 
 
 def spent_so_far(events: Iterable[Event], price: Price) -> Spent:
-    """Everything that the events say was spent; time passes from the first to the last event of each sitting."""
+    """Return what was spent by events; time passes from the first to the last event of each invocation."""
     spent, seconds, last = Spent(), 0.0, 0.0
     begun: float | None = None  # the tasks are listed before anybody sits down
     for event in events:

@@ -91,8 +91,8 @@ class Meter:
 
     ``price`` gives the dollars of a reply, or None where the model's price is unknown. ``spent`` is what earlier
     sittings spent. Before a call, the most that it may cost is reserved in the ``ledger``, which all processes of a run
-    share; so calls, tokens and money stay within the budget. Actions may exceed it by those that episodes side by side
-    take at the same moment.
+    share; so calls, tokens and money stay within the budget. Actions are counted there too, where they are limited;
+    they may exceed the budget by those that episodes side by side take at the same moment.
     """
 
     def __init__(
@@ -109,6 +109,8 @@ class Meter:
         self._ledger = ledger or OwnLedger(amount_of(self._before))
         self._thread = threading.local()
         self._formulating = False
+        self._actions = 0
+        """Actions of all processes, as the ledger last said."""
 
     @property
     def spent(self) -> Spent:
@@ -211,7 +213,7 @@ class Meter:
     def before_action(self) -> None:
         """Allow one action, or raise BudgetEnded."""
         spent = self.spent
-        self._unless_spent("actions", spent.actions)
+        self._unless_spent("actions", max(spent.actions, self._actions))
         self._unless_spent("seconds", spent.seconds)
 
     def saw(self, kind: EventKind, body: Body) -> None:
@@ -223,13 +225,14 @@ class Meter:
             self._own = self._own + cost
         if cost.calls and self.limits_calls:
             self._ledger.settle(place(), amount_of(cost))
+        if cost.actions and self.budget.actions is not None:
+            self._actions = self._ledger.act(cost.actions)
 
-    def settle(self, total: Spent) -> Spent:
-        """Take the total of all processes, this one included, as last reported. Return what is new here."""
+    @property
+    def own(self) -> Spent:
+        """What was spent here, without what was spent before."""
         with self._lock:
-            new, self._own = self._own, Spent()
-            self._before = plus(total, new)
-            return new
+            return self._own
 
     def take(self, spent: Spent) -> None:
         """Count what another process has spent."""

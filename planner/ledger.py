@@ -34,13 +34,16 @@ class Ledger(Protocol):
     def release(self, call: str) -> None:
         """Give back what is still reserved for a call."""
 
+    def act(self, number: int) -> int:
+        """Count actions. Returns the actions of all who use the account so far."""
+
 
 class OwnLedger:
     """The ledger of a run that one process plays."""
 
     def __init__(self, spent: Amount) -> None:
         self._spent, self._reserved = spent, dict[str, Amount]()
-        self._lock = threading.Lock()
+        self._lock, self._actions = threading.Lock(), 0
 
     def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
         """Reserve an amount for a call if ``allows`` returns True. Returns what that returns."""
@@ -60,3 +63,9 @@ class OwnLedger:
         """Give back what is still reserved for a call."""
         with self._lock:
             self._reserved.pop(call, None)
+
+    def act(self, number: int) -> int:
+        """Count actions. Returns the actions so far."""
+        with self._lock:
+            self._actions += number
+            return self._actions

@@ -6,9 +6,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from planbook.sandbox.process import was_killed
 from tests.command import ROOT
 from tests.flows import history
 
@@ -61,16 +63,40 @@ def alive(process: int) -> bool:
 
 def children(process: int) -> list[int]:
     """The processes that a process has started."""
+    return [each.number for each in all_processes() if each.parent == process]
+
+
+class Process(NamedTuple):
+    """A process as /proc shows it."""
+
+    number: int
+    parent: int
+    command: str
+
+
+def all_processes() -> list[Process]:
+    """Every process of this machine."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            try:
-                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-            except OSError:
-                continue
-            if int(parent) == process:
-                found.append(int(entry.name))
+            with suppress(OSError):
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                found.append(Process(int(entry.name), parent, command))
     return found
+
+
+def kernel_tells() -> bool:
+    """Return whether the kernel says how a process ended that is not a child: Linux does from 6.15 on."""
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    pidfd = os.pidfd_open(child)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    told = was_killed(pidfd)
+    os.close(pidfd)
+    return told
 
 
 def kill(process: int) -> None:

@@ -1,19 +1,38 @@
-"""Sandboxes whose workers are killed at chosen calls: what has to come out as if nobody had been."""
+"""The harness for kills: who is killed (the victim), and when (the moment), with what must come out all the same.
 
+- A sandbox worker, at chosen calls of a plan: ``DeadlySandbox`` with a ``Reaper``, in this process.
+- A host, right after chosen events of a run: ``lives``, one forked process after the other.
+- Any process of a run, at random moments: ``RandomKills``. PLANBOOK_KILLS says how many kills each such test survives
+  instead of its own number, and PLANBOOK_KILLS_SEED which ones:
+
+PLANBOOK_KILLS=100 PLANBOOK_KILLS_SEED=7 pytest -n 0 tests/planbook/test_killed_at_random.py
+"""
+
+import json
 import os
+import random
 import signal
-from collections.abc import Callable, Iterable, Mapping
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import count
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from pydantic import JsonValue
 
 from planbook.sandbox import CellResult, Sandbox, Session, bound_names
-from planbook.sandbox.process import was_killed
+from planbook.sandbox.process import MAX_KILLS
+from tests.command import ROOT
+from tests.executing import all_processes, kernel_tells, kill
 
+KILLED, FAULT = -signal.SIGKILL, 99
+"""Exit codes of a process that was killed, and of one that the command line did not end."""
 How = Literal["asked", "answered", "sent", "computing", "between"]
 HOWS: tuple[How, ...] = ("asked", "answered", "sent", "computing", "between")
 """When the worker dies: before its call is carried out; after that, and before it is answered; when the answer is sent,
@@ -21,8 +40,11 @@ and not yet read; some milliseconds after that; after the end of the cell that m
 CHANCE = "import random, time\nprint([random.random(), random.getrandbits(64), time.time()])"
 
 
+# A sandbox worker, at chosen calls.
+
+
 def worker_of(session: Session) -> int:
-    """The process of a session's worker; 0 if it has none now."""
+    """Return the process of a session's worker; 0 if it has none now."""
     return session._worker._pid if session._worker is not None else 0
 
 
@@ -52,7 +74,7 @@ class Reaper:
         meanwhile: Callable[[], None] | None = None,
         **settings: Any,
     ) -> Session:
-        """A session whose worker dies as it is told."""
+        """Open a session whose worker dies at the chosen calls."""
         doomed = _Doomed(self)
         deadly = {name: doomed.around(name, function) for name, function in functions.items()}
         session = opener(deadly, meanwhile=doomed.watch(meanwhile), **settings)
@@ -60,7 +82,7 @@ class Reaper:
         return session
 
     def next(self) -> How | None:
-        """What happens at the call that comes now."""
+        """Return how the worker dies at the call that comes now, if it does."""
         return self.deaths(next(iter(self._numbers)))
 
 
@@ -72,7 +94,7 @@ class _Doomed:
         self._how: How | None = None
 
     def take(self, session: Session) -> None:
-        """What is done to the session from outside goes through this object."""
+        """Route what is done to the session from outside through this object."""
         self._session, self._run, self._close = session, session.run, session.close
         session.run, session.close = self.run, self.close  # type: ignore[method-assign]
 
@@ -134,20 +156,238 @@ class DeadlySandbox(Sandbox):
         return self.reaper.open(super().session, functions, **settings)
 
 
-def kernel_tells() -> bool:
-    """Whether this machine says how a process ended that is no child: Linux does from 6.15 on."""
-    child = os.fork()
-    if child == 0:
-        signal.pause()
-    pidfd = os.pidfd_open(child)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    told = was_killed(pidfd)
-    os.close(pidfd)
-    return told
-
-
 def look(names: Iterable[str]) -> str:
-    """A cell that prints the values of names that exist, the next random numbers and the time."""
+    """Return a cell that prints the values of names that exist, the next random numbers and the time."""
     shown = (f"try:\n    print({name!r}, repr({name}))\nexcept NameError:\n    pass" for name in names)
     return "\n".join([*shown, CHANCE])
+
+
+# A host, right after chosen events.
+
+
+def lives(kills: Sequence[Sequence[Any]], *arguments: object, url: str = "") -> list[int]:
+    """Return the exit codes of one process after the other that runs a command, until one is not killed.
+
+    ``kills`` has a pair for each life: [kind, number] kills it right after its number-th new event of that kind ("" is
+    any, the run's own left aside), number 0 lets it live; ["pid", FILE] writes its process id there, for somebody else
+    to kill it. ``url`` is that of a model server.
+    """
+    env = os.environ | ({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "key"} if url else {})
+    command = [sys.executable, "-m", "tests.killing", json.dumps(kills), *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr
+    codes: list[int] = json.loads(done.stdout.splitlines()[-1])
+    assert FAULT not in codes, done.stderr
+    return codes
+
+
+def _live(kind: str, number: Any, arguments: list[str]) -> None:
+    """Run one command, and kill the process right after so many new events of a kind."""
+    from planbook.cli import main
+    from planbook.store import Store
+
+    put, left = Store.put_all, number
+
+    def counted(store: Store, rows: list[Any]) -> None:
+        nonlocal left
+        put(store, rows)
+        left -= sum(row[0] != "run" and kind in ("", row[1]) for row in rows)
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    if kind == "pid":
+        Path(number).write_text(str(os.getpid()))
+    elif number:
+        Store.put_all = counted  # type: ignore[method-assign, assignment]
+    sys.argv = ["planbook", *arguments]
+    main()
+
+
+def _forked(kills: list[Any], arguments: list[str]) -> list[int]:
+    codes: list[int] = []
+    for kind, number in kills:
+        child = os.fork()
+        if child == 0:
+            os.close(1)
+            os.open(os.devnull, os.O_WRONLY)
+            try:
+                _live(kind, number, arguments)
+            except SystemExit as exit:
+                sys.stderr.flush()
+                os._exit(int(exit.code or 0))
+            os._exit(FAULT)
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        if codes[-1] != KILLED:
+            break
+    return codes
+
+
+# Any process of a run, at random moments.
+
+SEED = int(os.environ.get("PLANBOOK_KILLS_SEED", "0"))
+DRIVER, SANDBOXED = "driver", "sandbox worker"
+LOSSES = 2
+"""How many of a family are lost before its driver is the next: three workers that die of one episode are its fault."""
+MOST_SANDBOXED = MAX_KILLS - 1 if kernel_tells() else 1
+"""How many of a driver's sandbox workers are hit: so many may die at one place of a plan without anybody's fault."""
+EARLY = 0.2
+"""How often a driver's beginning counts, when nobody is there but itself."""
+PATIENCE_SECONDS = 150
+"""How long a driver may go on after the last blow."""
+MARKS: Mapping[str, str] = {
+    "planbook.workers.pool": "worker",
+    "planbook.sandbox.worker.zygote": "zygote",
+    "ray::RemoteTask": "actor",
+    "ray::": "Ray's worker",
+    "gcs_server": "gcs",
+    "raylet/raylet": "raylet",
+    "log_monitor.py": "log monitor",
+    "monitor.py": "monitor",
+    "dashboard": "dashboard",
+    "postgres: ": "backend",
+}
+"""Parts of the command lines of processes, and the kinds that they show; the first that fits counts."""
+
+
+def number_of_kills(usual: int) -> int:
+    """Return the number of kills that a test survives."""
+    return int(os.environ.get("PLANBOOK_KILLS", usual))
+
+
+class Blow(NamedTuple):
+    """The process that was killed, in which life of the driver (from 0), and how many seconds after its beginning."""
+
+    what: str
+    process: int
+    life: int
+    after: float
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.process} of life {self.life}, {self.after:.2f} s after its beginning"
+
+
+@dataclass
+class RandomKills:
+    """One run, played by one driver after the other until one of them ends with 0.
+
+    ``more`` are the roots of further families, such as a cluster's or a database's, of which the kinds ``more_kinds``
+    may be hit as well. After a blow to one of the kinds ``waits`` a driver may end by itself again, until what was hit
+    has recovered.
+    """
+
+    command: Sequence[str]
+    said: Path
+    dice: random.Random
+    env: Mapping[str, str] = field(default_factory=dict)
+    more: Sequence[int] = ()
+    more_kinds: frozenset[str] = frozenset()
+    waits: frozenset[str] = frozenset()
+    within: float = 1.6
+    """Seconds from a driver's beginning, or from one blow, to the next: any moment up to that."""
+    blows: list[Blow] = field(default_factory=list)
+    codes: list[int] = field(default_factory=list)
+
+    def survive(self, kills: int) -> None:
+        """Kill at most so many times. Fails if a driver that was not disturbed does not end with 0."""
+        while 0 not in self.codes:
+            before = len(self.blows)
+            self.codes.append(self._live(kills))
+            struck = self.blows[before:]
+            recovering = any(blow.what in self.waits for blow in self.blows[-2:])
+            assert self.codes[-1] == 0 or struck or recovering, self.told()
+            assert len(self.codes) <= kills + 40, self.told()
+
+    def told(self) -> str:
+        """Return what happened, for whoever looks at a failure."""
+        blows = "\n".join(map(str, self.blows))
+        return f"drivers ended with {self.codes}; killed were\n{blows}\nThe drivers said:\n{self.said.read_text()}"
+
+    def _live(self, kills: int) -> int:
+        begun = time.monotonic()
+        with self.said.open("a") as said:
+            driver = subprocess.Popen(
+                [sys.executable, "-m", "planbook", *self.command],
+                cwd=ROOT,
+                env={**os.environ, **self.env},
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+            )
+        if len(self.blows) < kills and self.dice.random() > EARLY:
+            self._wait_for_family(driver)
+        while len(self.blows) < kills and not _ended(driver, self.dice.uniform(0, self.within)):
+            what, process = self._victim(driver.pid)
+            with suppress(ProcessLookupError):
+                kill(process)
+                self.blows.append(Blow(what, process, len(self.codes), time.monotonic() - begun))
+            if process == driver.pid:
+                break
+        try:
+            return driver.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            kill(driver.pid)
+            raise AssertionError(f"a driver did not end.\n{self.told()}") from None
+
+    def _victim(self, driver: int) -> tuple[str, int]:
+        """Return the next victim: each kind of process is equally likely, however many there are of it."""
+        hit = [blow.what for blow in self.blows if blow.life == len(self.codes)]
+        if len(hit) - hit.count(SANDBOXED) == LOSSES:
+            return DRIVER, driver
+        kinds: dict[str, list[int]] = {DRIVER: [driver]}
+        for what, process in self._others(driver):
+            kinds.setdefault(what, []).append(process)
+        if hit.count(SANDBOXED) >= MOST_SANDBOXED:
+            kinds.pop(SANDBOXED, None)
+        what = self.dice.choice(sorted(kinds))
+        return what, self.dice.choice(sorted(kinds[what]))
+
+    def _others(self, driver: int) -> list[tuple[str, int]]:
+        more = [(what, process) for what, process in _family(self.more) if what in self.more_kinds]
+        return [*_family([driver]), *more]
+
+    def _wait_for_family(self, driver: "subprocess.Popen[bytes]") -> None:
+        """Wait until another process than the driver can be killed, or the driver has ended."""
+        while not self._others(driver.pid) and not _ended(driver, 0.02):
+            pass
+
+
+def _ended(driver: "subprocess.Popen[bytes]", seconds: float) -> bool:
+    with suppress(subprocess.TimeoutExpired):
+        driver.wait(seconds)
+    return driver.returncode is not None
+
+
+def _family(roots: Sequence[int]) -> list[tuple[str, int]]:
+    """Return the descendants of these processes, each with its kind."""
+    there = {process.number: process for process in all_processes()}
+    below, found = set(roots), list[tuple[str, int]]()
+    while new := {each.number for each in there.values() if each.parent in below} - below:
+        below |= new
+    for number in below - set(roots):
+        kind = next((kind for mark, kind in MARKS.items() if mark in there[number].command), "")
+        parent = there.get(there[number].parent)
+        if kind == "zygote" and parent is not None and "planbook.sandbox.worker.zygote" in parent.command:
+            kind = SANDBOXED
+        if kind:
+            found.append((kind, number))
+    return found
+
+
+def survive_in_all(
+    kills: int, begin: Callable[[int], RandomKills], check: Callable[[RandomKills], None]
+) -> list[RandomKills]:
+    """Begin runs until a number of kills was survived, and check each when it is over."""
+    runs: list[RandomKills] = []
+    while (left := kills - sum(len(each.blows) for each in runs)) > 0:
+        run = begin(len(runs))
+        run.survive(left)
+        check(run)
+        runs.append(run)
+    return runs
+
+
+if __name__ == "__main__":
+    import planbook.planner.models.openai_api  # noqa: F401 - once for all lives, since it takes a second
+
+    warnings.simplefilter("ignore")
+    print(json.dumps(_forked(json.loads(sys.argv[1]), sys.argv[2:])))

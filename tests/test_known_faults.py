@@ -18,7 +18,6 @@ import pytest
 from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.episodes.runner import run_tasks
 from planbook.planner import (
     METHODS,
     AutoManualOptions,
@@ -33,6 +32,7 @@ from planbook.planner.models import ScriptedModel
 from planbook.planner.roles import Roles
 from planbook.run import Run
 from planbook.sandbox import Sandbox
+from planbook.workers import play_episodes
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("envs", "manuals", "planbook", "planner", "rules", "sandbox")
@@ -229,8 +229,8 @@ def test_every_seed_of_a_run_is_recorded(tmp_path: Path) -> None:
         models={"default": script},
     )
     run = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
-    run.sit_down(None, None)
-    assert run_tasks(run, NoMemory(), lambda entry, ending: None)
+    run.begin_invocation(None, None)
+    assert play_episodes(run, NoMemory(), lambda entry, ending: None)
     written: Any = json.loads((tmp_path / "run" / "run.json").read_text())
     assert written["config"]["seed"] == 7
     begun: list[Any] = [row.body for row in run.store.events("task", "task")]

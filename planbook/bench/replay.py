@@ -9,11 +9,10 @@ from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.config import Config
 from planbook.envs import MissingRequirement, Task, load_environment
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.runner import run_tasks
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Ending
 from planbook.run import Run
+from planbook.workers import Hosting, play_episodes
 
 WORLD, SPLIT = "alfworld", "train"
 JOBS = 2
@@ -61,7 +60,7 @@ def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
-            run_tasks(
+            play_episodes(
                 run,
                 ProcedureLibrary(load_environment(WORLD)),
                 lambda _, ending: endings.append(ending),

@@ -19,13 +19,9 @@ from planbook.bench.processes import parents, private_megabytes
 from planbook.bench.replay import games
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.episodes.distributed import play_distributed
-from planbook.episodes.lanes import Executor, Hosting
-from planbook.episodes.regular import every
-from planbook.episodes.role_models import check_roles
-from planbook.episodes.runner import run_tasks
-from planbook.knowledge.knowing import memory_of
+from planbook.knowledge import memory_of
 from planbook.run import Run
+from planbook.workers import Executor, Hosting, check_roles, every, play_episodes
 
 GAMES = 4_000
 """At most: all of the training split."""
@@ -115,10 +111,7 @@ def _play(config: Config, tasks: Sequence[Task], hosting: Hosting) -> float:
     """The seconds that it takes to play a run in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder, closing(Run.create(Path(folder) / "run", config, tasks)) as run:
         begun = time.perf_counter()
-        if hosting.executor == "threads":
-            run_tasks(run, memory_of(config), lambda entry, ending: None, hosting=hosting)
-        else:
-            play_distributed(run, lambda entry, ending: None, hosting)
+        play_episodes(run, memory_of(config), lambda entry, ending: None, hosting=hosting)
         return time.perf_counter() - begun
 
 

@@ -20,13 +20,11 @@ from planbook.bench.paced_server import Answer, Recorded, Sent, paced
 from planbook.bench.prompts import recorded_requests
 from planbook.config import Config
 from planbook.envs import MissingRequirement
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.role_models import check_roles
-from planbook.episodes.runner import run_tasks
-from planbook.knowledge.knowing import memory_of
+from planbook.knowledge import memory_of
 from planbook.planner import Body, EventKind
 from planbook.run import Run
 from planbook.sandbox import read_reply, statements_of
+from planbook.workers import Hosting, check_roles, play_episodes
 
 TOKENS_A_SECOND = 30.0
 RUNS: Mapping[str, tuple[str, dict[str, str]]] = {
@@ -147,7 +145,7 @@ def _timed(config: Config, episodes: int) -> list[Times]:
         tasks = config.world.select(config.selection)
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
             hosting = Hosting(episodes if config.world.parallel else 1)
-            run_tasks(run, memory_of(config), lambda entry, ending: None, hosting=hosting, watch=watch)
+            play_episodes(run, memory_of(config), lambda entry, ending: None, hosting=hosting, watch=watch)
     return [times for played in events.values() for times in _of_thread(played)]
 
 

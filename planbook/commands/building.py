@@ -14,18 +14,16 @@ from planbook.commands.playing import play
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
 from planbook.console import console
 from planbook.envs import EnvsError
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.role_models import check_roles
-from planbook.knowledge.state import learnt_in
-from planbook.learning.covering import coverage_lines
-from planbook.learning.stages import building_tasks, export_manuals
-from planbook.learning.stages import formulate as formulate_rules
+from planbook.knowledge import learnt_in
+from planbook.learning import building_tasks, coverage_lines, export_manuals
+from planbook.learning import formulate as formulate_rules
 from planbook.manuals import usual_starts
 from planbook.options import refuse, was_given
 from planbook.planner import BudgetEnded, method
 from planbook.results import Summary
 from planbook.run import Run, new_folder
 from planbook.terminal.printing import spending
+from planbook.workers import Hosting, check_roles
 
 BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
 """Where seeds are drawn from, in worlds that make their tasks from seeds: building and testing share none."""
@@ -151,7 +149,7 @@ def formulate(
             raise errors.BadArgument(f"{folder} is no building run; rules come from `planbook build`")
         named = by_role(models)
         config = run.config.model_copy(update={"models": {**run.config.models, **named}})
-        run.sit_down(
+        run.begin_invocation(
             hosting.budget, hosting.prices, named.values(), timeouts=hosting.timeouts, unsafe=hosting.unsafe_no_sandbox
         )
         code = errors.OK
@@ -163,7 +161,7 @@ def formulate(
             )
             code = errors.OUT_OF_BUDGET
         finally:
-            run.stand_up()
+            run.end_invocation()
         written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
         for group, state in learnt_in(run).items():

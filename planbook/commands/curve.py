@@ -10,7 +10,7 @@ from rich.table import Table
 from planbook import errors
 from planbook.config import Config
 from planbook.console import console, right_aligned
-from planbook.learning.cost import BuildingCost, Reached, building_cost, reached_after
+from planbook.learning import BuildingCost, Reached, building_cost, reached_after
 from planbook.papers import Beside
 from planbook.results import Summary
 from planbook.results.statistics import wilson

@@ -10,10 +10,10 @@ from planbook.commands import building
 from planbook.commands.playing import play
 from planbook.config import Learning
 from planbook.console import console
-from planbook.episodes.lanes import Hosting
 from planbook.report import report_runs
 from planbook.results import Summary
 from planbook.run import new_folder
+from planbook.workers import Hosting
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 ALFWORLD_TASKS = Asked(env="alfworld", split="generated:60", seeds="0-9")

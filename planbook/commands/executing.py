@@ -6,10 +6,10 @@ from planbook import errors
 from planbook.arguments import Asked
 from planbook.commands.playing import play
 from planbook.console import console
-from planbook.episodes.lanes import Hosting
 from planbook.planner import GivenCode, checked_procedure, code_of, is_procedure, parse_procedure
 from planbook.results import Summary
 from planbook.terminal.printing import Live
+from planbook.workers import Hosting
 
 
 def execute_plan(plan: Path, asked: Asked, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:

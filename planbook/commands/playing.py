@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 
 from planbook import errors
@@ -20,23 +21,23 @@ from planbook.commands.beforehand import (
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
-from planbook.episodes.control import Control, hosted
-from planbook.episodes.distributed import check_executor, play_distributed
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.retrying import again_lines, broken_paths
-from planbook.episodes.role_models import check_roles
-from planbook.episodes.runner import run_tasks
-from planbook.knowledge.ablations import check_ablations
-from planbook.knowledge.knowing import memory_of, remembering
-from planbook.knowledge.state import EVERYTHING, fresh_beginning, group_of, learnt_in
-from planbook.learning.cost import building_cost, cost_line
-from planbook.learning.covering import coverage_lines
-from planbook.learning.stages import build, export, formulate_with_kept, playing_memory, tasks_of
+from planbook.knowledge import EVERYTHING, check_ablations, fresh_beginning, group_of, learnt_in, memory_of, remembering
+from planbook.learning import (
+    build,
+    building_cost,
+    cost_line,
+    coverage_lines,
+    export,
+    formulate_with_kept,
+    playing_memory,
+    tasks_of,
+)
 from planbook.outcomes import first_line
 from planbook.planner import (
     BudgetEnded,
     Cell,
     Ending,
+    EpisodeStopped,
     Memory,
     ModelError,
     Outcome,
@@ -46,7 +47,7 @@ from planbook.provenance.before_rerun import check_config
 from planbook.provenance.before_resume import notice_changes
 from planbook.provenance.fingerprints import made_of
 from planbook.results import Summary, read_run
-from planbook.run import AGAIN, Entry, Run, last_path, new_folder, recorded_endings
+from planbook.run import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.spending import check_money
 from planbook.store import Watch
@@ -63,6 +64,14 @@ from planbook.terminal.printing import (
 from planbook.terminal.progress import Progress
 from planbook.terminal.time_left import InTurn, Standing
 from planbook.wording import counted
+from planbook.workers import (
+    Control,
+    Hosting,
+    check_executor,
+    check_roles,
+    join_run,
+    play_episodes,
+)
 
 OVER = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 FROM_OUTSIDE = "Stopped from planbook watch."
@@ -116,6 +125,38 @@ def resume(folder: Path, hosting: Hosting, *, again: str | None = None, as_json:
         return play_run(run, hosting, as_json=as_json, again=paths)
 
 
+class Joined(BaseModel):
+    """What a process that joined a run has done: episodes played, and what it spent on them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    episodes: int
+    model_calls: int
+    tokens: int
+    run: str
+
+
+def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]:
+    """Play episodes of a run beside the process that plays it. Raises what stops it."""
+    with closing(Run.open(folder)) as run:
+        check_config(run.config, folder)
+        if run.config.learning is not None:
+            raise errors.BadArgument(f"{folder} is a building run, which plays one episode after the other")
+        if not run.is_played:
+            raise errors.BadRun(f"no process plays {folder}; go on with it: planbook run --resume {folder}")
+        notice_changes(run, hosting)
+        report = join_run(run, hosting)
+    if report.error is not None and not isinstance(report.error, EpisodeStopped):
+        raise report.error
+    with closing(Run.open(folder)) as run:
+        played = report.episodes(run.store)
+    out = console(as_json)
+    out.print(f"{counted(played, 'episode')} of {folder} played here.", markup=False, soft_wrap=True)
+    spent = report.spent
+    joined = Joined(episodes=played, model_calls=spent.calls, tokens=spent.tokens, run=str(folder))
+    return errors.INTERRUPTED if report.error else errors.OK, joined
+
+
 def play_run(
     run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None = None, again: Sequence[str] = ()
 ) -> tuple[int, Summary]:
@@ -129,10 +170,10 @@ def play_run(
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
     control = Control(run)
-    run.sit_down(
+    run.begin_invocation(
         hosting.budget,
         hosting.prices,
-        note={**note, **hosted(hosting)},
+        note={**note, **hosting.recorded()},
         timeouts=hosting.timeouts,
         unsafe=hosting.unsafe_no_sandbox,
     )
@@ -142,7 +183,7 @@ def play_run(
     except (ModelError, errors.ClusterLost) as error:
         raise type(error)(f"{error}. Then go on with: planbook run --resume {run.folder}") from error
     finally:
-        run.stand_up()
+        run.end_invocation()
     seconds = time.monotonic() - begun
     summary, endings = read_run(run).summary(seconds, run.meter.spent), recorded_endings(run)
     out = console(as_json)
@@ -162,7 +203,7 @@ def play_run(
         out.print(stream_line(summary), soft_wrap=True)
     if run.config.learning:
         _show_learnt(run, out)
-    out.print(f"{summary.seconds:.1f} s in this sitting; everything is in {summary.run}", soft_wrap=True)
+    out.print(f"{summary.seconds:.1f} s in this invocation; everything is in {summary.run}", soft_wrap=True)
     if formulated:
         out.print(
             f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget kept for it.",
@@ -265,10 +306,8 @@ def _progress(run: Run, title: str, hosting: Hosting, paused: Callable[[], bool]
 
 def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:
     """Play what is left. Returns False if it was stopped."""
-    if hosting.executor != "threads":
-        return play_distributed(run, progress.ended, hosting)
     if not run.config.learning:
-        return run_tasks(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
+        return play_episodes(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
 
     def on_ending(entry: Entry, ending: Ending) -> None:
         progress.ended(entry, ending)

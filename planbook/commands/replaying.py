@@ -9,12 +9,11 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
 from planbook.console import console
-from planbook.episodes.distributed import replay_distributed
-from planbook.episodes.divergence import Comparison, Sameness, replay_run
-from planbook.episodes.lanes import Hosting
 from planbook.provenance.before_rerun import check_config
+from planbook.replay import Comparison, Sameness, replay_run
 from planbook.run import Entry, Run
 from planbook.wording import counted
+from planbook.workers import Hosting
 
 
 class Replayed(BaseModel):
@@ -52,8 +51,7 @@ def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, 
                 f"{folder} holds episodes that were played elsewhere; replay the run they come from"
             )
         check_config(run.config, folder)
-        replay = replay_run if hosting.executor == "threads" else replay_distributed
-        finished = replay(run, on_comparison, hosting)
+        finished = replay_run(run, on_comparison, hosting)
     seconds = round(time.monotonic() - begun, 3)
     ways = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
     changed = sum(bool(each.then) for each in differences.values())

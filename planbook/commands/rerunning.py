@@ -12,7 +12,6 @@ from planbook import errors
 from planbook.arguments import by_role, lasting_model, spending_of
 from planbook.commands.playing import play
 from planbook.console import console
-from planbook.episodes.lanes import Hosting
 from planbook.options import JSON, RUN, RUN_FOLDER, SPENDING, options
 from planbook.planner import Budget
 from planbook.provenance.after_rerun import Repeated, Totals, Way, learnt_the_same, repeated_episodes, totals
@@ -20,6 +19,7 @@ from planbook.provenance.before_rerun import Repeat, is_deterministic, prepared
 from planbook.run import Run
 from planbook.terminal.printing import answer
 from planbook.wording import counted, harmless
+from planbook.workers import Hosting
 
 
 class Rerun(BaseModel):

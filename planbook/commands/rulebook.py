@@ -7,9 +7,8 @@ from typing import Any
 
 from planbook.console import console
 from planbook.errors import BadArgument
-from planbook.knowledge.state import EVERYTHING, State, learnt_in
-from planbook.learning.covering import coverage_of
-from planbook.learning.stages import export
+from planbook.knowledge import EVERYTHING, KnowledgeState, learnt_in
+from planbook.learning import coverage_of, export
 from planbook.manuals.coverage import coverage_table
 from planbook.rules import count, rule_text
 from planbook.rules.evidence import table
@@ -38,7 +37,7 @@ def show_rules(folder: Path, what: str, which: str, group: str | None, *, as_jso
         }
 
 
-def _group(run: Run, asked: str | None) -> tuple[str, State]:
+def _group(run: Run, asked: str | None) -> tuple[str, KnowledgeState]:
     if run.config.learning is None:
         raise BadArgument(f"{run.folder} is no building run; rules come from `planbook build`")
     states = learnt_in(run)
@@ -50,7 +49,7 @@ def _group(run: Run, asked: str | None) -> tuple[str, State]:
     return chosen, states[chosen]
 
 
-def _shown(state: State, which: str) -> str:
+def _shown(state: KnowledgeState, which: str) -> str:
     if which:
         return rule_text(state.history.book.rule(which))
     rules = state.history.book.active
@@ -60,11 +59,11 @@ def _shown(state: State, which: str) -> str:
     return f"{told}\n{table(state.history.book, count(state.citations))}"
 
 
-def _log(state: State, which: str) -> str:
+def _log(state: KnowledgeState, which: str) -> str:
     return "\n".join(state.history.log()) or "Nothing has been changed yet."
 
 
-def _diff(state: State, which: str) -> str:
+def _diff(state: KnowledgeState, which: str) -> str:
     first, dots, last = which.partition("..")
     ends = (_number(first or "0", DIFF), _number(last or str(len(state.history.entries)), DIFF))
     if which and not dots:
@@ -72,7 +71,7 @@ def _diff(state: State, which: str) -> str:
     return state.history.diff(*ends) or "No difference."
 
 
-def _undo(run: Run, group: str, state: State, entry: int) -> State:
+def _undo(run: Run, group: str, state: KnowledgeState, entry: int) -> KnowledgeState:
     """Record that the rules go back to before a change; the run goes on from there. Raises BadHistory."""
     undone = state.with_history(state.history.undo(entry))
     number = sum(1 for _ in run.store.events("undo", "undo"))
@@ -87,6 +86,6 @@ def _number(text: str, form: str) -> int:
     return int(text)
 
 
-WAYS: Mapping[str, Callable[[State, str], str]] = {"show": _shown, "log": _log, "diff": _diff, "undo": _log}
+WAYS: Mapping[str, Callable[[KnowledgeState, str], str]] = {"show": _shown, "log": _log, "diff": _diff, "undo": _log}
 """What is told, by the word that asks for it."""
 COVERAGE = "coverage"

@@ -8,7 +8,7 @@ from planbook.compare.gathering import Gathered
 from planbook.config import Config, by_dotted_name
 from planbook.envs import did_you_mean
 from planbook.errors import BadArgument
-from planbook.run.moved import without_folders
+from planbook.run import without_folders
 
 UNSET = "-"
 VERSION = "version of "

@@ -14,7 +14,6 @@ from planbook import errors
 from planbook.arguments import Asked, by_role, lasting_model, spending_of
 from planbook.console import console
 from planbook.envs import known_environments
-from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
 from planbook.graphs.running import GraphArguments, run_graph
 from planbook.option_values import pairs
@@ -38,6 +37,7 @@ from planbook.planner.graph import (
 from planbook.planner.roles import DEFAULT
 from planbook.terminal.printing import answer
 from planbook.wording import counted
+from planbook.workers import opened
 
 ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}
 """Endings of the files of a drawing by its format; the first is the usual one."""

@@ -16,8 +16,6 @@ from planbook import errors
 from planbook.config import Config
 from planbook.console import ERRORS
 from planbook.envs import Task, Verdict
-from planbook.episodes.lanes import LOG, STOPPING, wait_for
-from planbook.episodes.role_models import roles_of
 from planbook.errors import BadRun
 from planbook.planner import (
     Body,
@@ -42,6 +40,7 @@ from planbook.provenance.fingerprints import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.wording import counted, harmless
+from planbook.workers import LOG, STOPPING, roles_of, wait_for
 
 SHOWN = 1_500
 """Characters of an answer that are printed as it comes; the store has all of it."""
@@ -121,11 +120,11 @@ def run_graph(file: GraphFile, text: str, given: GraphArguments, out: Path | Non
     config, task = config_of(file, text, given), task_of(file)
     made = made_of_graph(config, given.prices)
     with closing(GraphRun.create(out or new_folder(config), config, [task], made_of=made)) as run:
-        run.sit_down(given.budget, given.prices, timeouts=given.timeouts)
+        run.begin_invocation(given.budget, given.prices, timeouts=given.timeouts)
         try:
             return _Traversing(run, file, given).carry_out()
         finally:
-            run.stand_up()
+            run.end_invocation()
 
 
 class _Traversing:

@@ -1,5 +1,54 @@
-"""What does a run know beforehand?
+"""What a run knows beforehand.
 
-``state`` is what a building run knows after each episode; ``knowing`` makes a run's memory of it, or of a folder, under
-the ``ablations`` that were asked for; ``once`` says that a run was learnt from already.
+``state`` is what a building run knows after each episode, and what of it can be left out; ``memory`` is what a planner
+recalls of it, or of a library in a folder.
 """
+
+from planbook.knowledge.memory import PROCEDURES, demonstrating, memory_of, remembering
+from planbook.knowledge.state import (
+    ABLATIONS,
+    EVERYTHING,
+    LEARNT,
+    RETRIEVAL,
+    SPOILT,
+    KnowledgeState,
+    already,
+    beginning_path,
+    check_ablations,
+    form_without,
+    formulating_path,
+    fresh_beginning,
+    group_of,
+    learnt_in,
+    once,
+    start_of,
+    undone,
+    with_manual,
+    with_undone,
+)
+
+__all__ = [
+    "ABLATIONS",
+    "EVERYTHING",
+    "LEARNT",
+    "PROCEDURES",
+    "RETRIEVAL",
+    "SPOILT",
+    "KnowledgeState",
+    "already",
+    "beginning_path",
+    "check_ablations",
+    "demonstrating",
+    "form_without",
+    "formulating_path",
+    "fresh_beginning",
+    "group_of",
+    "learnt_in",
+    "memory_of",
+    "once",
+    "remembering",
+    "start_of",
+    "undone",
+    "with_manual",
+    "with_undone",
+]

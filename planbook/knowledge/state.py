@@ -1,26 +1,98 @@
-"""What a building run knows: after each episode, by group of tasks, and as it was undone by hand."""
+"""The knowledge of a building run: after each episode, by group of tasks, and with what was undone by hand."""
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
-from planbook.knowledge.ablations import form_without
-from planbook.knowledge.once import SPOILT, already
 from planbook.manuals import Manual, Start, read_knowledge, read_start, within
-from planbook.rules import Citation, History, Knowledge, Learnt, RuleBook, count
+from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
+from planbook.rules import Citation, Form, History, Knowledge, Learnt, RuleBook, count
 from planbook.run import Run, is_run
-from planbook.store import RESTART
+from planbook.store import RESTART, Watch, started_over
+
+RETRIEVAL = "retrieval"
+ABLATIONS: Mapping[str, str] = {
+    "rules": "no rules at all: the planner with its skill and reflection libraries",
+    "libraries": "neither skills nor reflections",
+    "online": "rules are built after all episodes have been played, not in between",
+    "cases": "the Builder gets one prompt for every case",
+    "classification": "the Builder is not asked whose fault an error was",
+    "formulation": "the rules as a list, although there is a manual",
+    "types": "rules without a type",
+    "examples": "rules without an example",
+    "logs": "rules without a validation log",
+    "helpers": "no helper methods: neither as rules nor defined beforehand nor encouraged",
+    RETRIEVAL: "every rule in the prompt, not only those that the task needs",
+    "cooperation": "the Builder does not see the planner's thoughts, and the planner names no rules",
+}
+
+
+def check_ablations(names: Iterable[str]) -> None:
+    """Raise BadArgument for a name that is none."""
+    if unknown := sorted(set(names) - set(ABLATIONS)):
+        known = "\n".join(f"  {name}: {meaning}" for name, meaning in ABLATIONS.items())
+        raise BadArgument(f"--without {unknown[0]}: there is no such part; there are\n{known}")
+
+
+def form_without(names: Iterable[str]) -> Form:
+    """Return the attributes that rules have without these parts."""
+    left_out = set(names)
+    return Form(
+        types="types" not in left_out,
+        examples="examples" not in left_out,
+        logs="logs" not in left_out,
+        helper_methods="helpers" not in left_out,
+    )
+
+
+SPOILT = "spoilt"
+"""Key of the event of a step that failed, with the reason; the step was started over."""
+
+
+def once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch: Watch | None = None) -> Any:
+    """Return the ``learnt`` event of a step, made the first time; ``watch`` is called with every new event.
+
+    What was recorded of a step under way may answer questions that are asked no more, such as after an undo by hand,
+    and replies that could not be used are not worth repeating. The step then begins anew, in ``PATH/restart/N``.
+    Raises UnusableReply, ModelError, BudgetEnded.
+    """
+    for place in _places(path):
+        scope = Scope(run.journal(place, watch), place, roles)
+        try:
+            learnt = scope.once("learnt", partial(make, scope))
+        except JournalMismatch as mismatch:
+            scope.journal.put(place, "learnt", 0, {SPOILT: str(mismatch)})
+        except UnusableReply as unusable:
+            scope.journal.put(place, "learnt", 0, {SPOILT: str(unusable)})
+            raise
+        else:
+            if SPOILT not in learnt:
+                return learnt
+    raise AssertionError("there is always another place")
+
+
+def already(run: Run, path: str) -> Any:
+    """Return what was learned at a step that is done, else None."""
+    return next((row.body for row in run.store.events(path, "learnt") if SPOILT not in row.body), None)
+
+
+def _places(path: str) -> Iterator[str]:
+    yield path
+    yield from (started_over(path, number) for number in itertools.count(1))
+
 
 EVERYTHING = "all"
-"""The one group of tasks whose rules are kept together, unless each type is by itself."""
+"""The group of all tasks, unless rules are kept for each type."""
 LEARNT = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
 
 
-class State(Learnt):
-    """What is known in a group of tasks after some episodes, and how it came about.
+class KnowledgeState(Learnt):
+    """The knowledge in a group of tasks after some episodes, and its history.
 
     ``streaks`` counts the successes in a row of each task type; ``notes`` says what learning could not use.
     ``procedures_at`` says for each type with a procedure how many changes the rules had seen at the end of the episode
@@ -34,33 +106,33 @@ class State(Learnt):
     notes: tuple[str, ...] = ()
     procedures_at: dict[str, int] = {}
 
-    def with_procedures_of(self, before: "State") -> "State":
-        """The state, with where the rules stand noted for the types whose procedures differ from those before."""
+    def with_procedures_of(self, before: "KnowledgeState") -> "KnowledgeState":
+        """Return the state, with the present position in the history for types whose procedures have changed."""
         new = {
             kind for kind, each in self.knowledge.procedures.items() if each != before.knowledge.procedures.get(kind)
         }
         at = {**self.procedures_at, **dict.fromkeys(new, len(self.history.entries))}
         return self.model_copy(update={"procedures_at": at})
 
-    def with_history(self, history: History) -> "State":
-        """The state with other rules."""
+    def with_history(self, history: History) -> "KnowledgeState":
+        """Return the state with other rules."""
         knowledge = self.knowledge.model_copy(update={"rules": history.book.active})
         return self.model_copy(update={"history": history, "knowledge": knowledge})
 
 
 def group_of(learning: Learning, task_type: str) -> str:
-    """The tasks that a type shares its rules with."""
+    """Return the group of tasks that a type shares its rules with."""
     return task_type if learning.per_type else EVERYTHING
 
 
-def beginning(run: Run, group: str) -> State:
-    """What a run knew before its first episode: as it recorded it, else as it would begin now."""
+def beginning(run: Run, group: str) -> KnowledgeState:
+    """Return what a run knew before its first episode: the record, else what it would begin with now."""
     recorded = already(run, beginning_path(group))
-    return State.model_validate(recorded) if recorded else fresh_beginning(run.config, group)
+    return KnowledgeState.model_validate(recorded) if recorded else fresh_beginning(run.config, group)
 
 
-def fresh_beginning(config: Config, group: str) -> State:
-    """What a building run would begin with now: the library that it builds on, else the starts that it names.
+def fresh_beginning(config: Config, group: str) -> KnowledgeState:
+    """Return what a building run would begin with now: its library, else the starts that it names.
 
     Raises BadStart, BadRun, BadKnowledge, BadArgument.
     """
@@ -74,7 +146,7 @@ def fresh_beginning(config: Config, group: str) -> State:
         knowledge = knowledge.model_copy(update={"example": examples, "manual": ""})
     rules = () if "rules" in config.without else form_without(config.without).fitted(book.active)
     book = RuleBook(active=rules, next_number=book.next_number)
-    return State(knowledge=knowledge.model_copy(update={"rules": rules}), history=History(initial=book))
+    return KnowledgeState(knowledge=knowledge.model_copy(update={"rules": rules}), history=History(initial=book))
 
 
 def start_of(config: Config, names: Sequence[str]) -> Start:
@@ -90,12 +162,12 @@ def _joined(known: str, starting: str) -> str:
 
 
 def beginning_path(group: str) -> str:
-    """The scope in which the beginning is recorded."""
+    """Return the scope in which the beginning is recorded."""
     return f"beginning/{group}"
 
 
 def _of_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
-    """What an earlier building run, or a folder, knows; numbers of rules that are gone stay taken."""
+    """Return the knowledge of an earlier building run or a folder; numbers of deleted rules are not used again."""
     folder = config.library_folder
     if not is_run(folder):
         knowledge = read_knowledge(folder, config.world, config.world_options)
@@ -109,44 +181,44 @@ def _of_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
 
 
 def check_world(config: Config, library: Run) -> None:
-    """See that a run can be a library for another. Raises BadArgument."""
+    """Check that a run can be a library for another. Raises BadArgument."""
     if library.config.learning is None:
         raise BadArgument(f"{library.folder} is no building run, and learnt nothing; name one with --library")
     if library.config.world.name != config.world.name:
         raise BadArgument(f"{library.folder} learnt of {library.config.world.name}, not of {config.world.name}")
 
 
-def learnt_in(run: Run, after: int | None = None) -> dict[str, State]:
-    """What a building run knows, by group: in the end, or after so many episodes."""
+def learnt_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
+    """Return the knowledge of a building run, by group: in the end, or after a number of episodes."""
     assert run.config.learning is not None
     tasks = {entry.index: entry.task.type for entry in run.entries()}
-    states: dict[str, State] = {}
+    states: dict[str, KnowledgeState] = {}
     taken_back = undone(run)
     rows: Iterable[Any] = run.store.events("learn", "learnt")
     for row in rows:
         match = LEARNT.fullmatch(row.scope)
         if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
             group = group_of(run.config.learning, tasks[int(match[1])])
-            states[group] = with_undone(State.model_validate(row.body), group, taken_back)
+            states[group] = with_undone(KnowledgeState.model_validate(row.body), group, taken_back)
     groups = {group_of(run.config.learning, kind) for kind in tasks.values()}
     return states or {group: beginning(run, group) for group in sorted(groups)}
 
 
 def undone(run: Run) -> dict[tuple[str, int], int]:
-    """What was undone by hand: the entry to go back before, by group and by how many entries there were then."""
+    """Return what was undone by hand: the entry to go back before, by group and number of entries at the time."""
     rows: Iterable[Any] = run.store.events("undo", "undo")
     return {(row.body["group"], row.body["after"]): row.body["entry"] for row in rows}
 
 
-def with_undone(state: State, group: str, undone: Mapping[tuple[str, int], int]) -> State:
-    """The state after what was undone by hand at this point."""
+def with_undone(state: KnowledgeState, group: str, undone: Mapping[tuple[str, int], int]) -> KnowledgeState:
+    """Return the state after what was undone by hand at this point."""
     while (entry := undone.get((group, len(state.history.entries)))) is not None:
         state = state.with_history(state.history.undo(entry))
     return state
 
 
-def with_manual(run: Run, group: str, state: State, tokens: int | None = None) -> Knowledge:
-    """The group's knowledge, with its manual if these rules were formulated."""
+def with_manual(run: Run, group: str, state: KnowledgeState, tokens: int | None = None) -> Knowledge:
+    """Return the group's knowledge, with its manual if these rules were formulated."""
     recorded = already(run, formulating_path(group, state))
     if recorded is None:
         return state.knowledge
@@ -155,6 +227,6 @@ def with_manual(run: Run, group: str, state: State, tokens: int | None = None) -
     return state.knowledge.model_copy(update={"manual": within(manual, state.knowledge.rules, tokens, cited)})
 
 
-def formulating_path(group: str, state: State) -> str:
-    """The scope in which the rules, as they stand, are formulated."""
+def formulating_path(group: str, state: KnowledgeState) -> str:
+    """Return the scope in which the present rules are formulated."""
     return f"formulate/{group}/{len(state.history.entries)}"

@@ -1,5 +1,49 @@
 """Learning from runs: rules, libraries, procedures and manuals, in the stages of AutoManual.
 
-``learner`` takes a step after each episode; ``stages`` strings the steps together, over episodes that are played or
-``given``; ``verification`` tries procedures out. ``cost`` and ``covering`` are figures of building.
+``learner`` learns from one episode, ``procedures`` writes and verifies procedures, ``stages`` plays and learns one
+episode after the other; ``given`` copies episodes that were played elsewhere. ``cost`` is what building took, and what
+its rules cover.
 """
+
+from planbook.learning.cost import (
+    BuildingCost,
+    Reached,
+    building_cost,
+    cost_line,
+    coverage_lines,
+    coverage_of,
+    reached_after,
+    show_cost,
+)
+from planbook.learning.learner import learning_path, told_episodes
+from planbook.learning.stages import (
+    build,
+    building_tasks,
+    export,
+    export_manuals,
+    formulate,
+    formulate_with_kept,
+    playing_memory,
+    tasks_of,
+)
+
+__all__ = [
+    "BuildingCost",
+    "Reached",
+    "build",
+    "building_cost",
+    "building_tasks",
+    "cost_line",
+    "coverage_lines",
+    "coverage_of",
+    "export",
+    "export_manuals",
+    "formulate",
+    "formulate_with_kept",
+    "learning_path",
+    "playing_memory",
+    "reached_after",
+    "show_cost",
+    "tasks_of",
+    "told_episodes",
+]

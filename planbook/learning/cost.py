@@ -1,4 +1,4 @@
-"""What building had cost at each of its steps: how much it takes until procedures do the work."""
+"""The cost of building after each task, until procedures do the work; and what the learned rules cover."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,10 +10,11 @@ from rich.table import Table
 
 from planbook.console import console, right_aligned
 from planbook.errors import BadArgument
-from planbook.knowledge.once import SPOILT
-from planbook.knowledge.state import LEARNT, group_of
+from planbook.knowledge import EVERYTHING, LEARNT, SPOILT, KnowledgeState, group_of
+from planbook.manuals.coverage import Coverage, coverage, goals_of
 from planbook.planner import Spent
 from planbook.planner.budget import add
+from planbook.rules import count
 from planbook.run import Run
 from planbook.spending import Price, prices_from
 from planbook.wording import counted
@@ -22,7 +23,7 @@ FORMULATING = "formulate/"
 
 
 class Reached(BaseModel):
-    """Where a building run stood after so many tasks, and all that it had spent until then, formulating left out.
+    """What a building run had after a number of tasks, and what it had spent by then, without formulating.
 
     What episodes had cost that were copied from other runs is theirs. ``actions`` are those of the episodes and of
     verifying procedures; ``money`` is in US dollars, None where a price is
@@ -41,7 +42,7 @@ class Reached(BaseModel):
 
 
 class BuildingCost(BaseModel):
-    """The object that ends the standard output of ``planbook cost --json``: after each building task, in order."""
+    """The object at the end of the output of ``planbook cost --json``; ``after`` has each building task, in order."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -64,7 +65,7 @@ def show_cost(folder: Path, prices: Path | None, *, as_json: bool) -> BuildingCo
 
 
 def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
-    """Read what a building run had spent at each step. Raises BadArgument for a run that is none."""
+    """Read what a building run had spent at each step. Raises BadArgument for any other run."""
     if run.config.learning is None:
         raise BadArgument(f"{run.folder} is no building run; what building costs is told of `planbook build`")
     price = price or prices_from(None)
@@ -81,12 +82,12 @@ def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
 
 
 def reached_after(cost: BuildingCost, tasks: int) -> Reached:
-    """Where building stood after so many tasks."""
+    """Return what building had reached after a number of tasks."""
     return next((each for each in reversed(cost.after) if each.tasks <= tasks), Reached(tasks=0))
 
 
 def cost_line(cost: BuildingCost) -> str:
-    """The headline: what it took until the last task type that has a procedure got it; empty where none has."""
+    """Return a line with the cost until the last procedure was found; empty if there is none."""
     most = max((each.procedures for each in cost.after), default=0)
     if not most:
         return ""
@@ -126,7 +127,7 @@ def _knowledge(body: Any) -> dict[str, Any]:
 
 
 def _table(cost: BuildingCost) -> Table:
-    """The steps that cost something; tasks that were left out cost nothing."""
+    """Return a table of the steps that cost something."""
     columns = ("building tasks", "model calls", "tokens", "actions", "money", "rules", "types with a procedure")
     table = right_aligned(None, columns, title="what building had cost")
     last = Reached(tasks=0)
@@ -138,3 +139,27 @@ def _table(cost: BuildingCost) -> Table:
             table.add_row(str(each.tasks), *figures, money, str(each.rules), of)
         last = each
     return table
+
+
+def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
+    """Compare a group's rules with the task types that they were built from, and with what planners cited."""
+    learning = run.config.learning
+    assert learning is not None
+    tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
+    cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
+    return coverage(state.knowledge.rules, goals_of(tasks), cited)
+
+
+def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]:
+    """Yield what a user should know of the coverage; nothing where all is well, or the run left the needed part out."""
+    left_out = set(run.config.without)
+    if "rules" in left_out:
+        return
+    found, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
+    if found.missing and "types" not in left_out:
+        yield f"{title}No success process seems to be for: {', '.join(found.missing)}."
+    if found.never_cited and "cooperation" not in left_out:
+        yield f"{title}Never cited: {', '.join(found.never_cited)}."
+    if found.dangling:
+        named = sorted({id for ids in found.dangling.values() for id in ids})
+        yield f"{title}Named by rules, and not there any more: {', '.join(named)}."

@@ -1,4 +1,4 @@
-"""Building from episodes that were played elsewhere: they are copied out of other runs, or files of episodes.
+"""Building from episodes that were played elsewhere: they are copied from other runs, or files of episodes.
 
 Their calls of models are in the building run, since what was learnt came from them; this run did not spend them.
 """
@@ -25,11 +25,11 @@ from planbook.trajectories.files import read_episodes
 from planbook.trajectories.jsonl import BadEpisode, line_of
 
 Source = tuple[Given, RunFacts]
-"""A run or file that episodes are copied from, and what made the first of them."""
+"""A run or file that episodes are copied from, and the facts of the run of its first episode."""
 
 
 def episodes_in(path: Path) -> Iterator[Trajectory]:
-    """The episodes of a run, or of a file, that were played to an end. Raises BadArgument, BadRun."""
+    """Yield the episodes of a run or file that were played to an end. Raises BadArgument, BadRun."""
     if path.is_dir():
         with closing(Run.open(path)) as run:
             yield from (each for each in chosen(run, Choice(), Counts()) if each.ending.outcome not in UNPLAYED)
@@ -42,7 +42,7 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
 
 
 def looked_at(path: Path) -> Source:
-    """Read a source from end to end. Raises BadArgument, BadRun."""
+    """Read a source once, for its digest. Raises BadArgument, BadRun."""
     if not path.exists() or (path.is_dir() and not is_run(path)):
         raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
     digest, facts, number = hashlib.sha256(), list[RunFacts](), 0
@@ -58,7 +58,7 @@ def looked_at(path: Path) -> Source:
 
 
 def world_of(sources: Sequence[Source]) -> dict[str, Any]:
-    """World, its options and the split, where the sources' runs agree on them: what the command line leaves out."""
+    """Return environment, options and split as far as the sources agree on them: defaults for the command line."""
     configs = [facts.config for _, facts in sources]
     agreed: dict[str, Any] = {}
     for name in ("env", "env_options"):
@@ -70,7 +70,7 @@ def world_of(sources: Sequence[Source]) -> dict[str, Any]:
 
 
 def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
-    """The method that played the episodes and its options, where it is one that is known here; else AutoManual."""
+    """Return the method that played the episodes, with its options; AutoManual if it is not known here."""
     planners = {facts.planner for _, facts in sources}
     planner = planners.pop() if len(planners) == 1 else ""
     options: Any = sources[0][1].config.get("planner_options") or {}
@@ -82,7 +82,7 @@ def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
 
 
 def given_tasks(config: Config) -> list[Task]:
-    """The tasks of the episodes to build on, in their order: so many of each type.
+    """Return the tasks of the episodes to build on, in order, limited for each type.
 
     Raises BadArgument where there are none, or of another world; BadRun if a source is not what it was.
     """
@@ -90,7 +90,7 @@ def given_tasks(config: Config) -> list[Task]:
 
 
 def _picked(config: Config) -> Iterator[Trajectory]:
-    """The episodes to build on, out of all that the sources hold."""
+    """Yield the episodes to build on."""
     assert config.learning is not None
     chosen_types, ids = set(config.selection.types), set(config.selection.ids)
     taken: Counter[str] = Counter()
@@ -130,16 +130,16 @@ def _add(digest: Any, trajectory: Trajectory) -> None:
 
 
 class Copies:
-    """Hands out the episodes to build on, one after the other, as the building run comes to them."""
+    """Copies the episodes to build on, one after the other, as the building run reaches them."""
 
     def __init__(self, run: Run) -> None:
-        """Raises BadRun if a source is not what it was."""
+        """Raises BadRun if a source has changed."""
         given_tasks(run.config)
         self._run, self._left = run, _picked(run.config)
         self._recorded: Mapping[int, Ending] = recorded_endings(run)
 
     def copied(self, entry: Entry, *, left_out: bool = False) -> Ending | None:
-        """The ending of the next entry's episode, which the store holds from then on: all of it or nothing.
+        """Copy the next entry's episode into the store, all or nothing, and return its ending.
 
         None for one that is left out.
         """

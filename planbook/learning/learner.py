@@ -9,11 +9,17 @@ from typing import Any
 
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.episodes.lanes import Lane
-from planbook.knowledge.ablations import form_without
-from planbook.knowledge.knowing import remembering
-from planbook.knowledge.once import once
-from planbook.knowledge.state import State, beginning_path, fresh_beginning, group_of, undone, with_undone
+from planbook.knowledge import (
+    KnowledgeState,
+    beginning_path,
+    form_without,
+    fresh_beginning,
+    group_of,
+    once,
+    remembering,
+    undone,
+    with_undone,
+)
 from planbook.learning.procedures import ProcedureWriter
 from planbook.outcomes import UNPLAYED
 from planbook.planner import (
@@ -39,13 +45,14 @@ from planbook.rules import (
 )
 from planbook.run import Entry, Run, last_path
 from planbook.store import Watch, without_restart
+from planbook.workers import EpisodeWorker
 
 
 class Learner:
-    """Holds what is known while a run goes on. One episode at a time: each step builds on the one before."""
+    """Holds the state of knowledge during a building run. Each step builds on the one before."""
 
     def __init__(self, run: Run, watch: Watch | None = None) -> None:
-        """Begin with what the run began with; ``watch`` is told of each new event of learning."""
+        """Start with what the run began with; ``watch`` is called with each new event of learning."""
         assert run.config.learning is not None
         self._run, self._config, self.learning = run, run.config, run.config.learning
         self._undone, self._watch = undone(run), watch
@@ -53,39 +60,41 @@ class Learner:
         groups = {group_of(self.learning, entry.task.type) for entry in self._entries}
         self._states = {group: self._begun(group) for group in sorted(groups)}
 
-    def state(self, task_type: str) -> State:
-        """What is known for tasks of a type."""
+    def state(self, task_type: str) -> KnowledgeState:
+        """Return what is known for tasks of a type."""
         return self._states[group_of(self.learning, task_type)]
 
     def recall(self, task: Task) -> Recall:
-        """What is known about tasks like this one."""
+        """Return what is known about tasks like this one."""
         return remembering(self._config, self.state(task.type).knowledge).recall(task)
 
     def leaves_out(self, entry: Entry) -> bool:
-        """Whether the episode is left out, because its type was solved often enough in a row."""
+        """Return whether an episode is skipped, because its type was solved often enough in a row."""
         kind = entry.task.type
         return self.state(kind).streaks.get(kind, 0) >= self.learning.solved_after
 
-    def learn(self, entry: Entry, ending: Ending, lane: Lane) -> None:
-        """Learn from an episode that is over. Raises ModelError, BudgetEnded, EpisodeStopped."""
+    def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
+        """Learn from an ended episode. Raises ModelError, BudgetEnded, EpisodeStopped."""
         group, before = group_of(self.learning, entry.task.type), self.state(entry.task.type)
 
         def learnt(scope: Scope) -> Body:
-            state = self._learn(scope, before, entry, ending, lane).with_procedures_of(before)
-            state = self._renewed(scope, state, lane) if self._is_last(entry) else state
+            state = self._learn(scope, before, entry, ending, worker).with_procedures_of(before)
+            state = self._renewed(scope, state, worker) if self._is_last(entry) else state
             return state.model_dump(mode="json")
 
-        recorded = once(self._run, learning_path(entry), lane.roles.seeded(self._config.seed), learnt, self._watch)
-        self._states[group] = with_undone(State.model_validate(recorded), group, self._undone)
+        recorded = once(self._run, learning_path(entry), worker.roles.seeded(self._config.seed), learnt, self._watch)
+        self._states[group] = with_undone(KnowledgeState.model_validate(recorded), group, self._undone)
 
-    def _begun(self, group: str) -> State:
-        """What a group began with, recorded: the library that it came from may change afterwards."""
+    def _begun(self, group: str) -> KnowledgeState:
+        """Return what a group began with; it is recorded, as the library that it comes from may change."""
         path = beginning_path(group)
         scope = Scope(self._run.journal(path), path)
         begun = scope.once("learnt", lambda: fresh_beginning(self._config, group).model_dump(mode="json"))
-        return State.model_validate(begun)
+        return KnowledgeState.model_validate(begun)
 
-    def _learn(self, scope: Scope, state: State, entry: Entry, ending: Ending, lane: Lane) -> State:
+    def _learn(
+        self, scope: Scope, state: KnowledgeState, entry: Entry, ending: Ending, worker: EpisodeWorker
+    ) -> KnowledgeState:
         if ending.outcome in UNPLAYED:
             return state
         kind, config = entry.task.type, self._config
@@ -97,24 +106,24 @@ class Learner:
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
         elsewhere = ""
         if self.learning.procedures:
-            writer = ProcedureWriter(self._run, scope.child("procedure"), lane)
+            writer = ProcedureWriter(self._run, scope.child("procedure"), worker)
             state, elsewhere = writer.after_episode(state, self._played(kind, entry.index))
-        return self._with_rules(scope, state, trajectory, conclusion, elsewhere, lane)
+        return self._with_rules(scope, state, trajectory, conclusion, elsewhere, worker)
 
-    def _renewed(self, scope: Scope, state: State, lane: Lane) -> State:
-        """Renew the procedures, of each type in its turn, that later rules may improve."""
+    def _renewed(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
+        """Renew, type by type, the procedures that later rules may improve."""
         for kind in sorted(state.knowledge.procedures):
             if played := self._played(kind):
-                state = ProcedureWriter(self._run, scope.child("renewal"), lane).renewed(state, played)
+                state = ProcedureWriter(self._run, scope.child("renewal"), worker).renewed(state, played)
         return state
 
     def _is_last(self, entry: Entry) -> bool:
-        """Whether nothing is learnt in the entry's group after it."""
+        """Return whether the entry is the last of its group."""
         group = group_of(self.learning, entry.task.type)
         return not any(group_of(self.learning, each.task.type) == group for each in self._entries[entry.index + 1 :])
 
     def _played(self, kind: str, last: int | None = None) -> list[Trajectory]:
-        """The episodes of a type that had begun, up to the entry of that index."""
+        """Return the episodes of a type that had begun, up to an entry's index."""
         entries = [each for each in self._entries if each.task.type == kind and (last is None or each.index <= last)]
         told = [(path, list(events)) for path, events in (episode_events(self._run, each) for each in entries)]
         return [read_trajectory(path, events) for path, events in told if any(row.kind == "task" for row in events)]
@@ -122,18 +131,18 @@ class Learner:
     def _with_rules(
         self,
         scope: Scope,
-        state: State,
+        state: KnowledgeState,
         trajectory: Trajectory,
         conclusion: Conclusion,
         elsewhere: str,
-        lane: Lane,
-    ) -> State:
-        """Let the Builder and, where there are too many rules, the Consolidator look at an episode."""
+        worker: EpisodeWorker,
+    ) -> KnowledgeState:
+        """Let the Builder and, if there are too many rules, the Consolidator work on an episode."""
         if "rules" in self._config.without or self.learning.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
         settings = builder_settings(self._config)
         built = build_rules(
-            scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, settings, elsewhere
+            scope.child("builder"), worker.sandbox, state.history.book, trajectory, conclusion, settings, elsewhere
         )
         blamed = frozenset(citations(built.analysis)) if built.blame is Blame.IMPERFECT_AGENT else frozenset()
         notes = (*state.notes, f"{trajectory.path}: {built.note}") if built.note else state.notes
@@ -142,12 +151,12 @@ class Learner:
         if built.change is None:
             return state
         state = state.with_history(state.history.record(built.change))
-        return self._consolidated(scope, state, lane) if len(built.book.active) > settings.max_rules else state
+        return self._consolidated(scope, state, worker) if len(built.book.active) > settings.max_rules else state
 
-    def _consolidated(self, scope: Scope, state: State, lane: Lane) -> State:
+    def _consolidated(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
         _, changes = consolidate(
             scope.child("consolidator"),
-            lane.sandbox,
+            worker.sandbox,
             state.history.book,
             count(state.citations),
             lambda ids: told_episodes(self._run, ids),
@@ -160,7 +169,7 @@ class Learner:
 
 
 def builder_settings(config: Config) -> BuilderSettings:
-    """How the rules of a run are managed."""
+    """Return the settings of rule building in a run."""
     assert config.learning is not None
     left_out = set(config.without)
     return BuilderSettings(
@@ -175,18 +184,18 @@ def builder_settings(config: Config) -> BuilderSettings:
 
 
 def learning_path(entry: Entry) -> str:
-    """The scope of what is learnt from an episode."""
+    """Return the scope of what is learned from an episode."""
     return f"learn/{entry.index}"
 
 
 def episode_events(run: Run, entry: Entry) -> tuple[str, Iterable[Any]]:
-    """The scope of an episode as it was last started over, and its events."""
+    """Return the scope of an episode's last start, and its events."""
     path = last_path(run, entry)
     return path, run.store.events(path)
 
 
 def told_episodes(run: Run, ids: list[str]) -> str:
-    """Episodes as the Consolidator sees them: as they were last started over. Raises LookupError for an id of none.
+    """Return episodes as the Consolidator sees them, by their last start. Raises LookupError for an unknown id.
 
     The logs of rules name an episode that was started over by the scope that it ended in: ``task/3/restart/1``.
     """

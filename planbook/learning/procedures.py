@@ -1,26 +1,108 @@
-"""Procedures of a building run: written after a success, and renewed when later episodes or rules say more."""
+"""Procedures of a building run: written after a success, verified on tasks, and renewed by later episodes or rules."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from planbook.envs import Task
-from planbook.episodes.lanes import Lane
-from planbook.knowledge.state import State
-from planbook.learning.verification import Verify, set_aside, verifier
-from planbook.planner import Procedure, Scope, Trajectory
-from planbook.rules import Verification, admit, generalise, rules_for, say_more
+from planbook.envs import EnvironmentBroken, Selection, Task
+from planbook.knowledge import KnowledgeState
+from planbook.planner import (
+    Ending,
+    Episode,
+    EpisodeSettings,
+    JournalMismatch,
+    Outcome,
+    Procedure,
+    Scope,
+    Trajectory,
+    code_of,
+    play,
+    read_trajectory,
+)
+from planbook.planner.strategies.code import given_code
+from planbook.rules import Verification, admit, generalise, rules_for, say_more, verified
 from planbook.run import Run
+from planbook.workers import EpisodeWorker
+
+REPEATS = 2
+"""Number of retries of a task when an attempt says nothing about the procedure."""
+Verify = Callable[[Procedure], Sequence[Verification]]
+
+
+def verifier(run: Run, scope: Scope, worker: EpisodeWorker, tasks: Sequence[Task]) -> Verify:
+    """Return a function that plays a procedure on tasks, each time in a new scope."""
+
+    def verify(procedure: Procedure) -> list[Verification]:
+        attempt = scope.child("verification")
+        return [_verified(run, attempt.child("task"), worker, procedure, task) for task in tasks]
+
+    return verify
+
+
+def set_aside(run: Run, kind: str) -> list[Task]:
+    """Return further tasks of a type on which procedures are verified, beside the building tasks."""
+    assert run.config.learning is not None
+    split, _, count = run.config.learning.verify.partition(":")
+    if not split:
+        return []
+    world = run.config.world
+    seeds = tuple(range(int(count))) if world.takes_seeds(split) else ()
+    selection = Selection(split=split, types=(kind,), limit=int(count), seeds=seeds)
+    return world.select(selection, run.config.world_options)
+
+
+def _verified(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task) -> Verification:
+    """Verify a procedure on a task.
+
+    A world that broke says nothing of it, nor does a recorded part that the world does not repeat: once more then.
+    """
+    message = ""
+    for place in (scope, *(scope.child("again") for _ in range(REPEATS))):
+        try:
+            ending = _ending(run, place, worker, procedure, task)
+        except JournalMismatch as mismatch:
+            message = str(mismatch)
+            continue
+        except EnvironmentBroken as broken:
+            worker.drop_environment()
+            message = str(broken)
+            continue
+        if ending.outcome is not Outcome.BROKEN:
+            return verified(read_trajectory(place.path, run.store.events(place.path)))
+        message = ending.message
+    return Verification(task_id=task.id, solved=False, feedback=message)
+
+
+def _ending(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task) -> Ending:
+    """Return the ending of an episode, from the record if it has one."""
+    recorded: Any = scope.journal.get(scope.path, "outcome", 0)
+    if recorded is not None:
+        return Ending.model_validate(recorded)
+    settings = EpisodeSettings(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
+    episode = Episode(
+        task,
+        worker.environment(),
+        worker.sandbox,
+        scope.journal,
+        settings=settings,
+        path=scope.path,
+        guard=worker.guard,
+    )
+    ending = play(episode, given_code, code_of(procedure))
+    if ending.outcome is Outcome.BROKEN:
+        worker.drop_environment()
+    return ending
 
 
 @dataclass(frozen=True)
 class ProcedureWriter:
-    """Writes the procedures of a run, with its models and a sandbox; what it asks and tries is recorded in a scope."""
+    """Writes the procedures of a run with its models and a sandbox, and records in a scope what it asks and tries."""
 
     run: Run
     scope: Scope
-    lane: Lane
+    worker: EpisodeWorker
 
-    def after_episode(self, state: State, played: Sequence[Trajectory]) -> tuple[State, str]:
+    def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
         """Write a procedure after a success of a type without one, or where the type's procedure fails on the task.
 
         ``played`` are the episodes of the type, the latest last. Returns the state, and how a procedure failed on the
@@ -36,8 +118,8 @@ class ProcedureWriter:
         failed = [each for each in self._verifier([latest.task])(there) if not each.solved]
         return self._written(state, played, there, failed) if failed else (state, "")
 
-    def renewed(self, state: State, played: Sequence[Trajectory]) -> State:
-        """Write the procedure of a type anew if rules on the world or on errors were written since that fit the type.
+    def renewed(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
+        """Rewrite the procedure of a type if fitting rules on the environment or on errors were added since.
 
         The new one is kept where it does all tasks of the type, in no more actions than the old one.
         """
@@ -53,12 +135,12 @@ class ProcedureWriter:
 
     def _written(
         self,
-        state: State,
+        state: KnowledgeState,
         played: Sequence[Trajectory],
         there: Procedure | None = None,
         failed: Sequence[Verification] = (),
         most_actions: int | None = None,
-    ) -> tuple[State, str]:
+    ) -> tuple[KnowledgeState, str]:
         config, kind = self.run.config, played[-1].task.type
         tasks = [each.task for each in played]
         generalised = generalise(
@@ -78,10 +160,10 @@ class ProcedureWriter:
         return state.model_copy(update={"knowledge": knowledge}), generalised.elsewhere
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:
-        return verifier(self.run, self.scope, self.lane, tasks)
+        return verifier(self.run, self.scope, self.worker, tasks)
 
 
-def _fitting(state: State, kind: str) -> set[str]:
-    """Return the ids of the rules that a planner would be told for tasks of a type."""
+def _fitting(state: KnowledgeState, kind: str) -> set[str]:
+    """Return the ids of the rules that a planner would get for tasks of a type."""
     skill = state.knowledge.skills[kind]
     return {rule.id for rule in rules_for(state.history.book, skill.task, skill)}

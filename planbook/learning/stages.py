@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.episodes.lanes import Hosting, Lane, side_by_side
-from planbook.episodes.role_models import roles_of
-from planbook.episodes.runner import play_out, run_tasks
 from planbook.errors import BadArgument
-from planbook.knowledge.knowing import PROCEDURES, demonstrating, memory_of
-from planbook.knowledge.once import once
-from planbook.knowledge.state import EVERYTHING, formulating_path, learnt_in, with_manual
+from planbook.knowledge import (
+    EVERYTHING,
+    PROCEDURES,
+    demonstrating,
+    formulating_path,
+    learnt_in,
+    memory_of,
+    once,
+    with_manual,
+)
 from planbook.learning.learner import Learner
 from planbook.manuals import formulate as ask_formulator
 from planbook.manuals import types_to_build_on, write_knowledge
@@ -27,24 +31,25 @@ from planbook.planner.models.waiting import never
 from planbook.rules import Rule, tell_world
 from planbook.run import Entry, Run
 from planbook.store import Watch
+from planbook.workers import EpisodeWorker, Hosting, play_episode, play_episodes, play_in_order, roles_of
 
 if TYPE_CHECKING:
     from planbook.learning.given import Copies
 
 LOG = logging.getLogger(__name__)
 WORLD = "world.md"
-"""For readers of the manual: what the world is, and what code can use there. Planners are told it in their prompts."""
+"""Describes the environment to readers of the manual; planners get the same in their prompts."""
 SHORT_MANUAL = "manual.short.md"
-"""Beside the manual: what is left of it in as many tokens as were asked for."""
+"""A shortened view of the manual."""
 
 
 def tasks_of(config: Config) -> Sequence[Task]:
-    """The tasks that a run is to play. Raises BadSelection, BadArgument."""
+    """Return the tasks that a run is to play. Raises BadSelection, BadArgument."""
     return building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
 
 
 def building_tasks(config: Config) -> list[Task]:
-    """The tasks to build on (appendix D): so many of each type, drawn and shuffled by the run's seed.
+    """Return the tasks to build on (appendix D): a number of each type, drawn and shuffled with the run's seed.
 
     Raises BadArgument, also for what could only be found wrong in the middle of building, and BadSelection.
     """
@@ -70,7 +75,7 @@ def building_tasks(config: Config) -> list[Task]:
 
 
 def check_learning(config: Config) -> None:
-    """See that the split on which procedures are verified exists. Raises BadArgument."""
+    """Check that the split on which procedures are verified exists. Raises BadArgument."""
     assert config.learning is not None
     world, verify = config.world, config.learning.verify
     split, _, count = verify.partition(":")
@@ -91,33 +96,24 @@ def build(
     offline, copies = "online" in config.without, _copies(run)
     memory = learner if copies else playing_memory(config, learner)
     played_first = offline and not copies
-    if played_first and not run_tasks(run, memory, on_ending, hosting=hosting, watch=watch):
+    if played_first and not play_episodes(run, memory, on_ending, hosting=hosting, watch=watch):
         return False
 
-    def play_one(entry: Entry, lane: Lane) -> Ending:
+    def play_one(entry: Entry, worker: EpisodeWorker) -> Ending:
         left_out = not offline and learner.leaves_out(entry)
         copied = copies.copied(entry, left_out=left_out) if copies else None
-        ending = copied or (_leave_out(run, entry) if left_out else play_out(run, memory, entry, lane, watch))
-        learner.learn(entry, ending, lane)
+        ending = copied or (_leave_out(run, entry) if left_out else play_episode(run, memory, entry, worker, watch))
+        learner.learn(entry, ending, worker)
         return ending
 
     def nothing(entry: Entry, ending: Ending) -> None:
-        """The episodes have been told of already."""
+        """Every episode was reported when it was played."""
 
-    return side_by_side(
-        run.entries(),
-        config.world,
-        config.world_options,
-        play_one,
-        nothing if played_first else on_ending,
-        Hosting(unsafe_no_sandbox=hosting.unsafe_no_sandbox, steering=hosting.steering),
-        run.meter.before_action,
-        lambda stopped: roles_of(run, stopped),
-    )
+    return play_in_order(run, play_one, nothing if played_first else on_ending, hosting)
 
 
 def _copies(run: Run) -> "Copies | None":
-    """Those that a building run learns from instead of playing. Raises BadRun if their source has changed."""
+    """Return the episodes that a building run copies instead of playing. Raises BadRun if a source has changed."""
     if not run.config.copies:
         return None
     from planbook.learning.given import Copies
@@ -126,7 +122,7 @@ def _copies(run: Run) -> "Copies | None":
 
 
 def playing_memory(config: Config, learnt: Memory) -> Memory:
-    """What the planner of a building run is told: what was learnt so far; stored procedures come from the library."""
+    """Return the memory of a building run's planner: what was learned so far; stored procedures of the library."""
     return memory_of(config) if config.planner == PROCEDURES else demonstrating(config, learnt)
 
 
@@ -201,5 +197,5 @@ def export_manuals(run: Run, tokens: int | None) -> list[Path]:
 
 
 def library_folder(run: Run, group: str) -> Path:
-    """Where the library of a group is."""
+    """Return the folder of a group's library."""
     return run.folder / "learnt" if group == EVERYTHING else run.folder / "learnt" / group

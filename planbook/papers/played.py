@@ -8,8 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from planbook.config import Config, chosen_options
-from planbook.knowledge.ablations import RETRIEVAL
-from planbook.knowledge.state import learnt_in, with_manual
+from planbook.knowledge import RETRIEVAL, learnt_in, with_manual
 from planbook.manuals import read_knowledge, usual_starts
 from planbook.planner import method
 from planbook.results import Summary

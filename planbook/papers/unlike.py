@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import SHIPPED_LIBRARY, Config, Learning
-from planbook.knowledge.ablations import RETRIEVAL
+from planbook.knowledge import RETRIEVAL
 from planbook.papers.played import Origin, Played, comparable_options
 from planbook.papers.published import Building, Publication, Setting
 from planbook.planner import Outcome

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.episodes.divergence import compared
-from planbook.knowledge.state import learnt_in
+from planbook.knowledge import learnt_in
 from planbook.outcomes import in_words, outcome_of
 from planbook.planner import Ending, JournalMismatch, Outcome
+from planbook.replay import compared
 from planbook.results.statistics import mcnemar
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.store import RESTART

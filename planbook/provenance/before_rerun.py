@@ -10,12 +10,10 @@ from pydantic import ValidationError
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.errors import BadRun
-from planbook.learning.stages import tasks_of
+from planbook.learning import tasks_of
 from planbook.planner import Budget, method
 from planbook.provenance.fingerprints import made_of
-from planbook.run import Run
-from planbook.run.changes import changed_versions, changes
-from planbook.run.versions import versions
+from planbook.run import Run, changed_versions, changes, versions
 from planbook.wording import listed
 
 PUT_BACK = "put back what it was played with"

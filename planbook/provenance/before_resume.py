@@ -3,16 +3,13 @@
 from typing import Any
 
 from planbook.console import ERRORS
-from planbook.episodes.lanes import Hosting
 from planbook.errors import BadRun
-from planbook.knowledge.once import already
-from planbook.learning.learner import learning_path
+from planbook.knowledge import already
+from planbook.learning import learning_path
 from planbook.planner import Body, EventKind
 from planbook.provenance.fingerprints import made_of
-from planbook.run import Run, recorded_endings
-from planbook.run.changes import Change, changed_versions, changes, decisive
-from planbook.run.manifest import MadeOf
-from planbook.run.versions import versions
+from planbook.run import InputChange, MadeOf, Run, changed_versions, changes, decisive, recorded_endings, versions
+from planbook.workers import Hosting
 
 MADE_OF = "made_of"
 """Stands in a sitting that was gone on with on other data, with what it was made of."""
@@ -58,7 +55,7 @@ def _release(version: str) -> list[str]:
     return version.split(".")[:2]
 
 
-def _listed(found: list[Change]) -> str:
+def _listed(found: list[InputChange]) -> str:
     return "; ".join(map(str, found))
 
 

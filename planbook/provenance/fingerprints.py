@@ -11,8 +11,7 @@ from planbook.planner.roles import DEFAULT
 from planbook.provenance.knowledge import knowledge_digests
 from planbook.provenance.own_code import of_modules_beside, of_registered
 from planbook.provenance.prompts import graph_templates, prompt_digests
-from planbook.run import CONFIG_FILE
-from planbook.run.manifest import MadeOf
+from planbook.run import CONFIG_FILE, MadeOf
 
 
 def made_of(config: Config, tasks: Sequence[Task], prices: Path | None = None) -> MadeOf:

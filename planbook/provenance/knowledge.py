@@ -6,8 +6,7 @@ from pathlib import Path
 
 from planbook.config import Config
 from planbook.envs import file_digest, folder_digest, texts_digest
-from planbook.knowledge.knowing import PROCEDURES
-from planbook.knowledge.state import learnt_in, start_of, with_manual
+from planbook.knowledge import PROCEDURES, learnt_in, start_of, with_manual
 from planbook.manuals import SHIPPED, usual_starts
 from planbook.manuals.demonstrations import FOLDER
 from planbook.planner import method

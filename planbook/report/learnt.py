@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from planbook.knowledge.state import EVERYTHING, State, learnt_in, with_manual
+from planbook.knowledge import EVERYTHING, KnowledgeState, learnt_in, with_manual
 from planbook.report.markdown import as_html
 from planbook.report.rulings import Ruling, rulings
 from planbook.rules import Applied, History, Reflection, Skill, rule_text
@@ -54,7 +54,7 @@ def learnt(run: Run) -> list[Learnt]:
     return [_learnt(run, number, *found) for number, found in enumerate(learnt_in(run).items())]
 
 
-def _learnt(run: Run, number: int, group: str, state: State) -> Learnt:
+def _learnt(run: Run, number: int, group: str, state: KnowledgeState) -> Learnt:
     knowledge = with_manual(run, group, state)
     return Learnt(
         number=number,
@@ -73,7 +73,7 @@ def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
     """What one step changed of the rules, and what was known then; None for a body of another form."""
     if "history" not in body:
         return None
-    state = State.model_validate(body)
+    state = KnowledgeState.model_validate(body)
     known = state.knowledge
     counted = (
         f"{len(known.rules)} rules, {len(known.skills)} skills, {len(known.reflections)} reflections, "

@@ -6,8 +6,7 @@ from typing import Any
 
 from planbook.report.tables import settings
 from planbook.results import RunResults
-from planbook.run.origin import Imported
-from planbook.run.versions import CODE
+from planbook.run import CODE, Imported
 from planbook.store import Schema
 
 NOT_INSTALLED = "not installed"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planbook.knowledge.state import State
+from planbook.knowledge import KnowledgeState
 from planbook.rules import Applied, Citation, Evidence, Rule, count, rule_text
 from planbook.rules.edits import Batch
 from planbook.rules.evidence import NONE
@@ -48,7 +48,7 @@ class Ruling:
     named: Sequence[Naming] = ()
 
 
-def rulings(state: State) -> list[Ruling]:
+def rulings(state: KnowledgeState) -> list[Ruling]:
     """Every rule, by its number; those that are gone among them."""
     history, evidence = state.history, count(state.citations)
     books = states(history.initial, history.entries)

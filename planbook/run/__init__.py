@@ -1,30 +1,55 @@
-"""What is a run, on the disk?
+"""A run on disk: everything that one command did, in one folder.
 
-``run`` is an open one; ``file`` is what its run.json holds, with the entries that its store lists; ``endings`` are what
-these came to. ``manifest`` and ``versions`` say what it is made of, ``changes`` what of that is another now, ``origin``
-where imported episodes come from. ``folder`` makes the folder, and makes it one process's own. ``moved`` finds the
-user's files again after a move.
+``run`` is an open one, ``file`` its run.json with the entries that its store lists, ``folder`` its folder and the files
+that it names. ``installed`` has the versions of the software, and what has
+changed since the run began; ``endings`` are those of the episodes.
 """
 
-from planbook.run.endings import AGAIN, DIVERGED, last_path, recorded_endings, set_aside
-from planbook.run.file import GRAPH_PLANNER, Entry, RunFile, index_of
-from planbook.run.folder import CONFIG_FILE, RUNS, is_run, new_folder
+from planbook.run.endings import AGAIN, DIVERGED, again_lines, broken_paths, last_path, recorded_endings, set_aside
+from planbook.run.file import GRAPH_PLANNER, Entry, Imported, ImportOrigin, MadeOf, ReadFile, RunFile, index_of
+from planbook.run.folder import (
+    CONFIG_FILE,
+    RUNS,
+    claim_folder,
+    found_again,
+    is_claimed,
+    is_run,
+    new_folder,
+    without_folders,
+)
+from planbook.run.installed import CODE, InputChange, changed_versions, changes, decisive, versions
 from planbook.run.run import PAUSED, Run
 
 __all__ = [
     "AGAIN",
+    "CODE",
     "CONFIG_FILE",
     "DIVERGED",
     "GRAPH_PLANNER",
     "PAUSED",
     "RUNS",
     "Entry",
+    "ImportOrigin",
+    "Imported",
+    "InputChange",
+    "MadeOf",
+    "ReadFile",
     "Run",
     "RunFile",
+    "again_lines",
+    "broken_paths",
+    "changed_versions",
+    "changes",
+    "claim_folder",
+    "decisive",
+    "found_again",
     "index_of",
+    "is_claimed",
     "is_run",
     "last_path",
     "new_folder",
     "recorded_endings",
     "set_aside",
+    "versions",
+    "without_folders",
 ]

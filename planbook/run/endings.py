@@ -1,26 +1,29 @@
-"""How the episodes of a run ended, as its store holds it; of those that were started over, the last time."""
+"""The endings of a run's episodes, and episodes that are played again because they ended BROKEN."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from planbook.planner import Ending
+from planbook.errors import BadArgument
+from planbook.outcomes import outcome_of, why
+from planbook.planner import Ending, Outcome
 from planbook.run.file import Entry, index_of
 from planbook.run.run import Run
+from planbook.store import without_restart
 
 DIVERGED = "diverged"
-"""The cause of an ending in whose place the episode was started over: its record could not be repeated."""
+"""The cause of an ending that does not count: the record could not be repeated, so the episode was started over."""
 AGAIN = "again"
-"""Stands in a sitting that plays episodes again, with the scopes of their endings up to then."""
+"""Key of an invocation that plays episodes again; its value is the scopes of the endings that no longer count."""
 
 
 def set_aside(run: Run) -> frozenset[str]:
-    """The scopes of endings that do not count, because a later sitting was to play these episodes again."""
-    sittings: Iterable[Any] = run.sittings
-    return frozenset(path for body in sittings for path in body.get(AGAIN, ()))
+    """Return the scopes of endings that do not count, because a later invocation plays these episodes again."""
+    invocations: Iterable[Any] = run.invocations
+    return frozenset(path for body in invocations for path in body.get(AGAIN, ()))
 
 
 def recorded_endings(run: Run) -> dict[int, Ending]:
-    """The endings that a run holds, by index; of an episode that was started over, the last."""
+    """Return the endings in a run's store, by index; of an episode that was started over, the last one."""
     endings: dict[int, Ending] = {}
     aside = set_aside(run)
     for row in run.store.events("task", "outcome"):
@@ -31,6 +34,39 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
 
 
 def last_path(run: Run, entry: Entry) -> str:
-    """The scope of an episode as it was last started over."""
+    """Return the scope of an episode's last start."""
     scopes = [row.scope for row in run.store.events(entry.path, "outcome")]
     return scopes[-1]
+
+
+def broken_paths(run: Run) -> list[str]:
+    """Return the scopes of the BROKEN endings, which are to be set aside. Raises BadArgument for a building run."""
+    if run.config.learning is not None:
+        raise BadArgument(
+            f"{run.folder} is a building run: what was learnt since then built on the episodes as they ended; build "
+            "anew in another folder"
+        )
+    broken = {index for index, ending in recorded_endings(run).items() if ending.outcome is Outcome.BROKEN}
+    return [last_path(run, entry) for entry in run.entries() if entry.index in broken]
+
+
+def again_lines(run: Run) -> Iterator[str]:
+    """Yield a line for each episode that was played again: its outcomes before and now."""
+    aside = set_aside(run)
+    if not aside:
+        return
+    endings, tasks = recorded_endings(run), {entry.path: entry for entry in run.entries()}
+    for path in sorted(aside):
+        entry = tasks[without_restart(path)]
+        now = endings.get(entry.index)
+        became = "not played yet" if now is None else _told(now)
+        then = ", ".join(map(_told, _endings_at(run, path)))
+        yield f"Played again: {entry.task.id}, which was {then}; now {became}."
+
+
+def _endings_at(run: Run, path: str) -> Sequence[Ending]:
+    return [Ending.model_validate(row.body) for row in run.store.events(path, "outcome") if row.scope == path]
+
+
+def _told(ending: Ending) -> str:
+    return outcome_of(ending) + why(ending)

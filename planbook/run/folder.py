@@ -1,4 +1,4 @@
-"""The folder of a run: it is made, and it is one process's own while that plays the run."""
+"""The folder of a run: one process at a time claims it to play; files that a run names are found again after a move."""
 
 import fcntl
 import os
@@ -10,11 +10,11 @@ from planbook.config import Config
 from planbook.errors import BadRun
 
 RUNS = Path("runs")
-"""Where runs are begun that were given no folder."""
+"""The folder of new runs, unless another one is given."""
 CONFIG_FILE = "run.json"
-"""Says what the run was asked to do; written last, so that a folder without it holds no run yet."""
+"""Written last, so that a folder without it holds no run yet."""
 LOOKED_AT = 0.05
-"""Seconds to wait for somebody who only looks whether the folder is taken; that is over at once."""
+"""Seconds to wait for a process that only looks whether the folder is claimed."""
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
@@ -33,12 +33,12 @@ def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether it is the folder of a run."""
+    """Return whether a folder holds a run."""
     return (folder / CONFIG_FILE).is_file()
 
 
 def claim_folder(folder: Path) -> int:
-    """Make the folder this process's to play, until it closes the descriptor or ends. Raises BadRun if it is taken."""
+    """Claim a folder for this process until it closes the descriptor or ends. Raises BadRun if it is claimed."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
@@ -56,7 +56,7 @@ def claim_folder(folder: Path) -> int:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Whether a process has it now. Whoever wants it in the same moment is not put off, see ``claim_folder``."""
+    """Return whether a process has claimed the folder. This does not make a claim at the same moment fail."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _lock(descriptor, fcntl.LOCK_SH)
@@ -69,3 +69,72 @@ def is_claimed(folder: Path) -> bool:
 
 def _lock(descriptor: int, how: int) -> None:
     fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+
+
+ABOVE = 4
+"""Number of folders above the run's own that are searched."""
+
+
+def found_again(config: Config, folder: Path) -> Config:
+    """Return the configuration with the present paths of an environment, method, library, script or recording.
+
+    A path that is still there stays. Else the file is looked for by the end of its path, beside the run and in the
+    folders above it, then in the working folder. What is found is held against its digest like any other.
+    """
+    found = {name: _named(getattr(config, name), folder) for name in ("env", "planner")}
+    library = str(_found(Path(config.library), folder)) if Path(config.library).is_absolute() else config.library
+    models = {role: _model(spec, folder) for role, spec in config.models.items()}
+    new = {**found, "library": library, "models": models}
+    moved = {name: value for name, value in new.items() if value != getattr(config, name)}
+    return config.model_copy(update=moved) if moved else config
+
+
+def _named(spec: str, folder: Path) -> str:
+    """Return FILE.py:NAME with the file's present path."""
+    path, colon, name = spec.partition(":")
+    return f"{_found(Path(path), folder)}{colon}{name}" if path.endswith(".py") else spec
+
+
+def _model(spec: str, folder: Path) -> str:
+    kind, _, rest = spec.partition(":")
+    if kind == "scripted":
+        return f"{kind}:{_named(rest, folder)}"
+    if kind != "recorded":
+        return spec
+    path, plus, inner = rest.partition("+")
+    found = _found(Path(path), folder) if Path(path).is_absolute() else path
+    return f"{kind}:{found}{plus}{_model(inner, folder) if inner else ''}"
+
+
+def _found(path: Path, folder: Path) -> Path:
+    """Return where the file or folder is now; its old path if it is nowhere."""
+    if path.exists():
+        return path
+    for parent in (*folder.resolve().parents[:ABOVE], Path.cwd()):
+        for length in range(len(path.parts) - 1, 0, -1):
+            if (now := parent.joinpath(*path.parts[-length:])).exists():
+                return now
+    return path
+
+
+def without_folders(config: Config) -> Config:
+    """Return the configuration with the names of files alone: the folders they are in are this machine's."""
+    models = {role: _model_name(spec) for role, spec in config.models.items()}
+    names = {name: _name(getattr(config, name)) for name in ("env", "planner")}
+    return config.model_copy(update={**names, "library": Path(config.library).name, "models": models})
+
+
+def _name(spec: str) -> str:
+    path, colon, name = spec.partition(":")
+    return f"{Path(path).name}{colon}{name}" if path.endswith(".py") else spec
+
+
+def _model_name(spec: str) -> str:
+    kind, _, rest = spec.partition(":")
+    if kind == "scripted":
+        return f"{kind}:{_name(rest)}"
+    if kind not in ("recorded", "exchange"):
+        return spec
+    path, plus, inner = rest.partition("+") if kind == "recorded" else (rest, "", "")
+    name = Path(path).name if Path(path).is_absolute() else path
+    return f"{kind}:{name}{plus}{_model_name(inner) if inner else ''}"

@@ -18,12 +18,9 @@ from planbook.errors import BadRun
 from planbook.planner import Body, Budget, EventKind, Meter
 from planbook.planner.budget import amount_of
 from planbook.planner.models.waiting import Timeouts
-from planbook.run.changes import changed_versions
-from planbook.run.file import GRAPH_PLANNER, Entry, RunFile
+from planbook.run.file import GRAPH_PLANNER, Entry, Imported, MadeOf, RunFile
 from planbook.run.folder import CONFIG_FILE, claim_folder, is_claimed
-from planbook.run.manifest import MadeOf
-from planbook.run.origin import Imported
-from planbook.run.versions import versions
+from planbook.run.installed import changed_versions, versions
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password
 from planbook.writing import BESIDE
@@ -37,9 +34,9 @@ _KINDS = {
 FORMULATOR_SHARE = 0.1
 """Of a building run's budget, what its manual may cost, unless ``--budget formulator=SHARE`` says otherwise."""
 PAUSED = "paused"
-"""Marks the end of a sitting that is only a pause."""
+"""Key of the end of an invocation that is only a pause."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{BESIDE}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
-"""What a run may have left in its folder before it had begun; the last one is that of an older planbook."""
+"""Files that a run killed at its beginning may have left; the last one is of an older planbook."""
 
 
 NONE: Mapping[str, int] = {}
@@ -49,7 +46,7 @@ class Run:
     """An open run folder."""
 
     of_a_graph: ClassVar[bool] = False
-    """Whether it holds passes of a prompt graph; else it holds episodes."""
+    """True if it holds passes of a prompt graph instead of episodes."""
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
@@ -58,10 +55,10 @@ class Run:
         self.store, self._claim, self._file = store, claimed, file
         self.meter = Meter()
         self.is_new = False
-        """Whether it was begun just now, so that nothing can have changed since."""
-        self._sittings: list[Body] | None = None
+        """True if it was created by this process, so that nothing can have changed since."""
+        self._invocations: list[Body] | None = None
         self.noted_versions = False
-        """Whether it was looked at, since it was opened, what the world is made of."""
+        """True once this process has recorded the environment's versions."""
 
     @classmethod
     def create(
@@ -75,7 +72,7 @@ class Run:
         rerun_of: str = "",
         unjudgeable: Mapping[str, int] = NONE,
     ) -> Self:
-        """Begin a run in a folder, or take up the one that is there if it was asked for the same. Raises BadRun.
+        """Create a run in a folder, or open the one that is there if it has the same configuration. Raises BadRun.
 
         ``store`` is the URL of a PostgreSQL database for the events (BadArgument, MissingRequirement), ``made_of`` what
         the run is begun with, ``rerun_of`` the folder of the run that it repeats, ``unjudgeable`` how many tasks are
@@ -112,7 +109,7 @@ class Run:
 
     @classmethod
     def open(cls, folder: Path, *, to_play: bool = False, store: str | None = None, graphs: bool = False) -> Self:
-        """Open a run that is there; ``to_play`` makes it this process's alone. Raises BadRun.
+        """Open an existing run; ``to_play`` claims it for this process. Raises BadRun.
 
         ``store`` is the URL that it was begun with: it may have the password, which ``run.json`` has not. With
         ``graphs`` the run of a prompt graph is opened, too: it has one episode, without an environment.
@@ -142,7 +139,7 @@ class Run:
 
     @property
     def is_played(self) -> bool:
-        """Whether a process plays it just now: of this machine, or of any whose events go to the same database."""
+        """True while a process plays it, on this machine or on any that uses the same database."""
         return is_claimed(self.folder) or self.store.is_claimed()
 
     @classmethod
@@ -158,7 +155,7 @@ class Run:
 
     @classmethod
     def _other(cls, different: Sequence[str]) -> str:
-        """What is another than was asked for, by the names of the settings."""
+        """Return in words which settings differ."""
         return f"other {', '.join(different)}"
 
     def _list(self, tasks: Sequence[Task]) -> None:
@@ -168,20 +165,20 @@ class Run:
 
     @property
     def budget(self) -> Budget:
-        """What it may spend in all."""
+        """Return what the run may spend in all."""
         return self._file.budget
 
     @property
     def unsafe_no_sandbox(self) -> bool:
-        """Whether its plans were allowed to run where the kernel cannot confine them."""
+        """True if its plans may run where the kernel cannot confine them."""
         return self._file.unsafe_no_sandbox
 
     @property
     def timeouts(self) -> Timeouts:
-        """How long its models are waited for."""
+        """Timeouts of its model calls."""
         return self._file.timeouts
 
-    def sit_down(
+    def begin_invocation(
         self,
         budget: Budget | None,
         prices: Path | None,
@@ -191,11 +188,11 @@ class Run:
         *,
         unsafe: bool = False,
     ) -> None:
-        """Begin to spend: what earlier sittings spent counts.
+        """Begin an invocation, and to spend: what earlier ones spent counts.
 
         Their budget and timeouts hold unless new ones are given. ``unsafe`` says that plans may run unconfined.
-        ``models`` are those that will be asked beside the run's own; the ``note`` is kept with the sitting, for those
-        who go on from outside, too. Raises BadArgument, BadPrices.
+        ``models`` are those that will be asked beside the run's own; the ``note`` is recorded with the invocation.
+        Raises BadArgument, BadPrices.
         """
         check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
         before = self._file
@@ -208,9 +205,9 @@ class Run:
         price = prices_from(prices)
         spent = spent_so_far(self.own_events(), price)
         self.meter = Meter(self._file.budget, spent, price, self.store.ledger)
-        if self.meter.limits_calls:
-            self.store.ledger.open(amount_of(spent))
-        self._note_sitting(note or {})
+        self.store.ledger.open(amount_of(spent), spent.actions)
+        self.store.leases.open()
+        self._record_invocation(note or {})
 
     def _sharing(self, budget: Budget) -> Budget:
         """Return the budget, of which a building run keeps a share for its manual."""
@@ -218,38 +215,38 @@ class Run:
             return budget
         return budget.model_copy(update={"formulator": FORMULATOR_SHARE})
 
-    def stand_up(self) -> None:
-        """Stop spending: the time up to now counts. Of a process that is killed the time up to its last event does."""
-        self._note_sitting({"over": True})
+    def end_invocation(self) -> None:
+        """End the invocation: the time up to now counts. If a process is killed, the time up to its last event does."""
+        self._record_invocation({"over": True})
         reworded = self.meter.spent.reworded
         if reworded != self._file.reworded_replies:
             self._file = self._file.model_copy(update={"reworded_replies": reworded})
             self._file.write(self.folder)
 
     def pause(self) -> None:
-        """Stop the time until ``go_on``; replies that were under way still count."""
+        """Stop the clock until ``go_on``; replies that were under way still count."""
         self.meter.stop_clock()
-        self._note_sitting({"over": True, PAUSED: True})
+        self._record_invocation({"over": True, PAUSED: True})
 
     def go_on(self) -> None:
-        """Let time pass again."""
+        """Start the clock again."""
         self.meter.start_clock()
-        self._note_sitting({})
+        self._record_invocation({})
 
     @property
-    def sittings(self) -> Sequence[Body]:
-        """What was noted of the times at which it was played: read once, as only who plays it notes more."""
-        if self._sittings is None:
-            self._sittings = [event.body for event in self.store.events("run", "sitting")]
-        return self._sittings
+    def invocations(self) -> Sequence[Body]:
+        """Return what was recorded of each invocation. Read once: only the process that plays the run adds to it."""
+        if self._invocations is None:
+            self._invocations = [event.body for event in self.store.events("run", "sitting")]
+        return self._invocations
 
-    def _note_sitting(self, body: Body) -> None:
-        number = len(self.sittings)
+    def _record_invocation(self, body: Body) -> None:
+        number = len(self.invocations)
         self.store.put("run", "sitting", number, body)
-        self._sittings = [*self.sittings, body]
+        self._invocations = [*self.invocations, body]
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
-        """The journal of a scope; what is new there is metered, and told to ``watch``."""
+        """Return the journal of a scope. New events are metered, and passed to ``watch``."""
 
         def metered(kind: EventKind, body: Body) -> None:
             self.meter.saw(kind, body)
@@ -259,25 +256,25 @@ class Run:
         return self.store.journal(path, metered)
 
     def note_imported(self, imported: Imported, config: Config) -> None:
-        """Mark the run as one whose episodes come from files, and say what was asked of them: it is only read now."""
+        """Mark the run as imported from files; from then on it can only be read."""
         self._file = self._file.model_copy(update={"imported": imported, "config": config})
         self.imported, self.config = imported, config
         self._file.write(self.folder)
 
     def changed_versions(self) -> list[str]:
-        """What is installed in another version than when the run was begun."""
+        """Return in words the versions that have changed since the run began."""
         return [str(change) for change in changed_versions(self.versions, versions())]
 
     def entries(self) -> list[Entry]:
-        """The episodes of the run, in order."""
+        """Return the episodes of the run, in order."""
         return [Entry.model_validate(row.body) for row in self.store.events("run", "task")]
 
     def own_events(self) -> Iterator[Event]:
-        """What this run did itself: without the episodes that a building run has copied from others."""
+        """Yield the events of the run itself, without the episodes that a building run has copied from others."""
         return filter(self.is_own, self.store.events())
 
     def is_own(self, event: Event) -> bool:
-        """Whether this run did it, and not one that it copied from."""
+        """Return whether an event belongs to this run, not to one that it copied from."""
         return not (self.config.copies and event.scope.startswith("task/"))
 
     def close(self) -> None:
@@ -288,7 +285,7 @@ class Run:
 
 
 def _different(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
-    """The names of the settings that differ, such as ``selection.seeds``."""
+    """Yield the names of the settings that differ, such as ``selection.seeds``."""
     for name in {**one, **other}:
         left, right = one.get(name), other.get(name)
         if isinstance(left, dict) and isinstance(right, dict):

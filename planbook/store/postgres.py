@@ -14,8 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from planbook.errors import BadRun
-from planbook.store.place import Schema, without_password
-from planbook.store.tables import EVENT, METADATA, Row
+from planbook.store.tables import EVENT, METADATA, EventRow, Schema, without_password
 
 USUAL: Mapping[str, Any] = {
     "connect_timeout": 10,
@@ -23,7 +22,14 @@ USUAL: Mapping[str, Any] = {
     "tcp_user_timeout": 60_000,
     "application_name": "planbook",
 }
-"""Unless the URL says otherwise: a server that cannot be reached any more is noticed within about a minute."""
+"""Defaults of a connection: a server that cannot be reached any more is noticed within about a minute."""
+HEARTBEAT = (
+    b"SET tcp_keepalives_idle = 20",
+    b"SET tcp_keepalives_interval = 10",
+    b"SET tcp_keepalives_count = 3",
+    b"SET tcp_user_timeout = 60000",
+)
+"""Within a minute the server notices that the machine of a worker cannot be reached any more; its leases end then."""
 ENCODINGS = ("UTF8", "SQL_ASCII")
 ADD = """
 WITH texts AS (
@@ -38,10 +44,10 @@ ORDER BY place
 """One statement is one transaction and one way to the server and back."""
 ADD_ONCE = f"{ADD} ON CONFLICT DO NOTHING"
 NUMBER = "((SELECT oid::bigint << 32 FROM pg_namespace WHERE nspname = %s) | %s)"
-"""What stands for a number of one run among the advisory locks of the whole database."""
+"""The advisory lock, among those of the whole database, for a number of one run."""
 TRY_LOCK, UNLOCK = f"SELECT pg_try_advisory_lock({NUMBER})", f"SELECT pg_advisory_unlock({NUMBER})"
 PLAYING, FIRST_HELD = 0, 1
-"""Which number stands for playing the run, and which for the first that can be held."""
+"""The numbers of the lock on playing the run, and of the first lock on an episode."""
 IS_LOCKED = f"""
 SELECT EXISTS (
     SELECT FROM pg_locks
@@ -52,13 +58,13 @@ SELECT EXISTS (
 """
 """The server shows the two halves of such a number apart."""
 WAIT_SECONDS = 0.05
-"""Between two tries to hold what somebody else holds."""
+"""Seconds between two attempts to claim a run."""
 PATIENCE_SECONDS = 2
-"""How long the server may take to notice that who played the run is dead."""
+"""Seconds that the server may take to notice that the process that played the run is dead."""
 
 
 def begin_schema(place: Schema) -> None:
-    """Make the schema and its empty tables. Raises BadRun."""
+    """Create the schema and its empty tables. Raises BadRun."""
     with closing(_connect(place)) as connection:
         encoding = connection.info.parameter_status("server_encoding")
         if encoding not in ENCODINGS:
@@ -87,7 +93,7 @@ def _not_made(place: Schema, error: BaseException) -> BadRun:
 
 
 class Postgres:
-    """The schema, by a connection that writes, one whose session holds, and some that read."""
+    """The tables in a schema: one connection writes, one holds locks, others read."""
 
     def __init__(self, place: Schema, *, to_write: bool) -> None:
         self._place = place
@@ -104,7 +110,7 @@ class Postgres:
         self._held: set[int] = set()
         self._holding = threading.Lock()
 
-    def add(self, rows: Sequence[Row], texts: Mapping[str, str], *, once: bool = False) -> None:
+    def add(self, rows: Sequence[EventRow], texts: Mapping[str, str], *, once: bool = False) -> None:
         """Write events, and texts that may be there already, in one transaction, and commit it. Raises BadRun."""
         in_order = sorted(texts.items())  # of two that write the same texts neither waits for the other for ever
         columns = [[each[0] for each in in_order], [each[1] for each in in_order], *map(list, zip(*rows, strict=True))]
@@ -124,7 +130,7 @@ class Postgres:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection to read by. Raises BadRun."""
+        """Give a connection to read with. Raises BadRun."""
         try:
             with self._engine.connect() as connection:
                 yield connection
@@ -143,7 +149,7 @@ class Postgres:
             raise self._cannot("written", error.orig or error) from error
 
     def settled_after(self, number: int) -> int:
-        """The last id that can be seen, once whoever took a smaller one has committed: for them it waits."""
+        """Return the last id, once all smaller ones are committed; waits for transactions that took one."""
         last = select(func.max(EVENT.c.id))
         with self.reading() as connection:
             seen: int = connection.execute(last).scalar_one() or 0
@@ -154,12 +160,13 @@ class Postgres:
             return int(connection.execute(last).scalar_one())
 
     @contextmanager
-    def hold(self, index: int) -> Iterator[None]:
-        """Take an advisory lock. It belongs to the connection, so the server takes it back from a dead process."""
-        while not self._try(FIRST_HELD + index):
-            time.sleep(WAIT_SECONDS)
+    def hold(self, index: int) -> Iterator[bool]:
+        """Try an advisory lock. It belongs to the connection, so the server takes it back from a dead process."""
+        if not self._try(FIRST_HELD + index):
+            yield False
+            return
         try:
-            yield
+            yield True
         finally:
             with self._holding:
                 self._held.discard(FIRST_HELD + index)
@@ -167,7 +174,7 @@ class Postgres:
                     self._in_session(UNLOCK, FIRST_HELD + index)
 
     def claim(self) -> None:
-        """Make the run this process's to play, until it ends. Raises BadRun if another one plays it."""
+        """Claim the run for this process until it ends. Raises BadRun if another one plays it."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not self._try(PLAYING):
             if time.monotonic() < deadline:
@@ -176,12 +183,12 @@ class Postgres:
             raise BadRun(f"{self._place} is being played by another process; wait for it, or name another folder")
 
     def is_claimed(self) -> bool:
-        """Whether a session has the lock that ``claim`` takes; nobody is kept from taking it. Raises BadRun."""
+        """Return whether a session has the lock that ``claim`` takes, without taking it. Raises BadRun."""
         with self.reading() as connection:
             return bool(connection.execute(text(IS_LOCKED), {"schema": self._place.schema}).scalar_one())
 
     def _try(self, number: int) -> bool:
-        """Take the lock if it is free. A session can lock twice, so those of this process are looked at first."""
+        """Take a lock if it is free. A session can take one twice, so those of this process are checked first."""
         try:
             with self._holding:
                 if number in self._held or not self._in_session(TRY_LOCK, number):
@@ -194,11 +201,13 @@ class Postgres:
     def _in_session(self, query: str, number: int) -> bool:
         if self._session is None:
             self._session = _connect(self._place)
+            for setting in HEARTBEAT:
+                self._session.execute(setting)
         row = self._session.execute(query.encode(), (self._place.schema, number)).fetchone()
         return row is not None and bool(row[0])
 
     def close(self) -> None:
-        """Give the connections back; nothing is held any more."""
+        """Close the connections; no lock is held any more."""
         if self._session is not None:
             with suppress(psycopg.Error):  # the server takes its time to notice that a connection is closed
                 self._session.execute(b"SELECT pg_advisory_unlock_all()")
@@ -209,7 +218,7 @@ class Postgres:
         self._engine.dispose()
 
     def _cannot(self, what: str, error: BaseException) -> BadRun:
-        """What is said of an error; of a lost connection it is said again and again why it was lost."""
+        """Return the error to raise; after a lost connection it always names the first cause."""
         if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             return BadRun(f"{self._place} cannot be {what}: {_first_line(error)}; nothing recorded so far is lost")
         self._lost = self._lost or _first_line(error)
@@ -220,7 +229,7 @@ class Postgres:
 
 
 def _connect(place: Schema) -> psycopg.Connection[Any]:
-    """A connection of its own; what it executes is committed at once. Raises BadRun."""
+    """Open a connection that commits each statement. Raises BadRun."""
     try:
         asked = {**USUAL, **conninfo_to_dict(place.url), "client_encoding": "utf8"}
         return psycopg.connect(**asked, autocommit=True)

@@ -14,15 +14,15 @@ from sqlalchemy import Connection, Engine, create_engine, func, select
 from sqlalchemy.exc import DBAPIError
 
 from planbook.errors import BadRun
-from planbook.store.tables import EVENT, METADATA, Row
+from planbook.store.tables import EVENT, METADATA, EventRow
 
 ADD_TEXT = "INSERT INTO text (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
 ADD_EVENT = "INSERT INTO event (scope, kind, n, body, at) VALUES (?, ?, ?, ?, ?)"
 ADD_ONCE = f"{ADD_EVENT} ON CONFLICT DO NOTHING"
 LOCKS = "-lock"
-"""Ends the name of the lock file beside the store. Its bytes are locked, and none is ever written."""
+"""Suffix of the lock file beside the store. Its bytes are locked, and none is ever written."""
 WRITING, FIRST_HELD = 0, 1
-"""Which byte stands for writing, and which for the first number that can be held."""
+"""The bytes of the lock on writing, and of the first lock on an episode."""
 FLOCK = "hhqqi0q"
 """The layout of struct flock: kind, whence, start, length, process (0)."""
 
@@ -30,7 +30,7 @@ FLOCK = "hhqqi0q"
 class Sqlite:
     """The file, and the lock file beside it.
 
-    Who writes has locked a byte of the lock file: SQLite's own way to wait for another process is to sleep for
+    A writer locks a byte of the lock file: SQLite's own way to wait for another process is to sleep for
     milliseconds, whereas the kernel wakes who waits for a lock at once.
     """
 
@@ -46,7 +46,7 @@ class Sqlite:
                 self._writer = _to_write(path)
                 METADATA.create_all(self._engine)
 
-    def add(self, rows: Sequence[Row], texts: Mapping[str, str], *, once: bool = False) -> None:
+    def add(self, rows: Sequence[EventRow], texts: Mapping[str, str], *, once: bool = False) -> None:
         """Write events, and texts that may be there already, in one transaction, and commit it. Raises BadRun."""
         try:
             with self._turn, _locked(self._lock_file, WRITING), self._transaction() as writer:
@@ -71,7 +71,7 @@ class Sqlite:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection to read by."""
+        """Give a connection to read with."""
         with self._engine.connect() as connection:
             yield connection
 
@@ -85,25 +85,24 @@ class Sqlite:
             raise self._cannot_write(error.orig or error) from error
 
     def settled_after(self, number: int) -> int:
-        """The last id there is: as one process writes at a time, they come in order."""
+        """Return the last id: as one process writes at a time, ids come in order."""
         with self.reading() as connection:
             return connection.execute(select(func.max(EVENT.c.id))).scalar_one() or 0
 
     @contextmanager
-    def hold(self, index: int) -> Iterator[None]:
-        """Lock a byte of the lock file, by a descriptor of its own: so that it keeps out other threads as well."""
+    def hold(self, index: int) -> Iterator[bool]:
+        """Try to lock a byte of the lock file, by a descriptor of its own, which keeps out other threads as well."""
         descriptor = self._open_locks()
         try:
-            with _locked(descriptor, FIRST_HELD + index):
-                yield
+            yield _is_free(descriptor, FIRST_HELD + index)
         finally:
-            os.close(descriptor)
+            os.close(descriptor)  # that gives the lock back
 
     def claim(self) -> None:
-        """Nothing is to be done: who plays has the folder locked in which the file is."""
+        """Do nothing: whoever plays has locked the folder of the file."""
 
     def is_claimed(self) -> bool:
-        """Never: the folder's lock says it."""
+        """Return False: the folder's lock says it."""
         return False
 
     def _open_locks(self) -> int:
@@ -120,16 +119,29 @@ class Sqlite:
 
 @contextmanager
 def _locked(descriptor: int, byte: int) -> Iterator[None]:
-    """Lock one byte; wait for who has it. It is the open file that has the lock, not the process."""
-    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLKW, struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0))
+    """Lock one byte, waiting for its owner. The lock belongs to the open file, not to the process."""
+    _lock(descriptor, byte, fcntl.F_OFD_SETLKW)
     try:
         yield
     finally:
-        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack(FLOCK, fcntl.F_UNLCK, os.SEEK_SET, byte, 1, 0))
+        _lock(descriptor, byte, fcntl.F_OFD_SETLK, fcntl.F_UNLCK)
+
+
+def _is_free(descriptor: int, byte: int) -> bool:
+    """Lock one byte, unless somebody has it. Returns whether it is ours now."""
+    try:
+        _lock(descriptor, byte, fcntl.F_OFD_SETLK)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _lock(descriptor: int, byte: int, how: int, kind: int = fcntl.F_WRLCK) -> None:
+    fcntl.fcntl(descriptor, how, struct.pack(FLOCK, kind, os.SEEK_SET, byte, 1, 0))
 
 
 def _to_write(path: Path) -> sqlite3.Connection:
-    """By itself, without SQLAlchemy, which takes as long again: every action waits for its event."""
+    """Open a connection without SQLAlchemy, which takes as long again: every action waits for its event."""
     connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
@@ -137,7 +149,7 @@ def _to_write(path: Path) -> sqlite3.Connection:
 
 
 def _to_read(path: Path, *, to_write: bool) -> Engine:
-    """To read only, the file is opened so that a folder that cannot be written will do."""
+    """Open a read-only file in a way that works in a folder that cannot be written."""
     mode = "rwc" if to_write else "ro"
     fixed = "" if to_write or os.access(path.parent, os.W_OK) else "&immutable=1"
     url = f"sqlite:///file:{quote(str(path))}?mode={mode}{fixed}&uri=true"

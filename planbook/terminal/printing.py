@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from planbook.console import ERRORS, right_aligned, table_of
-from planbook.episodes.telling import TELL, tell
 from planbook.outcomes import first_line, in_words, outcome_of, score_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
 from planbook.planner.strategies import Grid
+from planbook.replay import IN_WORDS, describe
 from planbook.results import Summary, claim_lines, measure_lines, milestone_lines
 from planbook.results.statistics import wilson
 from planbook.run import Entry
@@ -239,8 +239,8 @@ class Live:
         if kind == "cell":
             self._print(Cell.model_validate(body).feedback.output[self._shown :])
             self._shown = 0
-        if kind in TELL:
-            self._out.print(harmless(tell(kind, body)), soft_wrap=True)
+        if kind in IN_WORDS:
+            self._out.print(harmless(describe(kind, body)), soft_wrap=True)
 
     def _print(self, text: str) -> None:
         self._shown += len(text)

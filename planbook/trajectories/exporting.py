@@ -13,8 +13,7 @@ from planbook.envs import did_you_mean
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Ending, Outcome, RunFacts, Trajectory, read_trajectory
 from planbook.results import NOT_PLAYED
-from planbook.run import Entry, Run, last_path, recorded_endings
-from planbook.run.moved import without_folders
+from planbook.run import Entry, Run, last_path, recorded_endings, without_folders
 from planbook.trajectories.chat import talk_line, talks_of
 from planbook.trajectories.faults import faults_of
 from planbook.trajectories.files import to_write

@@ -14,8 +14,7 @@ from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import PlannerError, Trajectory, rows_of
 from planbook.planner.trajectory import Row
-from planbook.run import RUNS, Entry, Run, new_folder
-from planbook.run.origin import Imported, Origin, ReadFile
+from planbook.run import RUNS, Entry, Imported, ImportOrigin, ReadFile, Run, new_folder
 from planbook.trajectories.files import read_episodes, sha256_of
 from planbook.trajectories.jsonl import BadEpisode
 
@@ -80,7 +79,7 @@ class _Found:
     @property
     def imported(self) -> Imported:
         """As run.json says it."""
-        origins = [Origin(episodes=len(list(same)), facts=facts) for facts, same in groupby(self.facts)]
+        origins = [ImportOrigin(episodes=len(list(same)), facts=facts) for facts, same in groupby(self.facts)]
         return Imported(files=tuple(self.files), origins=tuple(origins))
 
     @property

@@ -6,7 +6,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from planbook.episodes.control import Ask
 from planbook.planner import Budget, Outcome
 from planbook.report.costs import costs
 from planbook.report.episodes import episode_html, head_rows
@@ -18,11 +17,12 @@ from planbook.terminal.printing import spending
 from planbook.watching.following import Following
 from planbook.watching.steered import Doing, Steered
 from planbook.wording import clock
+from planbook.workers import Request
 
 ANCHOR = "run-0"
 PAGE = "watch.html.j2"
 SCRIPTS = ("watch_inside.js", "report_episodes.js", "report_filter.js", "report.js", "watch.js")
-CAN: dict[Doing, tuple[Ask, ...]] = {
+CAN: dict[Doing, tuple[Request, ...]] = {
     "playing": ("pause", "stop"),
     "pausing": ("go on", "stop"),
     "paused": ("go on", "stop"),

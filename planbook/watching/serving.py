@@ -15,12 +15,12 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from planbook.episodes.control import Ask
 from planbook.errors import BadArgument, BadRun
 from planbook.watching.access import HOST, Doors
 from planbook.watching.following import Following
 from planbook.watching.pages import Pages
 from planbook.watching.steered import Steered
+from planbook.workers import Request as Ask
 
 LOOK = 1.0
 """Seconds between two looks at what is new."""

@@ -7,15 +7,12 @@ from contextlib import closing
 from typing import Literal
 
 from planbook import errors
-from planbook.episodes.control import SCOPE, Ask, arguments
-from planbook.errors import BadRun
 from planbook.store import Store
 from planbook.watching.following import Following
+from planbook.workers import Request, arguments, request
 
 Doing = Literal["playing", "paused", "pausing", "stopping", "beginning again", "stopped", "over"]
 ON_THE_WAY: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
-TRIES = 20
-"""How often an order is written anew because somebody else wrote one at the same moment."""
 
 
 class Steered:
@@ -42,27 +39,17 @@ class Steered:
         """Why the run could not be gone on with, if so."""
         return "" if self._again is None or self._following.played else self._again.problem
 
-    def ask(self, what: Ask) -> None:
+    def ask(self, what: Request) -> None:
         """Ask for it. Raises BadRun where the store cannot be written."""
         doing = self.doing
         if what == "go on" and doing in ("stopped", "over"):
             self._again = Again(self._following)
         elif doing in MAKES_SENSE[what]:
-            self._write(what)
-
-    def _write(self, what: Ask) -> None:
-        """As the next order, whoever else gives some."""
-        with closing(Store(self._following.run.store.place)) as store:
-            for _ in range(TRIES):
-                number = sum(1 for _ in store.events(SCOPE, "control"))
-                try:
-                    return store.put(SCOPE, "control", number, {"do": what})
-                except BadRun as twice:
-                    problem = twice
-        raise problem
+            with closing(Store(self._following.run.store.place)) as store:
+                request(store, what)
 
 
-MAKES_SENSE: dict[Ask, tuple[Doing, ...]] = {
+MAKES_SENSE: dict[Request, tuple[Doing, ...]] = {
     "pause": ("playing",),
     "go on": ("paused", "pausing"),
     "stop": ("playing", "paused", "pausing"),

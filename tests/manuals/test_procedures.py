@@ -8,11 +8,10 @@ import pytest
 from planbook.config import Config
 from planbook.envs import MissingRequirement, Selection, load_environment
 from planbook.envs.registry import SHIPPED
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.runner import run_tasks
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import BadProcedure
 from planbook.run import Run, recorded_endings
+from planbook.workers import Hosting, play_episodes
 from tests.browser import need_browser
 
 WORLDS = sorted(SHIPPED)
@@ -23,7 +22,7 @@ def unsolved(env: str, selection: Selection, folder: Path) -> list[str]:
     world = load_environment(env)
     config = Config(planner="procedures", env=env, selection=selection, actions=world.action_limit)
     with closing(Run.create(folder / "run", config, world.tasks(selection))) as run:
-        assert run_tasks(run, ProcedureLibrary(world), lambda entry, ending: None, hosting=Hosting(jobs=2))
+        assert play_episodes(run, ProcedureLibrary(world), lambda entry, ending: None, hosting=Hosting(jobs=2))
         entries, endings = {entry.index: entry for entry in run.entries()}, recorded_endings(run)
     assert len(endings) == len(entries) > 0
     return [f"{entries[index].task.id}: {e.cause} {e.message}" for index, e in endings.items() if not e.outcome.solved]

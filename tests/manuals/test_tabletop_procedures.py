@@ -5,10 +5,9 @@ from pathlib import Path
 
 from planbook.config import Config
 from planbook.envs import Selection, load_environment
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.runner import run_tasks
 from planbook.manuals import ProcedureLibrary
 from planbook.run import Run, recorded_endings
+from planbook.workers import Hosting, play_episodes
 
 WORLD = load_environment("tabletop")
 
@@ -17,7 +16,7 @@ def test_all_scenes_are_solved_within_the_action_limit(tmp_path: Path) -> None:
     selection = Selection(seeds=tuple(range(100)))
     config = Config(planner="procedures", env="tabletop", selection=selection, actions=WORLD.action_limit)
     with closing(Run.create(tmp_path / "run", config, WORLD.tasks(selection))) as run:
-        assert run_tasks(run, ProcedureLibrary(WORLD), lambda entry, ending: None, hosting=Hosting(jobs=2))
+        assert play_episodes(run, ProcedureLibrary(WORLD), lambda entry, ending: None, hosting=Hosting(jobs=2))
         entries, endings = {entry.index: entry for entry in run.entries()}, recorded_endings(run)
     assert len(endings) == len(entries) == 500
     left = [f"{entries[n].task.id}: {e.cause} {e.message}" for n, e in endings.items() if not e.outcome.solved]

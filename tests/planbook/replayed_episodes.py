@@ -1,7 +1,7 @@
 """Recorded episodes played in this process, one after the other, without the command line around them."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
@@ -9,16 +9,14 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from planbook.config import RECORDINGS, Config
-from planbook.episodes.lanes import Lane
-from planbook.episodes.role_models import opened
-from planbook.episodes.runner import play_entry
-from planbook.knowledge.knowing import memory_of
-from planbook.learning.stages import tasks_of
-from planbook.planner import Ending, Memory, Roles
+from planbook.knowledge import memory_of
+from planbook.learning import tasks_of
+from planbook.planner import Ending, Roles
 from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.planner.models import Message, Model, OnText, Reply, Sampling
 from planbook.run import Entry, Run
 from planbook.sandbox import Sandbox
+from planbook.workers import EpisodeWorker, opened
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES
 
@@ -108,16 +106,11 @@ class Recorded:
         paid = list[str]()
         model = CountedModel(self._model, paid)
         roles = Roles(lambda role: model, self.config.sampling, seed=self.config.seed)
-        lane = Lane(self.config.world, self.config.world_options, sandbox, lambda: None, roles)
-        ending = None
-        with lane.open(play_with(self.config, journal, self._memory)) as play, suppress(HostDied):
-            ending = play(entry)
+        worker, ending = EpisodeWorker(self.config, sandbox, roles=roles), None
+        with suppress(HostDied):
+            ending = worker.play(entry, entry.path, journal, self._memory)
+        worker.drop_environment()
         return Life(journal.told(), paid, ending)
-
-
-def play_with(config: Config, journal: MortalJournal, memory: Memory) -> Callable[[Entry, Lane], Ending]:
-    """What a lane does with an episode."""
-    return lambda entry, lane: play_entry(config, entry, entry.path, lane, journal, memory)
 
 
 @cache

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.knowledge.ablations import ABLATIONS
+from planbook.knowledge import ABLATIONS
 from planbook.rules.types import RuleType
 from tests.flows import BUILD, Finished, asks, events, here, prompt, scripted
 

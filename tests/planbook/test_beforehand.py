@@ -7,8 +7,8 @@ import pytest
 
 from planbook.commands.beforehand import missing_demonstrations
 from planbook.config import Config
-from planbook.episodes.role_models import check_roles
 from planbook.errors import BadArgument
+from planbook.workers import check_roles
 from tests.command import planbook
 
 MODEL = "recorded:deps-tabletop"

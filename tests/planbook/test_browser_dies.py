@@ -14,12 +14,11 @@ from planbook.envs import Selection
 from planbook.envs.browser import chromium
 from planbook.envs.browser.watchdog import processes_naming
 from planbook.envs.miniwob import Miniwob
-from planbook.episodes.lanes import Hosting
-from planbook.episodes.runner import run_tasks
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Body, Ending, EventKind, Outcome
 from planbook.results import read_run, summarise
 from planbook.run import Entry, Run, recorded_endings
+from planbook.workers import Hosting, play_episodes
 from tests.browser import need_browser
 
 TASKS = Selection(types=("click-checkboxes", "login-user"), seeds=(0, 1, 2, 3, 4, 5))
@@ -58,7 +57,7 @@ def play(run: Run, watch: Killer | None = None) -> list[str]:
     def on_ending(entry: Entry, ending: Ending) -> None:
         played.append(entry.task.id)
 
-    assert run_tasks(run, ProcedureLibrary(Miniwob), on_ending, hosting=Hosting(jobs=2), watch=watch)
+    assert play_episodes(run, ProcedureLibrary(Miniwob), on_ending, hosting=Hosting(jobs=2), watch=watch)
     return played
 
 

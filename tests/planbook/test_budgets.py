@@ -127,7 +127,7 @@ def test_a_test_run_stops_at_its_budget_too(tmp_path: Path, whole: Path) -> None
     assert table(resumed.result) == table(undisturbed.result)
 
 
-def test_seconds_are_counted_over_all_sittings(tmp_path: Path, whole: Path) -> None:
+def test_seconds_are_counted_over_all_invocations(tmp_path: Path, whole: Path) -> None:
     folder = tmp_path / "run"
     stopped = here(*SMALL, "--budget", "seconds=0.02", "--out", folder)
     assert stopped.returncode == 4

@@ -20,10 +20,10 @@ from planbook.compare.pair_tables import comparison_parts, verdict_lines
 from planbook.compare.pairs import Compared, compare, compare_all
 from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, Verdict
-from planbook.episodes.lanes import Hosting
 from planbook.planner import Ending, Outcome
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
+from planbook.workers import Hosting
 from tests.command import ROOT, planbook, result
 from tests.flows import here, scripted
 

@@ -14,13 +14,11 @@ from planbook.commands.playing import FROM_OUTSIDE, play_run
 from planbook.config import Config, Learning
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.episodes.control import arguments, hosted
-from planbook.episodes.lanes import Executor, Hosting
 from planbook.errors import BadRun
-from planbook.run import Run
-from planbook.run.folder import claim_folder, is_claimed
+from planbook.run import Run, claim_folder, is_claimed
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
+from planbook.workers import Executor, Hosting, arguments
 from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
 from tests.toy_script import said
@@ -132,7 +130,7 @@ def test_a_stop_ends_it_like_ctrl_c_and_it_can_be_taken_up(tmp_path: Path, capfd
     assert 0 < count(folder, "outcome") < 12
     with playing(Run.open(folder, to_play=True)) as codes:
         pass
-    assert codes == [errors.OK], "what was asked of the sitting before is not obeyed"
+    assert codes == [errors.OK], "requests of the invocation before are not obeyed"
     assert count(folder, "outcome") == 12
 
 
@@ -190,8 +188,8 @@ def test_looking_whether_somebody_plays_does_not_take_the_folder(tmp_path: Path)
     watcher.join()
 
 
-def test_a_sitting_tells_how_to_host_the_next_one_alike(tmp_path: Path) -> None:
-    assert arguments(hosted(Hosting())) == ["--jobs", "1"]
+def test_an_invocation_records_how_to_host_the_next_one_alike(tmp_path: Path) -> None:
+    assert arguments(Hosting().recorded()) == ["--jobs", "1"]
     whole = Hosting(jobs=3, unsafe_no_sandbox=True, prices=tmp_path / "prices.json", executor="processes")
     told = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox", "--prices"]
-    assert arguments(hosted(whole)) == [*told, str(tmp_path / "prices.json")]
+    assert arguments(whole.recorded()) == [*told, str(tmp_path / "prices.json")]

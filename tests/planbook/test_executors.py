@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from planbook.episodes.distributed import check_reachable
-from planbook.episodes.processes import on_this_machine
 from planbook.errors import BadArgument
 from planbook.planner import Body
 from planbook.run import Run
+from planbook.workers import check_reachable, on_this_machine
 from tests.executing import TASKS, alive, children, command, kill, processes, start, told, wait_until
 from tests.flows import Finished, asks, events, here, history, scripted, table
 
@@ -24,7 +23,7 @@ def play(folder: Path, *more: object, **options: object) -> Finished:
 
 
 def test_worker_processes_come_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    finished = play(tmp_path)
+    finished = play(tmp_path, pause=0.4)
     assert finished.returncode == 0, finished.told
     assert told(tmp_path) == undisturbed
     assert os.getpid() not in processes(tmp_path)
@@ -47,6 +46,15 @@ def test_a_recorded_run_is_replayed_in_processes(tmp_path: Path) -> None:
     replayed = here("replay", tmp_path / "run", *PROCESSES, "--jobs", 2, "--json")
     assert replayed.returncode == 0, replayed.told
     assert replayed.result["by_sameness"]["same"] == 12
+
+
+def test_a_replay_whose_process_dies_compares_every_episode(tmp_path: Path) -> None:
+    assert play(tmp_path, deadly="fetch_two/3", deaths=1).returncode == 0
+    (tmp_path / "begun" / "fetch_two-3").unlink()
+    replayed = here("replay", tmp_path / "run", *PROCESSES, "--jobs", 2, "--json")
+    assert replayed.returncode == 0, replayed.told
+    assert replayed.result["by_sameness"]["same"] == 12
+    assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) > 1
 
 
 @pytest.mark.parametrize("deaths", [1, 2])
@@ -90,11 +98,12 @@ def test_an_episode_that_gets_further_with_each_process_is_not_given_up(
     assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 5
 
 
-SLOW = {"pause": 0.05}
+SLOW = {"pause": 0.3}
+"""So that every worker has begun before all is over."""
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
+    driver = start(command(tmp_path, *PROCESSES, *TASKS, pause=0.4))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     kill(min(processes(tmp_path)))
     said, _ = driver.communicate(timeout=100)
@@ -136,7 +145,7 @@ def test_ctrl_c_ends_everything_and_the_run_goes_on_later(tmp_path: Path, undist
     said, _ = driver.communicate(timeout=60)
     assert driver.returncode == 130, said
     assert "Traceback" not in said
-    assert "Go on with: planbook run --resume" in said
+    assert "Stopped. Go on with: planbook run --resume" in said
     assert not any(map(alive, processes(tmp_path)))
     assert here("run", "--resume", tmp_path / "run").returncode == 0
     assert told(tmp_path) == undisturbed

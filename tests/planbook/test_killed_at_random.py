@@ -1,6 +1,6 @@
 """kill -9 of anybody at random moments: after a resume the store equals that of a run that nobody disturbed.
 
-See tests/chaos.py for how to survive more moments than these, and others.
+See tests/killing.py for how to survive more moments than these, and others.
 """
 
 import os
@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.chaos import SANDBOXED, SEED, Lives, number_of_kills, survive_in_all
 from tests.executing import WORLD, told
+from tests.killing import SANDBOXED, SEED, RandomKills, number_of_kills, survive_in_all
 from tests.openai_server import Messages, Server, serving
 from tests.postgres import Server as Postgres
 from tests.toy_script import said
@@ -55,8 +55,8 @@ class Undisturbed:
     """What happens when nobody is killed, and how many calls that takes."""
 
     def __init__(self, folder: Path, model: Server) -> None:
-        lives = Lives(command(folder, "threads"), folder / "said", random.Random(0), environment(model))
-        lives.survive(0)
+        played = RandomKills(command(folder, "threads"), folder / "said", random.Random(0), environment(model))
+        played.survive(0)
         self.history, self.calls = told(folder), len(model.requests)
         assert self.calls == sum(kind == "ask" for _, kind, *_ in self.history) > 30
 
@@ -79,22 +79,22 @@ def survive(
     """So many blows; after each run its store is that of the undisturbed one, and hardly a call was made twice."""
     dice = random.Random(f"{executor}/{more}/{SEED}")
 
-    def begin(number: int) -> Lives:
+    def begin(number: int) -> RandomKills:
         place = folder / str(number)
         model.requests.clear()
         asked = command(place, executor, *more)
-        return Lives(asked, place / "said", dice, {**environment(model), **env}, **settings)
+        return RandomKills(asked, place / "said", dice, {**environment(model), **env}, **settings)
 
-    def check(lives: Lives) -> None:
-        place = lives.said.parent
-        assert told(place) == undisturbed.history, lives.told()
-        assert "Traceback" not in lives.said.read_text(), lives.told()
-        again = JOBS * sum(blow.what != SANDBOXED for blow in lives.blows)
-        assert undisturbed.calls <= len(model.requests) <= undisturbed.calls + again, lives.told()
+    def check(played: RandomKills) -> None:
+        place = played.said.parent
+        assert told(place) == undisturbed.history, played.told()
+        assert "Traceback" not in played.said.read_text(), played.told()
+        again = JOBS * sum(blow.what != SANDBOXED for blow in played.blows)
+        assert undisturbed.calls <= len(model.requests) <= undisturbed.calls + again, played.told()
 
     runs = survive_in_all(kills, begin, check)
     with (folder / "blows").open("w") as file:
-        print(*(blow for lives in runs for blow in lives.blows), sep="\n", file=file)
+        print(*(blow for played in runs for blow in played.blows), sep="\n", file=file)
 
 
 @pytest.mark.deep

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from planbook.knowledge.state import EVERYTHING, learnt_in
-from planbook.learning.cost import Reached, building_cost, cost_line, reached_after
-from planbook.learning.covering import coverage_lines
+from planbook.knowledge import EVERYTHING, learnt_in
+from planbook.learning import Reached, building_cost, cost_line, coverage_lines, reached_after
 from planbook.report.charts.chart import Chart
 from planbook.report.charts.chosen import charts
 from planbook.results import read_run

@@ -12,8 +12,7 @@ import pytest
 from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, load_environment
 from planbook.envs.alfworld.goals import TYPES
-from planbook.knowledge.ablations import ABLATIONS
-from planbook.knowledge.state import EVERYTHING, fresh_beginning
+from planbook.knowledge import ABLATIONS, EVERYTHING, fresh_beginning
 from planbook.papers import Beside, publications
 from planbook.papers.columns import COLUMNS
 from planbook.papers.published import ALL

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planbook.config import RECORDINGS
-from planbook.knowledge.state import learnt_in
+from planbook.knowledge import learnt_in
 from planbook.planner.models.recording import read
 from planbook.planner.models.tokens import estimate_prompt
 from planbook.planner.models.types import Message

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from planbook.envs import MissingRequirement
-from planbook.episodes import vigil
+from planbook.workers import cluster as watched
 from tests.command import ROOT
 from tests.executing import TASKS, alive, children, command, kill, processes, start, told, wait_until
 from tests.flows import here
@@ -33,7 +33,7 @@ def cluster() -> Iterator[str]:
 
 @pytest.mark.usefixtures("cluster")
 def test_a_cluster_comes_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    finished = here(*command(tmp_path, *RAY, *TASKS))
+    finished = here(*command(tmp_path, *RAY, *TASKS, pause=0.4))
     assert finished.returncode == 0, finished.told
     assert told(tmp_path) == undisturbed
     assert len(processes(tmp_path)) == 2
@@ -68,7 +68,7 @@ def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_goes_on_l
     tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster)
-    driver = start(command(tmp_path, *RAY, *TASKS, pause=0.1))
+    driver = start(command(tmp_path, *RAY, *TASKS, pause=0.4))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     kill(driver.pid)
     driver.communicate(timeout=60)
@@ -80,7 +80,7 @@ def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_goes_on_l
 def test_a_cluster_of_its_own_prints_nothing_of_its_own_and_leaves_nothing(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
-    driver = start(command(tmp_path, *RAY, *TASKS, "--json", pause=0.1))
+    driver = start(command(tmp_path, *RAY, *TASKS, "--json", pause=0.4))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     below = children(driver.pid)
     kill(min(processes(tmp_path)))
@@ -95,7 +95,7 @@ def test_ctrl_c_ends_it_soon_and_the_run_goes_on_later(
     tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster)
-    driver = start(command(tmp_path, *RAY, *TASKS, pause=0.1))
+    driver = start(command(tmp_path, *RAY, *TASKS, pause=0.4))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     os.killpg(driver.pid, signal.SIGINT)
     said, _ = driver.communicate(timeout=15)
@@ -132,7 +132,7 @@ def silent() -> socket.socket:
 def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vigil, "GREET_SECONDS", 1.0)
+    monkeypatch.setattr(watched, "GREET_SECONDS", 1.0)
     with silent() as door:
         port = door.getsockname()[1]
         for address, problem in {
@@ -142,7 +142,7 @@ def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
             f"127.0.0.1:{port}": "something answers, but not as the head of a cluster does",
         }.items():
             with pytest.raises(MissingRequirement, match=f"no Ray cluster answers at {address}.*: {problem}; see that"):
-                vigil.check_address(address)
+                watched.check_address(address)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     wrong = here(*command(tmp_path, *RAY, *TASKS))

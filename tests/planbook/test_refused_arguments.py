@@ -7,9 +7,9 @@ import pytest
 from planbook.arguments import Asked
 from planbook.envs import MissingRequirement
 from planbook.envs.browser import chromium
-from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
 from planbook.planner.errors import UnknownModel
+from planbook.workers import opened
 from tests.command import planbook
 
 

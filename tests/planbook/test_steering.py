@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from planbook.episodes.steering import Steering
 from planbook.planner import EpisodeStopped
+from planbook.workers import Steering
 
 
 def test_it_lets_everything_pass_until_told_otherwise() -> None:

@@ -13,15 +13,14 @@ import pytest
 
 from planbook.config import RECORDINGS, Config
 from planbook.envs.alfworld import tasks
-from planbook.episodes.lanes import Lane
-from planbook.episodes.runner import play_entry
-from planbook.knowledge.knowing import memory_of
+from planbook.knowledge import memory_of
 from planbook.planner import METHODS, Memory, MemoryJournal
 from planbook.planner.models import Message, RecordedModel, Reply, Sampling
 from planbook.planner.models.types import OnText
 from planbook.planner.roles import Roles
 from planbook.run import Entry, Run
 from planbook.sandbox import Sandbox
+from planbook.workers import EpisodeWorker
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES
 from tests.planbook.test_recorded_episodes import command
@@ -62,18 +61,17 @@ class Player:
     def __init__(self, name: str, config: Config, memory: Memory, sandbox: Sandbox) -> None:
         self._path, self._config, self._memory, self._sandbox = RECORDINGS / f"{name}.jsonl", config, memory, sandbox
 
-    def _opened(self, cut: Cut) -> Lane:
+    def _opened(self, cut: Cut, *, stream: bool) -> EpisodeWorker:
         model = Told(self._path, cut)
         roles = Roles(lambda role: model, self._config.sampling)
-        return Lane(self._config.world, self._config.world_options, self._sandbox, lambda: None, roles)
+        return EpisodeWorker(self._config.model_copy(update={"stream": stream}), self._sandbox, roles=roles)
 
     def play(self, entry: Entry, cut: Cut, *, stream: bool = True) -> MemoryJournal:
-        journal, config = MemoryJournal(), self._config.model_copy(update={"stream": stream})
-        lane = self._opened(cut)
+        journal, worker = MemoryJournal(), self._opened(cut, stream=stream)
         try:
-            play_entry(config, entry, entry.path, lane, journal, self._memory)
+            worker.play(entry, entry.path, journal, self._memory)
         finally:
-            lane.drop_world()
+            worker.drop_environment()
         return journal
 
 

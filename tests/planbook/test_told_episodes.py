@@ -7,10 +7,10 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Selection
-from planbook.episodes.runner import run_tasks
-from planbook.learning.learner import told_episodes
+from planbook.learning import told_episodes
 from planbook.planner import Ending, NoMemory, Outcome
 from planbook.run import DIVERGED, Run
+from planbook.workers import play_episodes
 
 CONFIG = Config(
     planner="code",
@@ -27,8 +27,8 @@ def run(tmp_path: Path) -> Iterator[Run]:
     opened = Run.create(tmp_path / "run", CONFIG, CONFIG.world.tasks(CONFIG.selection))
     diverged = Ending(outcome=Outcome.BROKEN, cause=DIVERGED)
     opened.store.put("task/0", "outcome", 0, diverged.model_dump(mode="json"))
-    opened.sit_down(None, None)
-    assert run_tasks(opened, NoMemory(), lambda entry, ending: None)
+    opened.begin_invocation(None, None)
+    assert play_episodes(opened, NoMemory(), lambda entry, ending: None)
     yield opened
     opened.close()
 

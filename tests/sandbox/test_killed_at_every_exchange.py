@@ -19,7 +19,8 @@ from pydantic import JsonValue
 
 from planbook.sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkersKilled
 from planbook.sandbox.process import MAX_KILLS
-from tests.killing import HOWS, How, Reaper, kernel_tells, kill_worker, look, worker_of
+from tests.executing import kernel_tells
+from tests.killing import HOWS, How, Reaper, kill_worker, look, worker_of
 
 PLANS = int(os.environ.get("PLANBOOK_KILLED_PLANS", "30"))
 LIMITS = Limits(wall_seconds=5)

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planbook.knowledge.once import SPOILT
-from planbook.knowledge.state import LEARNT, group_of
+from planbook.knowledge import LEARNT, SPOILT, group_of
 from planbook.outcomes import outcome_of
 from planbook.report.charts.chart import Axis, Chart, colour, layout, plain, whole
 from planbook.results import Result, RunResults

@@ -20,10 +20,8 @@ from planbook.planner.models import Sampling
 from planbook.planner.models.recording import read
 from planbook.provenance.fingerprints import made_of
 from planbook.provenance.prompts import prompt_digests
-from planbook.run import Run
-from planbook.run import versions as versions_module
-from planbook.run.changes import Change, changed_versions, changes
-from planbook.run.manifest import MadeOf
+from planbook.run import InputChange, MadeOf, Run, changed_versions, changes
+from planbook.run import installed as versions_module
 from tests.command import planbook
 from tests.planbook.provenance.commands import play_shifting, run
 from tests.shelf import write_shelf
@@ -219,4 +217,4 @@ def test_our_own_code_is_a_commit_or_a_digest(tmp_path: Path, monkeypatch: pytes
 
 def test_versions_that_nobody_recorded_are_no_change() -> None:
     assert changed_versions({"a": "1"}, {"a": "1", "b": "2"}) == []
-    assert changed_versions({"a": "1"}, {}) == [Change("versions", "a", "1", None)]
+    assert changed_versions({"a": "1"}, {}) == [InputChange("versions", "a", "1", None)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planbook.knowledge.state import EVERYTHING, State, learnt_in
+from planbook.knowledge import EVERYTHING, KnowledgeState, learnt_in
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.markdown import as_html
@@ -41,7 +41,7 @@ def with_change(history: History, where: str, who: Any, *edits: Edit) -> History
 
 
 @pytest.fixture(scope="module")
-def state() -> State:
+def state() -> KnowledgeState:
     """One rule written, one changed, two merged into a third, and another written that was taken back by hand."""
     note, special = WriteRule(content="Box_9 sticks.", type=RuleType.SPECIAL_PHENOMENON), RuleType.SPECIAL_PHENOMENON
     history = with_change(History(initial=BOOK), "learn/2/builder/0", "builder", note)
@@ -57,15 +57,15 @@ def state() -> State:
         Citation(episode="task/9", rule_ids=("rule_0",), solved=False),
         Citation(episode="task/9/restart/1", rule_ids=("rule_0",), solved=True),
     )
-    return State(knowledge=Knowledge(world="toy"), history=history.undo(4), citations=citations)
+    return KnowledgeState(knowledge=Knowledge(world="toy"), history=history.undo(4), citations=citations)
 
 
 @pytest.fixture(scope="module")
-def told(state: State) -> dict[str, Ruling]:
+def told(state: KnowledgeState) -> dict[str, Ruling]:
     return {each.rule.id: each for each in rulings(state)}
 
 
-def test_every_rule_that_ever_was_is_told(state: State, told: dict[str, Ruling]) -> None:
+def test_every_rule_that_ever_was_is_told(state: KnowledgeState, told: dict[str, Ruling]) -> None:
     assert list(told) == [f"rule_{number}" for number in range(7)]
     assert {id for id, each in told.items() if each.in_force} == set(state.history.book.ids)
     assert all(told[rule.id].rule == rule for rule in state.history.book.active)
@@ -89,7 +89,7 @@ def test_each_change_says_what_who_and_from_which_episode(told: dict[str, Ruling
     assert "+  A box must be opened." in difference
 
 
-def test_the_plans_that_named_a_rule_are_those_of_its_evidence(state: State, told: dict[str, Ruling]) -> None:
+def test_the_plans_that_named_a_rule_are_those_of_its_evidence(state: KnowledgeState, told: dict[str, Ruling]) -> None:
     assert told["rule_1"].named == [Naming(5, solved=False, blamed=True)]
     assert [each.episode for each in told["rule_0"].named] == [2, 5, 9, 9]
     for id, evidence in count(state.citations).items():

@@ -1,9 +1,9 @@
 """Why episodes were not solved, as people read it: nobody knows the short names."""
 
 from planbook.envs import Task, Verdict
-from planbook.episodes.telling import tell
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
 from planbook.planner.ending import NOT_JUDGED, Judgement, ending_of
+from planbook.replay import describe
 from planbook.results import summarise
 from planbook.run import Entry
 from planbook.terminal.printing import failure_lines
@@ -18,7 +18,7 @@ def entry(index: int) -> Entry:
 
 
 def said(ending: Ending) -> str:
-    return tell("outcome", ending.model_dump(mode="json"))
+    return describe("outcome", ending.model_dump(mode="json"))
 
 
 def test_an_episode_that_nobody_can_judge_is_told_with_its_answer_and_not_counted() -> None:

@@ -9,12 +9,12 @@ import pytest
 from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Action, Observation, Selection, Task
-from planbook.episodes.lanes import Hosting
 from planbook.planner import Ending, Outcome, Step
 from planbook.planner.spans import Claim as Claimed
 from planbook.planner.spans import moment
 from planbook.results import ClaimCounts, Summary, TaskClaim, claim_lines, read_run, summarise
 from planbook.run import Run
+from planbook.workers import Hosting
 from tests.command import ROOT
 from tests.toy_script import answer
 

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import signal
 import subprocess
 import sys
 from contextlib import closing
@@ -15,7 +14,9 @@ from planbook.planner import Body
 from planbook.run import Run
 from planbook.watching.following import Following
 from tests.command import ROOT
+from tests.executing import TASKS, command, kill, processes, start, wait_until
 from tests.flows import here, scripted
+from tests.killing import KILLED, lives
 from tests.postgres import Server
 
 PLAY = ("run", "--planner", "procedures", "--env", "toy")
@@ -28,9 +29,7 @@ def _knows_the_password(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> No
 
 def killed_after(events: int, *arguments: object) -> None:
     """Run a command, and kill its process after so many new events."""
-    command = [sys.executable, "-m", "tests.built", json.dumps([["", events]]), *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert json.loads(done.stdout.splitlines()[-1]) == [-signal.SIGKILL], done.stderr
+    assert lives([["", events]], *arguments) == [KILLED]
 
 
 def events(folder: Path) -> list[tuple[str, str, int, Body]]:
@@ -133,3 +132,40 @@ def test_a_server_that_ends_in_mid_run_ends_the_run_with_one_line(tmp_path: Path
     assert "nothing recorded so far is lost: resume the run when the database can be reached" in lines[0]
     assert "Traceback" not in told
     assert here("run", "--resume", folder, "--json").result["solved"] == 80
+
+
+def test_another_process_joins_a_run_and_one_that_is_killed_loses_nothing(tmp_path: Path, postgres: Server) -> None:
+    """Each of three processes leases episodes; what the killed one had begun goes on in another."""
+    undisturbed, shared = tmp_path / "undisturbed", tmp_path / "shared"
+    assert here(*command(undisturbed, *TASKS)).returncode == 0
+    driver = start(command(shared, *TASKS, "--jobs", 1, "--json", "--store", postgres.url, pause=0.5))
+    wait_until(lambda: processes(shared))
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(shared / "run", copy)
+    lost = start(["join", str(copy), "--jobs", "2"])
+    wait_until(lambda: lost.pid in processes(shared))
+    kill(lost.pid)
+    lost.communicate()
+    joined = start(["join", str(copy), "--json"])
+    said, _ = joined.communicate(timeout=100)
+    assert joined.returncode == 0, said
+    told, _ = driver.communicate(timeout=100)
+    assert driver.returncode == 0, told
+    assert {driver.pid, lost.pid, joined.pid} == processes(shared)
+    assert events(shared / "run") == events(undisturbed / "run")
+    played = json.loads(said.splitlines()[-1])["episodes"]
+    assert 0 < played == len([each for each in processes_of(shared) if each == joined.pid])
+    summary = json.loads(told.splitlines()[-1])
+    assert (summary["solved"], summary["tasks"]) == (12, 12)
+
+
+def processes_of(folder: Path) -> list[int]:
+    """The processes in which episodes have begun, one for each time."""
+    return [int(line) for file in (folder / "begun").iterdir() for line in file.read_text().split()]
+
+
+def test_nobody_joins_a_run_that_is_not_played(tmp_path: Path) -> None:
+    assert here(*PLAY, "--out", tmp_path / "run").returncode == 0
+    refused = here("join", tmp_path / "run")
+    assert refused.returncode == 2
+    assert f"no process plays {tmp_path / 'run'}; go on with it: planbook run --resume" in refused.told

@@ -5,6 +5,8 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.synchronize import Event as Signal
 
 import pytest
@@ -70,6 +72,17 @@ def test_an_event_that_two_processes_write_is_refused(place: Place) -> None:
     other.close()
 
 
+@contextmanager
+def waited_for(store: Store, index: int) -> Iterator[None]:
+    """Hold an episode as soon as nobody else does."""
+    while True:
+        with store.hold(index) as held:
+            if held:
+                yield
+                return
+        time.sleep(0.02)
+
+
 def hold(place: Place, index: int, held: Signal) -> None:
     store = Store(place)
     with store.hold(index):
@@ -87,12 +100,13 @@ def test_an_episode_is_held_until_its_process_dies(place: Place) -> None:
 
     def wait_for_it() -> None:
         begun.set()
-        with store.hold(7):
+        with waited_for(store, 7):
             told.append("held")
 
     waiter = threading.Thread(target=wait_for_it)
     waiter.start()
-    with store.hold(8):
+    with store.hold(8) as other:
+        assert other
         begun.wait()
         time.sleep(0.3)
         assert told == []
@@ -113,7 +127,7 @@ def test_what_else_the_process_closes_lets_no_episode_go(place: Place) -> None:
         got, other = threading.Event(), Store(place)
 
         def wait_for_it() -> None:
-            with other.hold(3):
+            with waited_for(other, 3):
                 got.set()
 
         waiter = threading.Thread(target=wait_for_it)
@@ -122,6 +136,24 @@ def test_what_else_the_process_closes_lets_no_episode_go(place: Place) -> None:
     assert got.wait(30)
     waiter.join()
     other.close()
+    store.close()
+
+
+def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further(place: Place) -> None:
+    store = Store(place)
+
+    def take(episode: int, worker: str, events: int) -> int:
+        losses = store.leases.losses(episode, lambda: events)
+        store.leases.take(episode, worker, losses)
+        return losses.lost
+
+    assert [take(0, "a/1", events) for events in (0, 0, 0, 5, 5, 6)] == [0, 1, 2, 1, 2, 1]
+    assert take(1, "b/2", 0) == 0
+    assert sorted(store.leases.workers()) == ["a/1", "b/2"]
+    store.leases.give_back(0)
+    assert take(0, "a/1", 6) == 0, "a worker that gives a lease back is not lost"
+    store.leases.open()
+    assert store.leases.workers() == []
     store.close()
 
 

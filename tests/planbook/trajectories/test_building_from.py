@@ -1,15 +1,12 @@
 """Rules out of episodes that somebody else played."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.command import ROOT
 from tests.flows import BUILD, Finished, asks, events, files, here, history, scripted, table
+from tests.killing import KILLED, lives
 from tests.planbook.trajectories.test_importing import FOREIGN, written
 
 MODEL = ("--model", scripted())
@@ -114,15 +111,7 @@ def test_killed_and_gone_on_with_it_is_as_if_nothing_had_happened(
     kind: str, number: int, played: Path, tmp_path: Path
 ) -> None:
     command = ["build", "--from", played, *MODEL, "--out", tmp_path / "built"]
-    lives = [
-        sys.executable,
-        "-m",
-        "tests.built",
-        json.dumps([[kind, number], [kind, number], ["", 0]]),
-        *map(str, command),
-    ]
-    done = subprocess.run(lives, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=110)
-    assert json.loads(done.stdout.splitlines()[-1])[0] == -9, done.stderr
+    assert lives([[kind, number], [kind, number], ["", 0]], *command)[0] == KILLED
     assert history(tmp_path / "built") == history(played)
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
 

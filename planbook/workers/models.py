@@ -1,30 +1,36 @@
-"""The models of a run: each is made when its role first speaks."""
+"""The models of a run: each is made when its role first speaks. One of them answers out of the record of a run."""
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from planbook.config import RECORDINGS, Config
 from planbook.envs import nearest_names
-from planbook.episodes.recorded_answers import RunAnswers
 from planbook.errors import BadArgument
 from planbook.planner import METHODS, Roles, method
-from planbook.planner.errors import UnknownModel
-from planbook.planner.models import Model, RecordedModel, load_model
+from planbook.planner.errors import NotRecorded, UnknownModel
+from planbook.planner.models import Message, Model, OnText, RecordedModel, Reply, Sampling, load_model
+from planbook.planner.models.missing import explain
+from planbook.planner.models.recording import Asked, Entries, Entry
+from planbook.planner.models.requests import place, request_key
+from planbook.planner.models.telling import tell
+from planbook.planner.models.tokens import usage_of_cut
 from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
 from planbook.planner.roles import DEFAULT, no_model
 from planbook.run import Run, is_run
+from planbook.store import without_restart
 
 ROLES = ("builder", "consolidator", "formulator")
-"""Those who learn; the others play."""
+"""The roles that learn; all others play."""
 
 
 KNOWN_ROLES = {DEFAULT, *ROLES, *(role for each in METHODS.values() for role in each.roles)}
 
 
 def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
-    """The roles of a run, held to its budget; a model that waits looks at ``stopped``.
+    """Return the roles of a run, metered by its budget; a waiting model checks ``stopped``.
 
     ``config`` names the models, if not the run's own.
     """
@@ -48,7 +54,7 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
 
 
 def opened(spec: str, stopped: Stopped = never, timeouts: Timeouts = USUAL, *, strict: bool = False) -> Model:
-    """A model by its name, which it keeps; a recording that ships is named without its folder.
+    """Open a model by its name; a shipped recording is named without its folder.
 
     A recording may be a run, too; a ``strict`` one answers only prompts of the same words. Raises ModelError, BadRun.
     """
@@ -69,14 +75,14 @@ def opened(spec: str, stopped: Stopped = never, timeouts: Timeouts = USUAL, *, s
 
 
 def _shipped_ones(name: str) -> str:
-    """The recordings that ship: those whose names are like this one, else all."""
+    """Return a sentence with the shipped recordings: those with similar names, else all."""
     shipped = sorted(file.stem for file in RECORDINGS.glob("*.jsonl"))
     near = nearest_names(Path(name).stem, shipped, most=5)
     return f"Those that ship {'with such a name ' if near else ''}are: {', '.join(near or shipped)}"
 
 
 def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
-    """See that every role that will be asked has a model, before anything begins. Raises BadArgument, ModelError."""
+    """Check that every role that will be asked has a model. Raises BadArgument, ModelError."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     named = set() if config.copies else {*strategy.named(options, config.world.name)}
@@ -95,10 +101,66 @@ def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
 
 
 def _never_asked(config: Config, roles: Collection[str]) -> set[str]:
-    """Those of the roles that the method does not ask in this run. Only a world that was made knows its goals."""
+    """Return those of the roles that the method does not ask in this run. It takes an environment to know its goals."""
     strategy = method(config.planner)
     if strategy.sometimes.keys().isdisjoint(roles):
         return set()
     options = strategy.options.model_validate(config.planner_options)
     with closing(config.world(config.world_options)) as world:
         return {role for role in roles if not strategy.asks(role, options, world)}
+
+
+class RunAnswers:
+    """A model that gives each request its reply in the run: at the same place of the same episode, else anywhere.
+
+    A model that was asked the same twice may have answered differently; in an episode that was started over, the last
+    time counts. May be asked from several threads.
+    """
+
+    def __init__(self, folder: str, *, strict: bool = False) -> None:
+        """Read the replies of a run of episodes. Raises BadRun."""
+        self.folder, self.name, self.strict = Path(folder), f"recorded:{folder}", strict
+        self._at: dict[tuple[str, str], Reply] = {}
+        self._replies: dict[str, Reply] = {}
+        self._entries = Entries()
+        with closing(Run.open(self.folder)) as run:
+            for event in run.store.events(kind="ask"):
+                self._take(event.scope, event.n, event.body)
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        """Return the recorded reply. Raises NotRecorded, which names the nearest recorded request."""
+        found = self._entries.find(messages, sampling, strict=self.strict)
+        if found is None:
+            told = explain(self.folder, messages, sampling, self._entries, strict=self.strict)
+            raise NotRecorded(f"{told}. The run goes another way than it did then; name a --model that can answer")
+        key = found.entry.key
+        reply = self._at.get((without_restart(place()), key)) or self._replies[key]
+        text, finish = tell(reply.text, on_text)
+        return reply.model_copy(
+            update={
+                "text": text,
+                "usage": usage_of_cut(reply.usage, reply.text, text),
+                "finish": finish if finish == "cut" else reply.finish,
+                "seconds": 0.0,
+                "replayed": True,
+                "reworded": found.reworded,
+            }
+        )
+
+    def _take(self, scope: str, number: int, body: Any) -> None:
+        messages = [Message.model_validate(each) for each in body["messages"]]
+        sampling, reply = Sampling.model_validate(body["sampling"]), Reply.model_validate(body["reply"])
+        key = request_key(messages, sampling)
+        self._at[without_restart(f"{scope}/{number}"), key] = reply
+        self._replies.setdefault(key, reply)
+        self._entries.add(
+            Entry(
+                key=key,
+                label=f"{body['role']}: {body['template']}",
+                given=body.get("given"),
+                model=reply.model,
+                sampling=sampling,
+                messages=tuple(map(Asked.of, messages)),
+                text="",
+            )
+        )

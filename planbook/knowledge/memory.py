@@ -1,4 +1,4 @@
-"""What a run knows beforehand: from a building run, from a folder of what was learnt, or from the start alone."""
+"""The memory of a run: from a building run, from a library in a folder, or from the start alone."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -8,37 +8,36 @@ from pathlib import Path
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.errors import BadArgument
-from planbook.knowledge.ablations import RETRIEVAL, form_without
-from planbook.knowledge.state import check_world, group_of, learnt_in, start_of, with_manual
+from planbook.knowledge.state import RETRIEVAL, check_world, form_without, group_of, learnt_in, start_of, with_manual
 from planbook.manuals import Demonstrating, ProcedureLibrary, excerpt, read_knowledge, usual_starts
 from planbook.planner import Memory, Recall, method
 from planbook.rules import Knowledge, LearntMemory, Rule, ablated, spare_code, tell_rules
 from planbook.run import Run, is_run
 
 PROCEDURES = "procedures"
-"""The planner that plays stored procedures and asks no model."""
+"""The method that plays stored procedures and asks no model."""
 
 
 class GroupedMemory:
-    """Answers each task from what is known in its group; of a group that was not built on nothing is known."""
+    """Recalls for each task what is known in its group; nothing for a group that was not built on."""
 
     def __init__(self, run: Config, by_group: Mapping[str, Memory]) -> None:
         self._learning, self._by_group = run.learning, by_group
 
     def recall(self, task: Task) -> Recall:
-        """What is known about tasks like this one."""
+        """Return what is known about tasks like this one."""
         assert self._learning is not None
         memory = self._by_group.get(group_of(self._learning, task.type))
         return memory.recall(task) if memory else Recall()
 
 
 def memory_of(config: Config) -> Memory:
-    """The memory that a run plays with. Raises BadRun, BadKnowledge, BadProcedure, BadStart."""
+    """Return the memory that a run plays with. Raises BadRun, BadKnowledge, BadProcedure, BadStart."""
     return demonstrating(config, _knowing(config, config.library_folder))
 
 
 def demonstrating(config: Config, memory: Memory) -> Memory:
-    """The memory, with what the run's planner wants to be shown of the world."""
+    """Return the memory with the demonstrations that the run's method shows."""
     names = method(config.planner).demonstrations
     return Demonstrating(memory, names, config.library_folder) if names else memory
 
@@ -58,7 +57,7 @@ def _knowing(config: Config, folder: Path) -> Memory:
 
 
 def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearntMemory:
-    """A memory of this knowledge, under the run's ablations.
+    """Return a memory of this knowledge, under the run's ablations.
 
     While rules are built a planner is told all of them, so that each is cited and tried; of rules that were ``learned``
     it is told later those for its task.
@@ -94,7 +93,7 @@ def _of_run(config: Config, folder: Path) -> Memory:
 
 
 def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:
-    """The example, and, where there are no rules, those of the start that is usual for the world."""
+    """Return the knowledge with the usual example for the environment and, if it has no rules, the usual rules."""
     start = start_of(config, usual_starts(config.world.name, config.selection.split or ""))
     rules = knowledge.rules or start.rules
     return knowledge.model_copy(update={"example": start.example, "rules": rules})

@@ -1,4 +1,4 @@
-"""What an event of an episode says, in words: for people who watch, and for those who compare."""
+"""Events of an episode in words: for people who watch, and for comparisons."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from planbook.wording import counted
 NOTHING = "nothing (the recording ends here)"
 
 
-def tell(kind: str, body: Any) -> str:
-    """The words of an event; of a kind that has none, its body as it is."""
+def describe(kind: str, body: Any) -> str:
+    """Return an event in words; its body as it is where there are none for its kind."""
     if body is None:
         return NOTHING
-    return TELL[kind](body) if kind in TELL else str(body)
+    return IN_WORDS[kind](body) if kind in IN_WORDS else str(body)
 
 
 def _task(body: Any) -> str:
@@ -42,4 +42,4 @@ def _outcome(body: Any) -> str:
     return f"{outcome_of(ending)}{why(ending)} {after}"
 
 
-TELL: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}
+IN_WORDS: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}

@@ -1,0 +1,56 @@
+"""Playing the episodes of a run.
+
+``worker`` is what every worker does, wherever it runs: lease the next open episode in the store, play it
+(``episode``), record it. ``driver`` starts workers, reports the endings that they record and replaces those that are
+lost; its ``pool`` has threads and processes of this machine, ``cluster`` actors of a Ray cluster. ``steering`` has the
+settings of an invocation, and stops and pauses it; ``models`` are those that the roles of a run ask.
+"""
+
+from planbook.workers.driver import (
+    check_executor,
+    check_reachable,
+    job_of,
+    join_run,
+    open_places,
+    play_episodes,
+    play_in_order,
+)
+from planbook.workers.episode import EpisodeWorker, play_episode
+from planbook.workers.models import check_roles, opened, roles_of
+from planbook.workers.pool import LOG, STOPPING, WorkerPool, in_threads, on_this_machine, wait_for
+from planbook.workers.steering import Control, Executor, Hosting, Request, Steering, arguments, every, request
+from planbook.workers.worker import LOST, PATIENCE, Job, sendable, workers_of
+
+__all__ = [
+    "LOG",
+    "LOST",
+    "PATIENCE",
+    "STOPPING",
+    "Control",
+    "EpisodeWorker",
+    "Executor",
+    "Hosting",
+    "Job",
+    "Request",
+    "Steering",
+    "WorkerPool",
+    "arguments",
+    "check_executor",
+    "check_reachable",
+    "check_roles",
+    "every",
+    "in_threads",
+    "job_of",
+    "join_run",
+    "on_this_machine",
+    "open_places",
+    "opened",
+    "play_episode",
+    "play_episodes",
+    "play_in_order",
+    "request",
+    "roles_of",
+    "sendable",
+    "wait_for",
+    "workers_of",
+]

@@ -1,0 +1,209 @@
+"""Workers that are actors of a Ray cluster. Ray is imported only where it is asked for.
+
+Ray itself takes minutes to give an address up, and where its head has died it ends the whole process after one. So the
+cluster is looked at here: before a run begins, and while it is played.
+"""
+
+import importlib
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from planbook.envs import MissingRequirement
+from planbook.errors import ClusterLost
+from planbook.workers.pool import WorkerLost, WorkerPlaces
+from planbook.workers.steering import every
+
+QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+"""Spares our output a notice of Ray's, and Ray's makers a report; what the user has set stays."""
+CONNECT_SECONDS = 5.0
+GREET_SECONDS = 10.0
+"""Seconds that a head may take to identify itself."""
+LOOK_SECONDS = 1.0
+"""Time between two looks at the cluster."""
+OWN_PATIENCE, JOINED_PATIENCE = 2.0, 30.0
+"""Seconds that a part of the cluster may be silent: nobody starts one of our own again; of another a head may come
+back within the minute that Ray waits for it."""
+OF_THIS_MACHINE = ("", "local", "auto")
+"""Addresses of a cluster that is started, or found, on this machine."""
+
+
+class RemoteTask:
+    """Carries out one task, in a process of the cluster."""
+
+    def begin(self) -> None:
+        """Return once the process is there."""
+
+    def carry_out(self, do: Callable[[Any], Any], task: Any) -> Any:
+        """Return what the task comes to."""
+        return do(task)
+
+
+class RayWorker:
+    """An actor, wherever the cluster puts it. It takes up one processor."""
+
+    def __init__(self, do: Callable[[Any], Any], task: Any, changed: Callable[[], None]) -> None:
+        ray = importlib.import_module("ray")
+        self._actor: Any = ray.remote(RemoteTask).options(num_cpus=1, max_restarts=0).remote()
+        self._begun = self._actor.begin.remote()
+        self._result = self._actor.carry_out.remote(do, task)
+        self._result.future().add_done_callback(lambda _: changed())
+        self._ray, self.begun = ray, False
+
+    def result(self) -> Any:
+        """Return what the task came to, or None while it is under way. Raises WorkerLost."""
+        self.begun = self.begun or self._has_begun()
+        if not self._ray.wait([self._result], timeout=0)[0]:
+            return None
+        try:
+            return self._ray.get(self._result)
+        except self._ray.exceptions.RayTaskError:
+            raise
+        except self._ray.exceptions.RayError as error:
+            raise WorkerLost from error
+
+    def _has_begun(self) -> bool:
+        if not self._ray.wait([self._begun], timeout=0)[0]:
+            return False
+        try:
+            self._ray.get(self._begun)
+        except self._ray.exceptions.RayError:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """End the process, if it is still there."""
+        self._ray.kill(self._actor)
+
+
+@contextmanager
+def on_the_cluster(jobs: int) -> Iterator[WorkerPlaces]:
+    """As many actors as the cluster has processors for.
+
+    It is the one that this process has joined already, else that of RAY_ADDRESS, else one of this machine alone, which
+    ends with this process.
+    """
+    ray = importlib.import_module("ray")
+    joined = ray.is_initialized()
+    address = cluster_address()
+    if not joined:
+        _join(address)
+    try:
+        processors = int(ray.cluster_resources().get("CPU", 0))
+        machines = sum(node["Alive"] for node in ray.nodes())
+        watch = ClusterWatch(_parts(), OWN_PATIENCE if not joined and address == "local" else JOINED_PATIENCE)
+        with watch.kept():
+            yield WorkerPlaces(max(1, min(jobs, processors)), RayWorker, machines, watch.check)
+    finally:
+        if not joined:
+            ray.shutdown()
+
+
+def _parts() -> dict[str, str]:
+    """Return what this process cannot do without: the head, and what runs the workers of its own machine."""
+    ray = importlib.import_module("ray")
+    context = ray.get_runtime_context()
+    if not context.gcs_address:  # a client of a cluster elsewhere, which notices by itself
+        return {}
+    nodes = {node["NodeID"]: node for node in ray.nodes()}
+    ours = nodes[context.get_node_id()]
+    return {"head": context.gcs_address, "raylet": f"{ours['NodeManagerAddress']}:{ours['NodeManagerPort']}"}
+
+
+def check_cluster() -> None:
+    """Check that there is a cluster, or can be one. Raises MissingRequirement, ImportError."""
+    if not importlib.import_module("ray").is_initialized():
+        check_address(cluster_address())
+
+
+def _join(address: str) -> None:
+    ray = importlib.import_module("ray")
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    # Whatever log_to_driver says, Ray tells of every lost worker on standard output; the driver tells of it already.
+    setattr(importlib.import_module("ray._private.worker"), "print_to_stdstream", lambda *_, **__: None)  # noqa: B010
+    try:
+        ray.init(address=address, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    except (ConnectionError, ray.exceptions.RayError, RuntimeError, ValueError) as error:
+        raise MissingRequirement(
+            f"Ray at {address} cannot be used: {error}; RAY_ADDRESS names a cluster, and without it one is started here"
+        ) from error
+
+
+def cluster_address() -> str:
+    """Return what RAY_ADDRESS says; without it the cluster is one of this machine alone."""
+    return os.environ.get("RAY_ADDRESS", "") or "local"
+
+
+def check_address(address: str) -> None:
+    """Check that a Ray cluster answers there. Raises MissingRequirement within seconds."""
+    if address in OF_THIS_MACHINE:
+        return
+    if problem := _unreachable(address) or _no_head(address):
+        raise MissingRequirement(
+            f"no Ray cluster answers at {address}, which RAY_ADDRESS names: {problem}; see that `ray status --address "
+            f"{address}` finds it, name another, or unset RAY_ADDRESS: then one is started here"
+        )
+
+
+class ClusterWatch:
+    """Watches the parts of a cluster while it is entered: their names, each with its host and port."""
+
+    def __init__(self, parts: Mapping[str, str], patience: float) -> None:
+        self._parts, self._patience = parts, patience
+        self._lost = ""
+        self._answered: dict[str, float] = {}
+        """When each part last did, by the monotonic clock."""
+
+    def check(self) -> None:
+        """Raise ClusterLost if a part has not answered for too long."""
+        if self._lost:
+            raise ClusterLost(self._lost)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Watch while entered."""
+        self._answered = dict.fromkeys(self._parts, time.monotonic())
+        with every(LOOK_SECONDS, self._look):
+            yield
+
+    def _look(self) -> None:
+        for name, address in self._parts.items() if not self._lost else ():
+            problem = _unreachable(address)
+            if not problem:
+                self._answered[name] = time.monotonic()
+            elif time.monotonic() - self._answered[name] >= self._patience:
+                self._lost = (
+                    f"the Ray cluster was lost: its {name} at {address} does not answer any more ({problem}); "
+                    "nothing recorded so far is lost"
+                )
+
+
+def _unreachable(address: str) -> str:
+    """Return why nothing can be reached there; empty if something can."""
+    parsed = urlsplit(address if "://" in address else f"//{address}")
+    try:
+        if not parsed.hostname or not parsed.port:
+            return "it is no HOST:PORT"
+        socket.create_connection((parsed.hostname, parsed.port), CONNECT_SECONDS).close()
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return ""
+
+
+def _no_head(address: str) -> str:
+    """Return why what answers there is no head of a cluster; empty if it is one, or a door for Ray's clients."""
+    if "://" in address:
+        return ""
+    client = importlib.import_module("ray._raylet").GcsClient
+    greeting = threading.Thread(target=client, kwargs={"address": address}, daemon=True)
+    greeting.start()
+    greeting.join(GREET_SECONDS)
+    return "something answers, but not as the head of a cluster does" if greeting.is_alive() else ""

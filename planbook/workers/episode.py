@@ -1,0 +1,143 @@
+"""Playing one episode of a run to its end, from its beginning or from what is recorded of it."""
+
+from collections.abc import Callable
+
+from planbook.config import Config
+from planbook.envs import Environment, EnvironmentBroken, EnvsError, MissingRequirement
+from planbook.planner import (
+    Ending,
+    Episode,
+    EpisodeSettings,
+    Journal,
+    JournalMismatch,
+    Memory,
+    Outcome,
+    Roles,
+    method,
+    play,
+)
+from planbook.planner.roles import SILENT
+from planbook.run import DIVERGED, Entry, Run, set_aside
+from planbook.sandbox import Sandbox
+from planbook.store import Watch, started_over
+
+
+class EpisodeWorker:
+    """Plays episodes in one thread: with a sandbox and models that threads share, and an environment of its own.
+
+    ``guard`` is called before every action, and may raise EpisodeStopped and BudgetEnded.
+    """
+
+    def __init__(
+        self, config: Config, sandbox: Sandbox, guard: Callable[[], None] = lambda: None, roles: Roles = SILENT
+    ) -> None:
+        self.sandbox, self.guard, self.roles = sandbox, guard, roles
+        self._config = config
+        self._environment: Environment | None = None
+
+    def environment(self) -> Environment:
+        """Return the worker's environment. Raises EnvironmentBroken if it cannot be made, MissingRequirement."""
+        if self._environment is None:
+            make = self._config.world
+            try:
+                self._environment = make(self._config.world_options)
+            except EnvsError:
+                raise
+            except Exception as error:
+                raise EnvironmentBroken(
+                    f"{make.__name__} could not be made: {type(error).__name__}: {error}"
+                ) from error
+        return self._environment
+
+    def drop_environment(self) -> None:
+        """Close the environment; the next episode gets a new one."""
+        if self._environment is not None:
+            self._environment.close()
+            self._environment = None
+
+    def play(self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None) -> Ending:
+        """Play an episode against a journal. Raises JournalMismatch and EpisodeStopped."""
+        config = self._config
+        strategy = method(config.planner)
+        settings = EpisodeSettings(
+            config.actions, config.limits, f"{config.seed}/{entry.repeat}", config.stream, config.dry_run
+        )
+        episode = Episode(
+            entry.task,
+            self.environment(),
+            self.sandbox,
+            journal,
+            settings=settings,
+            path=path,
+            memory=memory,
+            roles=self.roles.seeded(config.seed + entry.repeat),
+            guard=self.guard,
+        )
+        return play(episode, strategy.play, strategy.options.model_validate(config.planner_options))
+
+
+def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, watch: Watch | None = None) -> Ending:
+    """Play one episode to its end; a worker whose episode came out BROKEN gets a new environment.
+
+    Where the recorded part of an episode cannot be repeated, that is counted as BROKEN, and the episode starts over.
+    """
+    while True:
+        path, journal, ending = _attempt(run, entry, watch)
+        if ending is None:
+            try:
+                ending = worker.play(entry, path, journal, memory)
+            except JournalMismatch as mismatch:
+                _record_broken(journal, path, DIVERGED, str(mismatch))
+                continue
+            except MissingRequirement:
+                raise
+            except EnvsError as error:
+                ending = _record_broken(journal, path, Outcome.BROKEN.value, str(error))
+            else:
+                _record_versions(run, worker.environment())
+        if ending.outcome is Outcome.BROKEN:
+            worker.drop_environment()
+        return ending
+
+
+def give_up(run: Run, entry: Entry, message: str) -> Ending:
+    """Record an episode that nobody can play as BROKEN, unless it has an ending."""
+    path, journal, ending = _attempt(run, entry)
+    return ending or _record_broken(journal, path, Outcome.BROKEN.value, message)
+
+
+def _attempt(run: Run, entry: Entry, watch: Watch | None = None) -> tuple[str, Journal, Ending | None]:
+    """Return the scope in which an episode is to be played, its journal, and the ending that it has already.
+
+    After an attempt that diverged, or was set aside, it is a new scope.
+    """
+    path, restarts, aside = entry.path, 0, set_aside(run)
+    while True:
+        journal = run.journal(path, watch)
+        recorded = journal.get(path, "outcome", 0)
+        ending = None if recorded is None else Ending.model_validate(recorded)
+        if ending is None or (ending.cause != DIVERGED and path not in aside):
+            return path, journal, ending
+        restarts += 1
+        path = started_over(entry.path, restarts)
+
+
+def _record_broken(journal: Journal, path: str, cause: str, message: str) -> Ending:
+    ending = Ending(outcome=Outcome.BROKEN, cause=cause, message=message)
+    journal.put(path, "outcome", 0, ending.model_dump(mode="json"))
+    return ending
+
+
+def _record_versions(run: Run, environment: Environment) -> None:
+    """Record the versions that an environment knows only after an episode has begun.
+
+    Once a run, and again where a later invocation finds them changed (a browser that was updated meanwhile).
+    """
+    if run.noted_versions:
+        return
+    run.noted_versions = True
+    now = dict(environment.versions())
+    run.store.put_once("run", "versions", 0, lambda: now)
+    recorded = [dict(row.body) for row in run.store.events("run", "versions")]
+    if now != recorded[-1]:
+        run.store.put_once("run", "versions", len(recorded), lambda: now)

@@ -1,0 +1,301 @@
+"""What every worker does: lease the next open episode in the store, play it, record it, until no episode is open.
+
+Threads of the driver, worker processes, Ray actors and other machines all do this, on the same store.
+"""
+
+import os
+import pickle
+import platform
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from planbook.knowledge import memory_of
+from planbook.planner import (
+    Ending,
+    EpisodeStopped,
+    Memory,
+    Meter,
+    Roles,
+    Spent,
+)
+from planbook.planner.roles import no_model
+from planbook.run import DIVERGED, Entry, Run, RunFile, index_of, set_aside
+from planbook.sandbox import Sandbox
+from planbook.spending import prices_from
+from planbook.store import Losses, Place, Store, Watch
+from planbook.workers.episode import EpisodeWorker, give_up, play_episode
+from planbook.workers.models import roles_of
+from planbook.workers.pool import in_threads
+from planbook.workers.steering import Control, Steering
+
+IDLE_SECONDS = 0.1
+"""Time between two attempts to lease an episode, while all open ones are leased to others."""
+PATIENCE = 3
+"""Number of workers in a row that may be lost on an episode without getting further; the last one plays it alone."""
+LOST = f"{PATIENCE} worker processes in a row ended while they played this episode"
+
+
+class OpenEpisodes:
+    """The episodes of a run without an ending, as far as the store was read. Threads may share it."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._aside, self._lock = run, set_aside(run), threading.Lock()
+        self._ended = threading.Event()
+        self._open = {entry.index: entry for entry in run.entries()}
+        self._endings: list[tuple[Entry, Ending]] = []
+        self._row = 0
+        self.refresh()
+        self._endings.clear()
+
+    def refresh(self, *, anew: bool = False) -> None:
+        """Read the endings that were recorded since the last time; ``anew`` reads all once more.
+
+        In PostgreSQL an event may be committed after one with a larger id was read.
+        """
+        with self._lock:
+            self._row = 0 if anew else self._row
+            for row, event in self._run.store.after(self._row, "outcome"):
+                self._row = row
+                if (index := index_of(event.scope)) in self._open and event.scope not in self._aside:
+                    ending = Ending.model_validate(event.body)
+                    if ending.cause != DIVERGED:
+                        self._endings.append((self._open.pop(index), ending))
+
+    def close(self, entry: Entry, ending: Ending) -> None:
+        """Count an episode as ended."""
+        with self._lock:
+            if self._open.pop(entry.index, None):
+                self._endings.append((entry, ending))
+        self._ended.set()
+
+    def news(self) -> list[tuple[Entry, Ending]]:
+        """Return the endings that were read or counted since the last time."""
+        with self._lock:
+            news, self._endings = self._endings, []
+            return news
+
+    def wait(self) -> None:
+        """Wait until another thread has ended an episode, or another process may have."""
+        self._ended.wait(IDLE_SECONDS)
+        self._ended.clear()
+        self.refresh()
+
+    def __iter__(self) -> Iterator[Entry]:
+        with self._lock:
+            return iter([*self._open.values()])
+
+    def __contains__(self, entry: Entry) -> bool:
+        return entry.index in self._open
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+
+class Solitude:
+    """Lets threads play side by side, or one of them alone, if its episode may end the process."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._playing, self._alone = 0, False
+
+    @contextmanager
+    def entered(self, *, alone: bool) -> Iterator[None]:
+        """Wait until the thread may play."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._alone)
+            self._alone = alone
+            self._changed.wait_for(lambda: not alone or not self._playing)
+            self._playing += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._playing -= 1
+                self._alone = self._alone and not alone
+                self._changed.notify_all()
+
+
+class EpisodeQueue:
+    """Leases the open episodes of a run to the threads of this process.
+
+    The process that ``leads`` records a lease only where a worker was lost before: its own death ends the run.
+    """
+
+    def __init__(self, run: Run, steering: Steering, episodes: OpenEpisodes, *, leads: bool) -> None:
+        self._run, self._steering, self._leads = run, steering, leads
+        self._solitude, self.open = Solitude(), episodes
+        self._name = worker_name()
+
+    @contextmanager
+    def lease(self) -> Iterator[Entry | None]:
+        """Lease the next open episode while entered; None once all have ended. Raises EpisodeStopped."""
+        while self.open:
+            for entry in self.open:
+                if self._steering.stopped:
+                    raise EpisodeStopped
+                with self._run.store.hold(entry.index) as held:
+                    losses = self._losses(entry) if held else None
+                    if losses is not None:
+                        with self._solitude.entered(alone=losses.lost == PATIENCE - 1), self._orderly(entry):
+                            if losses.lost or not self._leads:
+                                self._run.store.leases.take(entry.index, self._name, losses)
+                            yield entry
+                        return
+            self.open.wait()
+        yield None
+
+    def _losses(self, entry: Entry) -> Losses | None:
+        """Return the losses on an episode that is held; None if it has ended, or is given up now."""
+        self.open.refresh()
+        if entry not in self.open:
+            return None
+        store = self._run.store
+        losses = store.leases.losses(entry.index, lambda: store.count(entry.path))
+        if losses.lost:
+            store.ledger.release_below(entry.path)
+        if losses.lost < PATIENCE:
+            return losses
+        self.open.close(entry, give_up(self._run, entry, LOST))
+        return None
+
+    @contextmanager
+    def _orderly(self, entry: Entry) -> Iterator[None]:
+        """Give the lease back if an episode is left without an ending by a worker that was not lost."""
+        try:
+            yield
+        except BaseException:
+            self._run.store.leases.give_back(entry.index)
+            raise
+
+
+@dataclass(frozen=True)
+class Job:
+    """The input of a worker in another process. ``spent`` is what the run has spent so far.
+
+    Files that ``file`` names (a library, an environment of one's own) have to be at the same place where it runs.
+    """
+
+    folder: Path
+    store: Place
+    file: RunFile
+    threads: int = 1
+    unsafe_no_sandbox: bool = False
+    prices: Path | None = None
+    spent: Spent = field(default_factory=Spent)
+    obeyed: int = 0
+    """Number of requests in the store that were obeyed by earlier invocations."""
+
+
+class WorkerReport(NamedTuple):
+    """The result of a worker in another process: its name, its spending, and the error that ended it."""
+
+    worker: str
+    spent: Spent = Spent()
+    error: BaseException | None = None
+
+    def episodes(self, store: Store) -> int:
+        """Return the number of episodes that it played."""
+        return store.leases.workers().count(self.worker)
+
+
+def work(job: Job, goes_on: Callable[[], bool] | None = None) -> WorkerReport:
+    """Play open episodes of a run, in this process, until there are none, or somebody stops the run."""
+    try:
+        with closing(Store(job.store)) as store:
+            run = Run(job.folder, job.file, store)
+            run.meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
+            return _worked(run, job, goes_on)
+    except BaseException as error:
+        return WorkerReport(worker_name(), error=sendable(error))
+
+
+def _worked(run: Run, job: Job, goes_on: Callable[[], bool] | None) -> WorkerReport:
+    steering = Steering()
+    control = Control(run, steering, job.obeyed, leads=False, goes_on=goes_on or (lambda: True))
+    try:
+        with control.listens():
+            finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, steering)
+    except BaseException as error:
+        return WorkerReport(worker_name(), run.meter.own, sendable(error))
+    return WorkerReport(worker_name(), run.meter.own, None if finished else EpisodeStopped())
+
+
+def play_in_threads(
+    run: Run,
+    memory: Memory,
+    count: int,
+    unsafe_no_sandbox: bool,
+    steering: Steering,
+    watch: Watch | None = None,
+    look: Callable[[], None] = lambda: None,
+    still_open: OpenEpisodes | None = None,
+) -> bool:
+    """Play the open episodes of a run in threads of this process. Returns False if the run was stopped.
+
+    ``look`` is called in this thread now and then, and after each ending. The process that leads has read the episodes
+    that are ``still_open``.
+    """
+    episodes = EpisodeQueue(
+        run, steering, OpenEpisodes(run) if still_open is None else still_open, leads=still_open is not None
+    )
+    if not episodes.open:
+        return True
+    with workers_of(run, unsafe_no_sandbox, steering) as hire:
+
+        def one(news: Callable[[], None]) -> None:
+            with hire() as worker:
+                while True:
+                    with episodes.lease() as entry:
+                        if entry is None:
+                            return
+                        episodes.open.close(entry, play_episode(run, memory, entry, worker, watch))
+                    news()
+
+        return in_threads(min(count, len(episodes.open)), one, steering, look)
+
+
+@contextmanager
+def workers_of(
+    run: Run, unsafe_no_sandbox: bool, steering: Steering, *, silent: bool = False
+) -> Iterator[Callable[[], AbstractContextManager[EpisodeWorker]]]:
+    """Open a sandbox, and give a function that opens a worker in it; ``silent`` ones ask no model and spend nothing."""
+
+    def guard() -> None:
+        steering.guard()
+        if not silent:
+            run.meter.before_action()
+
+    with Sandbox(modules=run.config.world.modules, unsafe_no_sandbox=unsafe_no_sandbox) as sandbox:
+        roles = Roles(no_model, run.config.sampling) if silent else roles_of(run, steering.stops)
+        roles = roles.guarded(steering.guard)
+
+        @contextmanager
+        def hire() -> Iterator[EpisodeWorker]:
+            worker = EpisodeWorker(run.config, sandbox, guard, roles)
+            try:
+                yield worker
+            finally:
+                worker.drop_environment()
+
+        yield hire
+
+
+def worker_name() -> str:
+    """Return the name of this process in leases."""
+    return f"{platform.node()}/{os.getpid()}"
+
+
+def sendable(error: BaseException) -> BaseException:
+    """Return an error that can be pickled, with a note of where it was raised, which does not travel by itself."""
+    where = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
+    try:
+        error = pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    error.add_note(where)
+    return error

@@ -1,0 +1,102 @@
+"""Recorded episodes whose sandbox workers, or hosts, are killed: the same events, and nothing is paid for twice.
+
+A sandbox worker is killed at every call of every plan, and the moment changes from call to call; sessions have to be
+the same, too. A host dies a few times: a reply that is in the journal is never asked for again; one that was on its
+way, or had come and was not written yet, is lost with the host, and asked for once more.
+
+By default the first episodes of most recordings are played. With PLANBOOK_KILLED_WORKERS=all every episode of all is
+played once for each moment; with PLANBOOK_KILLED_HOSTS=all their hosts die at every event, but for the longest.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from planbook.run import Entry
+from planbook.sandbox import Sandbox
+from tests.killing import HOWS, DeadlySandbox, How, Reaper
+from tests.planbook.recorded_episodes import EPISODES
+from tests.planbook.replayed_episodes import LONG, USUAL, Life, MortalJournal, Recorded, recorded
+
+VICTIMS = ("sandbox worker", "host")
+ALL = {
+    victim: os.environ.get(f"PLANBOOK_KILLED_{plural}") == "all"
+    for victim, plural in zip(VICTIMS, ("WORKERS", "HOSTS"), strict=True)
+}
+LIVES = 4
+ROWS = [(victim, name) for victim in VICTIMS for name in (EPISODES if ALL[victim] else USUAL)]
+
+
+@pytest.fixture(scope="module")
+def deadly() -> Iterator[DeadlySandbox]:
+    with DeadlySandbox(Reaper()) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(("victim", "name"), ROWS)
+def test_an_episode_whose_victim_is_killed_is_the_same(
+    deadly: DeadlySandbox, sandbox: Sandbox, victim: str, name: str
+) -> None:
+    episodes = recorded(name)
+    for entry in episodes.entries[: None if ALL[victim] else 1]:
+        if victim == "host":
+            check_hosts(episodes, sandbox, entry, every_event=ALL[victim] and name not in LONG)
+        else:
+            check_sandbox_workers(episodes, deadly, entry)
+
+
+def check_sandbox_workers(episodes: Recorded, deadly: DeadlySandbox, entry: Entry) -> None:
+    """Kill the sandbox worker at every call."""
+    undisturbed = Reaper()
+    expected = played(episodes, deadly, entry, undisturbed)
+    dead = 0
+    for moment in moments():
+        reaper = Reaper(moment)
+        life = played(episodes, deadly, entry, reaper)
+        assert life.events == expected.events
+        assert life == expected
+        assert reaper.carried == undisturbed.carried
+        assert reaper.left == undisturbed.left
+        dead += reaper.dead
+    assert dead or not undisturbed.carried, "some plans end before they can be killed at one moment, none at all"
+
+
+def played(episodes: Recorded, deadly: DeadlySandbox, entry: Entry, reaper: Reaper) -> Life:
+    """Play an episode in which workers die as the reaper says."""
+    deadly.reaper = reaper
+    return episodes.live(deadly, entry, MortalJournal())
+
+
+def moments() -> list[Callable[[int], How]]:
+    """Return functions from the number of a call to how its worker dies."""
+    if ALL["sandbox worker"]:
+        return [lambda number, how=how: how for how in HOWS]  # type: ignore[misc]
+    return [lambda number: HOWS[number % len(HOWS)]]
+
+
+def check_hosts(episodes: Recorded, sandbox: Sandbox, entry: Entry, *, every_event: bool) -> None:
+    """Let the host die at every event, or a few times."""
+    undisturbed = episodes.live(sandbox, entry, MortalJournal())
+    assert undisturbed.ending is not None
+    every = 1 if every_event else max(len(undisturbed.events) // LIVES, 1)
+    paid, lost = Counter[str](), Counter[str]()
+    for life, loses in lives(episodes, sandbox, entry, every):
+        assert life.events == undisturbed.events[: len(life.events)]
+        paid.update(life.paid)
+        in_flight = undisturbed.events[len(life.events)][1] == "ask" if loses else False
+        lost.update(life.paid[-1:] if in_flight else [])
+    assert life.ending == undisturbed.ending
+    assert len(life.events) == len(undisturbed.events)
+    assert paid == Counter(undisturbed.paid) + lost
+
+
+def lives(episodes: Recorded, sandbox: Sandbox, entry: Entry, every: int) -> Iterator[tuple[Life, bool]]:
+    """Give one host after the other: each lasts for so many new events, and every other one loses the last of them."""
+    life, loses = Life([], [], None), False
+    while life.ending is None:
+        journal = MortalJournal(life.events, lasts=every + loses, loses=loses)
+        life = episodes.live(sandbox, entry, journal)
+        yield life, loses and life.ending is None
+        loses = not loses
