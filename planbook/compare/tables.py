@@ -1,25 +1,28 @@
-"""A comparison of two runs as people read it: what differs, tables, who changed sides, and the verdict in words."""
+"""Comparisons and rows of runs as tables and sentences."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from rich.table import Table
 
-from planbook.compare.difference import MCNEMAR, NOISE, Difference
-from planbook.compare.measured import MeasureDifference
-from planbook.compare.pairs import Changed, Compared
-from planbook.compare.ratios import Estimate
+from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, SolvedDifference
+from planbook.compare.groups import GroupRow
+from planbook.compare.pairs import ChangedPair, Comparison
 from planbook.console import right_aligned
 from planbook.outcomes import in_words
 from planbook.results import plain
-from planbook.wording import NO_FIGURE, counted, listed
+from planbook.results.statistics import Estimate
+from planbook.wording import NO_FIGURE, counted, interval, listed
 
 TOLD_CHANGES, TOLD_UNPAIRED = 8, 5
 """Of each kind; the JSON has all."""
 LEAST_P = 0.001
+BUILDING = " (building)"
 
 
-def comparison_parts(compared: Compared, name: str) -> Iterator[Table | str]:
-    """All of a comparison; ``name`` is the letter of the second run, the first one is A."""
+def comparison_parts(compared: Comparison, name: str) -> Iterator[Table | str]:
+    """Tell a comparison whole; ``name`` is the letter of the second run, the first one is A."""
     yield f"A: {compared.first.run}"
     yield f"{name}: {compared.second.run}"
     yield _settings(compared, name) if compared.settings else "Both have the same settings and versions."
@@ -35,8 +38,8 @@ def comparison_parts(compared: Compared, name: str) -> Iterator[Table | str]:
     yield from verdict_lines(compared, name)
 
 
-def verdict_lines(compared: Compared, name: str) -> Iterator[str]:
-    """What it comes to, in plain words."""
+def verdict_lines(compared: Comparison, name: str) -> Iterator[str]:
+    """Tell the verdict in words."""
     overall = compared.overall
     yield f"{_verdict(overall, name, compared.measures)}."
     if not overall.is_told_apart and compared.tasks_needed:
@@ -48,7 +51,7 @@ def verdict_lines(compared: Compared, name: str) -> Iterator[str]:
         yield from _without_unplayed(compared, compared.played, name)
 
 
-def _verdict(found: Difference, name: str, measures: Mapping[str, MeasureDifference]) -> str:
+def _verdict(found: SolvedDifference, name: str, measures: Mapping[str, MeasureDifference]) -> str:
     if not found.gained and not found.lost:
         same = f"A and {name} solved the same {found.first:,} of {found.pairs:,}: that does not tell them apart"
         return f"{same}{_by_measures(measures)}"
@@ -60,15 +63,15 @@ def _verdict(found: Difference, name: str, measures: Mapping[str, MeasureDiffere
 
 
 def _by_measures(measures: Mapping[str, MeasureDifference]) -> str:
-    """Whether what the world measures tells two runs apart that solved the same."""
+    """Say whether measures of the environment tell two runs apart that solved the same."""
     apart = ", ".join(what for what, each in measures.items() if each.is_told_apart)
     if apart:
         return f"; what the world measures does: {apart}"
     return ", nor does what the world measures" if measures else ""
 
 
-def _without_unplayed(compared: Compared, played: Difference, name: str) -> Iterator[str]:
-    """The verdict over what both played, and whether it is another one."""
+def _without_unplayed(compared: Comparison, played: SolvedDifference, name: str) -> Iterator[str]:
+    """Tell the verdict over pairs that both were played, and whether it is another one."""
     counts = [
         f"{letter} {side.broken} broken and {side.not_run} not run"
         for letter, side in (("A", compared.first), (name, compared.second))
@@ -78,7 +81,7 @@ def _without_unplayed(compared: Compared, played: Difference, name: str) -> Iter
         yield "The verdict hangs on them: play them (planbook run --resume RUN) before you believe it."
 
 
-def _settings(compared: Compared, name: str) -> Table:
+def _settings(compared: Comparison, name: str) -> Table:
     table = Table(title="other settings", title_justify="left")
     for column in ("setting", "A", name):
         table.add_column(column, overflow="fold")
@@ -87,7 +90,7 @@ def _settings(compared: Compared, name: str) -> Table:
     return table
 
 
-def _unpaired(compared: Compared, name: str) -> Iterator[str]:
+def _unpaired(compared: Comparison, name: str) -> Iterator[str]:
     for letter, names, left_out in (
         ("A", compared.only_first, compared.left_out[0]),
         (name, compared.only_second, compared.left_out[1]),
@@ -98,7 +101,7 @@ def _unpaired(compared: Compared, name: str) -> Iterator[str]:
             yield f"Left out of building in {letter}, and in no figure below: {left_out}."
 
 
-def _success(compared: Compared, name: str) -> Table:
+def _success(compared: Comparison, name: str) -> Table:
     columns = ("pairs", "A", name, f"{name} - A", "95 % interval", "gained", "lost", "p")
     table = right_aligned("task type", columns, title=f"Solved, of the same tasks; {name} - A in points")
     sides = (compared.first, compared.second)
@@ -116,7 +119,7 @@ def _success(compared: Compared, name: str) -> Table:
     return table
 
 
-def _cells(found: Difference) -> Iterable[str]:
+def _cells(found: SolvedDifference) -> Iterable[str]:
     return (
         str(found.pairs),
         str(found.first),
@@ -129,7 +132,7 @@ def _cells(found: Difference) -> Iterable[str]:
     )
 
 
-def _how(compared: Compared) -> str:
+def _how(compared: Comparison) -> str:
     overall = compared.overall
     pairs = (
         ""
@@ -146,8 +149,8 @@ def _how(compared: Compared) -> str:
     )
 
 
-def _measures(compared: Compared, name: str) -> Iterator[Table | str]:
-    """What the world measures, in both, and which of it differs by more than noise."""
+def _measures(compared: Comparison, name: str) -> Iterator[Table | str]:
+    """Tell the measures of both runs, and which of them differ by more than noise."""
     found = compared.measures
     if not found:
         return
@@ -187,7 +190,7 @@ def _chance(found: MeasureDifference) -> str:
     return NO_FIGURE if found.p_corrected is None else _p(found.p_corrected).removeprefix("= ")
 
 
-def _changes(compared: Compared, name: str) -> Iterator[str]:
+def _changes(compared: Comparison, name: str) -> Iterator[str]:
     for change, solver, other in (("gained", name, "A"), ("lost", "A", name)):
         found = [each for each in compared.changed if each.change == change]
         if found:
@@ -195,12 +198,12 @@ def _changes(compared: Compared, name: str) -> Iterator[str]:
             yield f"Solved by {solver} only ({len(found)}), with what became of it in {other}: {told}."
 
 
-def _change(changed: Changed) -> str:
+def _change(changed: ChangedPair) -> str:
     repeat = f" repeat {changed.repeat}" if changed.repeat else ""
     return f"{changed.task}{repeat} ({in_words(changed.cause)})"
 
 
-def _costs(compared: Compared, name: str) -> Table:
+def _costs(compared: Comparison, name: str) -> Table:
     table = right_aligned(
         "",
         ("A", name, f"{name} - A"),
@@ -212,7 +215,7 @@ def _costs(compared: Compared, name: str) -> Table:
     return table
 
 
-def _actions(compared: Compared, name: str) -> Iterator[str]:
+def _actions(compared: Comparison, name: str) -> Iterator[str]:
     found = compared.extra_actions
     if found.value is not None:
         yield (
@@ -230,11 +233,11 @@ def _estimate(found: Estimate) -> str:
     return f"{plain(found.value, 3)} ({low} to {high})"
 
 
-def _points(found: Difference) -> str:
+def _points(found: SolvedDifference) -> str:
     return f"{_signed(100 * found.difference)} points, {100 * found.low:.1f} to {100 * found.high:.1f}"
 
 
-def _test(found: Difference) -> str:
+def _test(found: SolvedDifference) -> str:
     name = "McNemar" if found.test == MCNEMAR else "sign flips over tasks,"
     holm = " after Holm" if found.p_corrected != found.p else ""
     return f"{name} p {_p(found.p_corrected)}{holm}"
@@ -246,3 +249,71 @@ def _p(chance: float) -> str:
 
 def _signed(points: float) -> str:
     return f"{points:+.1f}"
+
+
+# Rows of any number of runs.
+
+
+def group_parts(rows: Sequence[GroupRow]) -> Iterator[Table | str]:
+    """Tell rows of runs: two tables, and lines for what does not fit in them."""
+    single = all(row.runs == (row.name,) for row in rows)
+    below = _common([row.name for row in rows]) if single else ""
+    if below:
+        yield f"Runs below {below}"
+    names = [(os.path.relpath(row.name, below) if below else row.name) + BUILDING * row.building for row in rows]
+    what = "run" if single else "runs"
+    yield _solved_table(what, names, rows)
+    yield _spent_table(what, names, rows)
+    for name, row in zip(names, rows, strict=True):
+        yield from (f"{name}: {line}." for line in _group_lines(row))
+    if any(row.building for row in rows):
+        yield "Building runs: later tasks were played with what was learned from the earlier ones."
+
+
+def _common(names: Sequence[str]) -> str:
+    """Return the folder that all runs lie in; empty if there is none."""
+    if len({Path(name).is_absolute() for name in names}) > 1:
+        return ""
+    return os.path.commonpath([Path(name).parent for name in names])
+
+
+def _solved_table(what: str, names: Sequence[str], rows: Sequence[GroupRow]) -> Table:
+    columns = ("tasks", "solved", "%", "95 % interval", "broken", "not run")
+    table = right_aligned(what, columns, title="Solved, of all tasks")
+    for name, row in zip(names, rows, strict=True):
+        share = f"{row.share:.1%}".rstrip("%") if row.tasks else NO_FIGURE
+        within = interval(row.low, row.high) if row.tasks and not row.not_run else NO_FIGURE
+        table.add_row(name, f"{row.tasks:,}", f"{row.solved:,}", share, within, str(row.broken), str(row.not_run))
+    return table
+
+
+def _spent_table(what: str, names: Sequence[str], rows: Sequence[GroupRow]) -> Table:
+    columns = ["actions", "errors", "calls", "tokens", "$", "calls / solved", "$ / solved", "seconds"]
+    title = "Actions and error steps: means over what was played; the rest: sums, seconds those of the episodes alone"
+    table = right_aligned(what, columns, title=title)
+    for name, row in zip(names, rows, strict=True):
+        each = row.per_solved
+        table.add_row(
+            name,
+            *map(_figure, (row.mean_actions, row.mean_error_steps)),
+            f"{row.calls:,}",
+            f"{row.tokens:,}",
+            *map(_figure, (row.money, each.calls, each.money, row.seconds)),
+        )
+    return table
+
+
+def _group_lines(row: GroupRow) -> Iterator[str]:
+    if row.share_mean is not None and row.share_sd is not None:
+        yield f"{len(row.runs)} runs, solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
+    if row.several:
+        yield (
+            f"of {row.several:,} tasks that were played several times {row.once:,} were solved at least once "
+            f"({row.once / row.several:.1%}) and {row.every_time:,} every time ({row.every_time / row.several:.1%})"
+        )
+    if row.left_out:
+        yield f"{row.left_out} building tasks left out, as their type was solved often enough"
+
+
+def _figure(figure: float | None) -> str:
+    return NO_FIGURE if figure is None else plain(figure, 3)
