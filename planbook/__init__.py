@@ -9,7 +9,7 @@ This package puts the parts together.
   prompt graphs alone.
 - What it comes to: ``results``; ``compare`` holds runs against each other, and ``papers`` against publications.
 - Who sees it: the ``terminal``, the page of ``report``, the browser while it goes on (``watching``), and other programs
-  (``trajectories``). ``wording`` is how figures are written, ``outcomes`` how endings are, ``writing`` how files are;
+  (``export``). ``wording`` is how figures are written, ``outcomes`` how endings are, ``writing`` how files are;
   ``console`` is where commands print.
 - ``errors`` are what the command line reports; ``bench`` measures us.
 

@@ -15,14 +15,12 @@ from pydantic import JsonValue, ValidationError
 from planbook.config import Config, Given
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
+from planbook.export import BadEpisode, Choice, Counts, chosen, line_of, read_episodes
 from planbook.manuals import types_to_build_on
 from planbook.outcomes import UNPLAYED
 from planbook.planner import Ending, RunFacts, Trajectory, method, rows_of
 from planbook.planner.errors import UnknownStrategy
 from planbook.run import Entry, Run, RunFile, is_run, recorded_endings
-from planbook.trajectories.exporting import Choice, Counts, chosen
-from planbook.trajectories.files import read_episodes
-from planbook.trajectories.jsonl import BadEpisode, line_of
 
 Source = tuple[Given, RunFacts]
 """A run or file that episodes are copied from, and what made the first of them."""

@@ -9,11 +9,10 @@ from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.episodes.lanes import Hosting
+from planbook.export import Choice, export, import_files
 from planbook.planner import Outcome
 from planbook.report import report_runs
 from planbook.run import CONFIG_FILE, Run
-from planbook.trajectories.exporting import Choice, export
-from planbook.trajectories.importing import import_files
 from tests.command import ROOT
 from tests.reported import Page, many_endings, written
 

@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
+import pyarrow
 import pytest
 from pyarrow import parquet
 
+from planbook.export import facts_of, trajectory_of
+from planbook.export.files import line_of, parsed
 from planbook.planner import Trajectory, read_trajectory, rows_of
 from planbook.planner.spans import spans_in
 from planbook.run import Run, last_path, recorded_endings
-from planbook.trajectories.exporting import facts_of, trajectory_of
-from planbook.trajectories.jsonl import line_of, parsed
 from tests.command import planbook
 from tests.flows import BUILD, here
-from tests.planbook.trajectories.conftest import METHODS
+from tests.planbook.export.conftest import METHODS
 
 
 def lines(path: Path) -> list[Any]:
@@ -111,13 +112,16 @@ def test_parquet_is_typed_and_read_without_our_code(runs: dict[str, Path], tmp_p
     table = parquet.read_table(tmp_path / "x.parquet")
     assert table.schema.metadata[b"schema"] == b"planbook.trajectory/2"
     assert table.num_rows == 4
-    solved = table.column("ending").combine_chunks().field("verdict").field("solved")
-    assert sum(solved.to_pylist()) == 2
+    assert sum(table.column("solved").to_pylist()) == 2
+    assert table.schema.field("score").type == pyarrow.float64()
     row = table.to_pylist()[0]
-    assert row["rounds"][0]["cells"][0]["code"]
-    assert json.loads(row["task"]["params"])
-    assert json.loads(row["run"]["config"])["planner"] == "deps"
-    assert row["calls"][0]["reply"]["usage"]["prompt"] > 0
+    assert (row["planner"], row["env"], row["outcome"]) == ("deps", "minecraft", "direct_success")
+    assert row["calls"] > 0
+    assert row["prompt_tokens"] > 0
+    trajectory = json.loads(row["trajectory"])
+    assert trajectory["rounds"][0]["cells"][0]["code"]
+    assert trajectory["task"]["params"]
+    assert trajectory["run"]["config"]["planner"] == "deps"
 
 
 def test_what_is_left_out_is_counted(runs: dict[str, Path], tmp_path: Path) -> None:

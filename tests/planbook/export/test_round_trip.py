@@ -7,12 +7,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planbook.export.faults import faults_of
+from planbook.export.files import line_of, parsed, read_rows, write_rows, written
 from planbook.planner import Trajectory, read_trajectory, rows_of
 from planbook.planner.trajectory import SCHEMA
 from planbook.store import Event
-from planbook.trajectories.faults import faults_of
-from planbook.trajectories.jsonl import line_of, parsed, written
-from planbook.trajectories.parquet import read_rows, write_rows
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBER = st.integers(-(2**63), 2**63 - 1)

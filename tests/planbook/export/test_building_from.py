@@ -10,7 +10,7 @@ import pytest
 
 from tests.command import ROOT
 from tests.flows import BUILD, Finished, asks, events, files, here, history, scripted, table
-from tests.planbook.trajectories.test_importing import FOREIGN, written
+from tests.planbook.export.test_importing import FOREIGN, written
 
 MODEL = ("--model", scripted())
 SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", "3")

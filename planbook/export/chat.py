@@ -17,21 +17,23 @@ from planbook.planner.templates import PROMPTS
 
 PROBLEM = "\0"
 BEFORE, AFTER = PROMPTS["repair"].render(problem=PROBLEM).split(PROBLEM)
-"""What a complaint about an unusable reply begins and ends with."""
-Talk = tuple[Message, ...]
+"""The beginning and the end of a complaint about an unusable reply."""
+Conversation = tuple[Message, ...]
 
 
-def talk_line(talk: Talk) -> str:
-    """One line of the file."""
-    messages = [{"role": message.role, "content": message.content} for message in talk]
+def conversation_line(conversation: Conversation) -> str:
+    """Return one line of the file."""
+    messages = [{"role": message.role, "content": message.content} for message in conversation]
     return json.dumps({"messages": messages}, ensure_ascii=False, separators=(",", ":"))
 
 
-def talks_of(trajectory: Trajectory, roles: Collection[str] = (), *, with_repairs: bool = False) -> list[Talk]:
-    """The conversations of an episode, of these roles or of all, in the order in which they ended."""
+def conversations_of(
+    trajectory: Trajectory, roles: Collection[str] = (), *, with_repairs: bool = False
+) -> list[Conversation]:
+    """Return the conversations of an episode, of these roles or of all, in the order in which they ended."""
     calls = [_as_written(call) for call in sorted(trajectory.calls, key=lambda call: call.order)]
     unusable = set(_unusable(trajectory, calls))
-    talks: dict[Talk, None] = {}
+    talks: dict[Conversation, None] = {}
     for call in calls:
         if roles and call.role not in roles:
             continue
@@ -45,14 +47,14 @@ def talks_of(trajectory: Trajectory, roles: Collection[str] = (), *, with_repair
 
 
 def fits(talk: Sequence[Message]) -> bool:
-    """Whether the format takes it: perhaps a system message, then user and assistant in turn, the last one speaking."""
+    """Tell whether the format takes it: perhaps a system message, then user and assistant in turn, to the last."""
     turns = talk[1:] if talk and talk[0].role == "system" else talk
     in_turn = all(each.role == ("user", "assistant")[place % 2] for place, each in enumerate(turns))
     return len(turns) >= 2 and len(turns) % 2 == 0 and in_turn and all(each.content.strip() for each in talk)
 
 
-def without_complaint(messages: Talk) -> Talk:
-    """The messages without an unusable reply and the complaint about it at their end."""
+def without_complaint(messages: Conversation) -> Conversation:
+    """Return the messages without an unusable reply and the complaint about it at their end."""
     last = messages[-1] if messages else None
     complains = last is not None and last.role == "user" and _complains(last.content)
     return messages[:-2] if complains and len(messages) > 2 and messages[-2].role == "assistant" else messages
@@ -78,7 +80,7 @@ def _said(call: Call) -> Message:
 
 
 def _unusable(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator[int]:
-    """The calls whose reply could not be used: nothing came, it was complained of, or its cell says that none came."""
+    """Give the calls with an unusable reply: nothing came, it was complained about, or its cell says that none came."""
     given_up = {
         (cell.scope, cell.order)
         for played in trajectory.rounds

@@ -12,19 +12,18 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument, BadRun
+from planbook.export.files import BadEpisode, read_episodes, sha256_of
 from planbook.planner import PlannerError, Trajectory, rows_of
 from planbook.planner.trajectory import Row
 from planbook.run import RUNS, Entry, Run, new_folder
 from planbook.run.origin import Imported, Origin, ReadFile
-from planbook.trajectories.files import read_episodes, sha256_of
-from planbook.trajectories.jsonl import BadEpisode
 
 SHOWN = 30
-"""Faults that are told; of more their number is."""
+"""Faults that are listed; more are counted."""
 AT_ONCE = 5_000
-"""Events from which on they are written, in one transaction."""
+"""Events that are written in one transaction."""
 SEVERAL = "several"
-"""Stands for the planner or the world of a run whose episodes have different ones."""
+"""Stands for the planner or the environment of a run whose episodes have different ones."""
 
 
 class ImportedRun(BaseModel):
@@ -39,8 +38,8 @@ class ImportedRun(BaseModel):
     run: str
 
 
-class _Found:
-    """What reading the files gives: who made the episodes, and everything that is wrong."""
+class _Files:
+    """The files that are read: who made the episodes, and everything that is wrong."""
 
     def __init__(self) -> None:
         self.files: list[ReadFile] = []
@@ -51,7 +50,7 @@ class _Found:
         self._places: dict[tuple[str, str, str, int], str] = {}
 
     def read(self, path: Path) -> Iterator[Trajectory]:
-        """The episodes of a file, from end to end; once a fault was found only faults are looked for."""
+        """Give the episodes of a file; once a fault was found, only faults are looked for."""
         begun, sha256 = len(self.facts), sha256_of(path)
         places = 0
         for place, episode in read_episodes(path):
@@ -79,18 +78,18 @@ class _Found:
 
     @property
     def imported(self) -> Imported:
-        """As run.json says it."""
+        """What run.json says of them."""
         origins = [Origin(episodes=len(list(same)), facts=facts) for facts, same in groupby(self.facts)]
         return Imported(files=tuple(self.files), origins=tuple(origins))
 
     @property
     def world(self) -> dict[str, JsonValue]:
-        """What the world said that it was made of, where it said the same of all episodes."""
+        """What the environment is made of, where it is the same for all episodes."""
         said = [facts["world"] for facts in self.facts if facts["world"]]
         return said[0] if said and all(each == said[0] for each in said) else {}
 
     def check(self) -> None:
-        """Raises BadArgument where anything is wrong, with all of it."""
+        """Raise BadArgument where anything is wrong, with all of it."""
         if self.faults:
             more = f"\n... and {len(self.faults) - SHOWN} more" if len(self.faults) > SHOWN else ""
             told = "\n".join(self.faults[:SHOWN])
@@ -100,7 +99,7 @@ class _Found:
 def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
     """Make a run folder of the episodes of files, whole or not at all. Raises BadArgument, BadRun.
 
-    The files are read once: a folder beside is filled, and gets its name when all of them were found in order.
+    The files are read once: a folder beside is filled, and gets its name when nothing was wrong.
     """
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadRun(f"{out} is there already; name another folder with --out")
@@ -124,9 +123,9 @@ def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
     )
 
 
-def _filled(folder: Path, paths: Sequence[Path]) -> tuple[_Found, Config]:
-    """Fill a folder with what the files hold, if nothing is wrong in them. Raises BadArgument, BadRun."""
-    found, rows = _Found(), list[Row]()
+def _filled(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
+    """Fill a folder with the episodes of the files. Raises BadArgument, BadRun."""
+    found, rows = _Files(), list[Row]()
     with closing(Run.create(folder, Config(planner=SEVERAL, env=SEVERAL, actions=0), [])) as run:
         for index, trajectory in enumerate(chain.from_iterable(map(found.read, paths))):
             entry = Entry(index=index, task=trajectory.task, repeat=trajectory.repeat)
@@ -144,9 +143,9 @@ def _filled(folder: Path, paths: Sequence[Path]) -> tuple[_Found, Config]:
 
 
 def config_of(imported: Imported, worlds: set[str]) -> Config:
-    """What the run's own file says was asked for: that of the episodes' run, where it is one that we know of.
+    """Return the configuration of the run that the episodes come from, if there is one and it is valid here.
 
-    Else planner and world alone. It never builds rules: what was learnt from the episodes did not come with them.
+    Else planner and environment alone. It never builds: what was learned from the episodes did not come with them.
     """
     facts = [origin.facts for origin in imported.origins]
     planners = {str(each["planner"]) for each in facts}
@@ -165,6 +164,6 @@ def _one(names: set[str]) -> str:
 
 
 def _name(config: Config) -> str:
-    """What the folder is called after: world and planner, where there is one of them."""
+    """Return the name of the folder: environment and planner, where there is one of them."""
     told = [name for name in (Path(config.env.partition(":")[0]).stem, config.planner) if name != SEVERAL]
     return "-".join(("imported", *told))

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from planbook.export.chat import conversations_of
+from planbook.export.files import parsed
 from planbook.planner.models import Message
-from planbook.trajectories.chat import talks_of
-from planbook.trajectories.jsonl import parsed
 from tests.flows import BUILD, asks, here, scripted
-from tests.planbook.trajectories.conftest import METHODS
+from tests.planbook.export.conftest import METHODS
 
 
 def check(line: str) -> list[dict[str, str]]:
@@ -100,11 +100,11 @@ def test_a_growing_conversation_is_written_once_and_another_draw_by_itself(tmp_p
     here("export", tmp_path / "run", "--out", tmp_path / "x.jsonl")
     trajectory = parsed((tmp_path / "x.jsonl").read_text().splitlines()[0])
     assert len(trajectory.calls) == 2
-    (talk,) = talks_of(trajectory)
+    (talk,) = conversations_of(trajectory)
     assert len(talk) == 5
     first = trajectory.calls[0]
     other = first.model_copy(
         update={"order": 10_000, "reply": first.reply.model_copy(update={"text": "Something else."})}
     )
-    two = talks_of(trajectory.model_copy(update={"calls": (*trajectory.calls, other)}))
+    two = conversations_of(trajectory.model_copy(update={"calls": (*trajectory.calls, other)}))
     assert two == [talk, (*first.messages, Message(role="assistant", content="Something else."))]

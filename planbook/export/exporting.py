@@ -1,7 +1,7 @@
 """`planbook export`: the episodes of runs, written to a file that others read."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,44 +11,43 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.envs.nearest import instead
 from planbook.errors import BadArgument, BadRun
+from planbook.export.chat import conversation_line, conversations_of
+from planbook.export.faults import faults_of
+from planbook.export.files import BadEpisode, line_of, to_write, write_rows
 from planbook.planner import Ending, Outcome, RunFacts, Trajectory, read_trajectory
 from planbook.results import NOT_PLAYED
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.run.moved import without_folders
-from planbook.trajectories.chat import talk_line, talks_of
-from planbook.trajectories.faults import faults_of
-from planbook.trajectories.files import to_write
-from planbook.trajectories.jsonl import BadEpisode, line_of
 
 FAULTY: Mapping[Outcome, str] = {Outcome.BROKEN: "BROKEN", Outcome.NOT_RUN: "NOT_RUN"}
-"""Outcomes that say nothing of the planner, and what they are called where they are counted."""
+"""Outcomes that say nothing of the planner, by the name that they are counted under."""
 UNFINISHED = "unfinished"
 
 
 class Choice(BaseModel):
-    """Which episodes are written, and what of them."""
+    """The episodes to write, and the parts of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     solved: bool = False
-    """Only those that were."""
+    """Only episodes that were solved."""
     types: tuple[str, ...] = ()
     """Only these task types."""
     everything: bool = False
-    """What BROKEN episodes hold, too."""
+    """Write BROKEN episodes whole, too."""
     prompts: bool = True
-    """Whether the messages sent to models are written."""
+    """Write the messages sent to models."""
     roles: tuple[str, ...] = ()
-    """Of chat: only the conversations of these."""
+    """Of chat: only conversations of these roles."""
     with_repairs: bool = False
-    """Of chat: replies that could not be used, too, with what was said of them."""
+    """Of chat: unusable replies, too, with the complaints about them."""
 
 
 class Exported(BaseModel):
     """The object that ends standard output.
 
-    ``left_out`` counts episodes by why they were; ``task_only`` those of which task and ending alone are written, so
-    that they stay in the denominator.
+    ``left_out`` counts episodes by reason; ``task_only`` those of which task and ending alone are written, so that they
+    stay in the denominator.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -59,7 +58,7 @@ class Exported(BaseModel):
     conversations: int | None
     """Of chat: the lines."""
     replies: int | None
-    """Of chat: what models said in the episodes, of whatever role; 0 where none was asked."""
+    """Of chat: replies of models in the episodes, whatever the role; 0 where none was asked."""
     left_out: dict[str, int]
     task_only: dict[str, int] = {}
     runs: tuple[str, ...]
@@ -67,7 +66,7 @@ class Exported(BaseModel):
 
 @dataclass
 class Counts:
-    """What was written, and what was not."""
+    """Counts of what was written, and of what was not."""
 
     left_out: Counter[str] = field(default_factory=Counter)
     task_only: Counter[str] = field(default_factory=Counter)
@@ -81,8 +80,14 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: Choice) -> Exp
     check_types(folders, choice.types)
     counts = Counts()
     with to_write(out) as file:
+        episodes = _counted(folders, choice, counts)
         try:
-            FORMS[form](_counted(folders, choice, counts), choice, counts, file)
+            if form == "parquet":
+                write_rows(((each, line_of(each)) for each in episodes), file)
+            elif form == "chat":
+                _write_conversations(episodes, choice, counts, file)
+            else:
+                file.writelines(f"{line_of(each)}\n".encode() for each in episodes)
         except BadEpisode as bad:
             raise BadArgument(f"{out}: {bad}") from bad
     return Exported(
@@ -97,8 +102,16 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: Choice) -> Exp
     )
 
 
+def _write_conversations(episodes: Iterator[Trajectory], choice: Choice, counts: Counts, file: BinaryIO) -> None:
+    for trajectory in episodes:
+        counts.replies += len(trajectory.calls)
+        for conversation in conversations_of(trajectory, choice.roles, with_repairs=choice.with_repairs):
+            counts.conversations += 1
+            file.write(f"{conversation_line(conversation)}\n".encode())
+
+
 def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
-    """See that every type is one of some episode, before a file is begun. Raises BadArgument, BadRun."""
+    """Check that some episode is of each type, before a file is begun. Raises BadArgument, BadRun."""
     if not types:
         return
     known = set[str]()
@@ -117,9 +130,9 @@ def _counted(folders: Sequence[Path], choice: Choice, counts: Counts) -> Iterato
 
 
 def chosen(run: Run, choice: Choice, counts: Counts) -> Iterator[Trajectory]:
-    """The chosen episodes of a run, one after the other; the others are counted by why they are left out.
+    """Give the chosen episodes of a run; the others are counted by the reason why they are left out.
 
-    Of what was not played, only the task and the ending are given.
+    Of episodes that were not played, only task and ending are given.
     """
     endings, same = recorded_endings(run), None if run.imported else facts_of(run, 0)
     for entry in run.entries():
@@ -128,17 +141,17 @@ def chosen(run: Run, choice: Choice, counts: Counts) -> Iterator[Trajectory]:
             counts.left_out[why] += 1
             continue
         facts = same or facts_of(run, entry.index)
-        if faulty := _not_told(ending, choice):
+        if faulty := _not_played(ending, choice):
             counts.task_only[faulty] += 1
-            yield task_alone(entry, facts, ending)
+            yield Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
         else:
             counts.episodes += 1
             trajectory = trajectory_of(run, entry, facts)
-            yield trajectory if choice.prompts else without_prompts(trajectory)
+            yield trajectory if choice.prompts else _without_prompts(trajectory)
 
 
 def facts_of(run: Run, index: int) -> RunFacts:
-    """Return what is known of the run that an episode comes from; of an imported one, of the run that it left."""
+    """Return the facts about the run that an episode comes from; of an imported one, about the run that it left."""
     if run.imported is not None:
         return RunFacts.model_validate(run.imported.facts_of(index))
     world = next((event.body for event in run.store.events("run", "versions")), {})
@@ -165,13 +178,8 @@ def trajectory_of(run: Run, entry: Entry, facts: RunFacts) -> Trajectory:
     return found
 
 
-def task_alone(entry: Entry, facts: RunFacts, ending: Ending | None) -> Trajectory:
-    """Return an episode without what happened in it; with no ending, it was not run."""
-    return Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
-
-
-def without_prompts(trajectory: Trajectory) -> Trajectory:
-    """The episode without what was sent to models; their replies stay."""
+def _without_prompts(trajectory: Trajectory) -> Trajectory:
+    """Return the episode without what was sent to models; their replies stay."""
     calls = tuple(call.model_copy(update={"messages": ()}) for call in trajectory.calls)
     return trajectory.model_copy(update={"calls": calls})
 
@@ -182,31 +190,8 @@ def _why_not(entry: Entry, ending: Ending | None, choice: Choice) -> str:
     return "not solved" if choice.solved and not (ending is not None and ending.outcome.solved) else ""
 
 
-def _not_told(ending: Ending | None, choice: Choice) -> str:
-    """Why no more than the task and the ending is written of an episode; empty where all of it is."""
+def _not_played(ending: Ending | None, choice: Choice) -> str:
+    """Return the reason why no more than task and ending is written; empty where all of the episode is."""
     if ending is None:
         return UNFINISHED
     return "" if choice.everything else FAULTY.get(ending.outcome, "")
-
-
-def _write_lines(trajectories: Iterator[Trajectory], choice: Choice, counts: Counts, file: BinaryIO) -> None:
-    for trajectory in trajectories:
-        file.write(f"{line_of(trajectory)}\n".encode())
-
-
-def _write_columns(trajectories: Iterator[Trajectory], choice: Choice, counts: Counts, file: BinaryIO) -> None:
-    from planbook.trajectories.parquet import write_rows  # it takes a quarter of a second to import
-
-    write_rows(((each, line_of(each)) for each in trajectories), file)
-
-
-def _write_talks(trajectories: Iterator[Trajectory], choice: Choice, counts: Counts, file: BinaryIO) -> None:
-    for trajectory in trajectories:
-        counts.replies += len(trajectory.calls)
-        for talk in talks_of(trajectory, choice.roles, with_repairs=choice.with_repairs):
-            counts.conversations += 1
-            file.write(f"{talk_line(talk)}\n".encode())
-
-
-Writer = Callable[[Iterator[Trajectory], Choice, Counts, BinaryIO], None]
-FORMS: Mapping[str, Writer] = {"jsonl": _write_lines, "parquet": _write_columns, "chat": _write_talks}

@@ -1,4 +1,4 @@
-"""What an episode from elsewhere can have wrong although every field of it is in order."""
+"""Faults of an episode from elsewhere whose fields are each in order, such as a step outside its round."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ LONGEST_SCOPE = 240
 
 
 def faults_of(trajectory: Trajectory) -> Iterator[str]:
-    """All of them, in words."""
+    """Give all faults, in words."""
     if not trajectory.run.planner:
         yield "run: nothing is said of the run that the episode comes from"
     yield from _orders(trajectory)

@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from planbook.trajectories.jsonl import LONGEST
+from planbook.export.files import LONGEST
 from tests.flows import events, here, table
 from tests.reported import Page
 
