@@ -4,7 +4,8 @@ This package puts the parts together.
 
 - What is asked: ``cli`` parses the ``options`` (``option_values``, ``option_help``) into ``arguments`` and hands over
   to ``commands``; a ``config`` is all that a run was asked to do.
-- What comes of it: a ``run`` in a folder, with its ``store`` of events, its ``spending`` and its ``provenance``.
+- What comes of it: a ``run`` in a folder, with its ``store`` of events, its ``spending`` and its ``inputs``;
+  ``resuming`` is what comes before it is played on or repeated.
 - Who does it: ``episodes`` plays, with the ``knowledge`` that there is, ``learning`` learns from that, ``graphs`` runs
   prompt graphs alone.
 - What it comes to: ``results``; ``compare`` holds runs against each other, and ``papers`` against publications.

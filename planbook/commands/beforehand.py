@@ -9,7 +9,7 @@ from planbook.envs.errors import UnknownWorld
 from planbook.envs.registry import known_worlds, load_world
 from planbook.errors import BadArgument
 from planbook.manuals import demonstrated
-from planbook.papers.settings import paper_settings
+from planbook.papers import paper_settings
 from planbook.planner import METHODS, Memory, method
 
 

@@ -11,7 +11,7 @@ from planbook import errors
 from planbook.config import Config
 from planbook.console import console, right_aligned
 from planbook.learning.cost import BuildingCost, Reached, building_cost, reached_after
-from planbook.papers import Beside
+from planbook.papers import PaperComparison
 from planbook.results import Summary
 from planbook.results.statistics import wilson
 from planbook.run import Run, is_run
@@ -41,7 +41,7 @@ class Curve(BaseModel):
 
     library: str
     curve: tuple[Point, ...]
-    table: Beside | None = None
+    table: PaperComparison | None = None
     """The last point beside the papers, if that was asked for."""
 
 

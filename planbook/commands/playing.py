@@ -26,6 +26,7 @@ from planbook.episodes.lanes import Hosting
 from planbook.episodes.retrying import again_lines, broken_paths
 from planbook.episodes.role_models import check_roles
 from planbook.episodes.runner import run_tasks
+from planbook.inputs import inputs
 from planbook.knowledge.ablations import check_ablations
 from planbook.knowledge.knowing import memory_of, remembering
 from planbook.knowledge.state import EVERYTHING, fresh_beginning, group_of, learnt_in
@@ -42,10 +43,8 @@ from planbook.planner import (
     Outcome,
 )
 from planbook.planner.types import ERROR_KINDS
-from planbook.provenance.before_rerun import check_config
-from planbook.provenance.before_resume import notice_changes
-from planbook.provenance.fingerprints import made_of
 from planbook.results import Summary, read_run
+from planbook.resuming import check_config, notice_changes
 from planbook.run import AGAIN, Entry, Run, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.spending import check_money
@@ -60,8 +59,7 @@ from planbook.terminal.printing import (
     spending_lines,
     stream_line,
 )
-from planbook.terminal.progress import Progress
-from planbook.terminal.time_left import InTurn, Standing
+from planbook.terminal.progress import InTurn, Progress, Standing
 from planbook.wording import counted
 
 OVER = "success processes and helper methods are never deleted, and the Consolidator merged no others."
@@ -98,7 +96,7 @@ def play(
         tell_missing_demonstrations(config)
     if config.paper:
         tell_paper(config)
-    made = made_of(config, tasks, hosting.prices)
+    made = inputs(config, tasks, hosting.prices)
     folder = out or new_folder(config)
     left_out = config.world.unjudgeable(config.selection, config.world_options)
     with closing(

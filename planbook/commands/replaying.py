@@ -12,7 +12,7 @@ from planbook.console import console
 from planbook.episodes.distributed import replay_distributed
 from planbook.episodes.divergence import Comparison, Sameness, replay_run
 from planbook.episodes.lanes import Hosting
-from planbook.provenance.before_rerun import check_config
+from planbook.resuming import check_config
 from planbook.run import Entry, Run
 from planbook.wording import counted
 

@@ -11,12 +11,12 @@ from rich.console import Console
 from planbook import errors
 from planbook.arguments import by_role, lasting_model, spending_of
 from planbook.commands.playing import play
+from planbook.compare import RepeatedEpisode, RerunTotals, Way, learned_the_same, repeated_episodes, totals
 from planbook.console import console
 from planbook.episodes.lanes import Hosting
 from planbook.options import JSON, RUN, RUN_FOLDER, SPENDING, options
 from planbook.planner import Budget
-from planbook.provenance.after_rerun import Repeated, Totals, Way, learnt_the_same, repeated_episodes, totals
-from planbook.provenance.before_rerun import Repeat, is_deterministic, prepared
+from planbook.resuming import Repeat, is_deterministic, prepared
 from planbook.run import Run
 from planbook.terminal.printing import answer
 from planbook.wording import counted, harmless
@@ -36,9 +36,9 @@ class Rerun(BaseModel):
     run: str
     differed: tuple[str, ...]
     deterministic: bool
-    totals: Totals
+    totals: RerunTotals
     learnt_the_same: bool | None = None
-    episodes: tuple[Repeated, ...]
+    episodes: tuple[RepeatedEpisode, ...]
 
 
 @click.command()
@@ -79,7 +79,7 @@ def play_again(
     with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run), store=store)) as second:
         differed = (*repeat.differs, *_of_world(first, second))
         episodes = tuple(repeated_episodes(first, second))
-        learnt = learnt_the_same(first, second) if repeat.config.learning else None
+        learnt = learned_the_same(first, second) if repeat.config.learning else None
     found = Rerun(
         rerun_of=str(folder),
         run=summary.run,

@@ -20,8 +20,7 @@ from planbook.results import NOT_PLAYED
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
-from planbook.terminal.episode import ending_text, episode_pieces
-from planbook.terminal.pieces import Piece, indented, text
+from planbook.terminal.episode import Piece, ending_text, episode_pieces, indented, text
 from planbook.wording import counted
 
 FAILED = "failed"

@@ -2,11 +2,20 @@
 
 ``pairs`` compares two runs over the same tasks, by ``differences`` in what was solved, measured and spent; ``groups``
 has any number of runs as rows. ``settings`` says in which settings runs differ, ``tables`` shows all of it.
+``reruns`` compares a run with one that repeats it, event by event.
 """
 
 from planbook.compare.differences import CostDifference, MeasureDifference, SolvedDifference
 from planbook.compare.groups import GroupRow, group_rows
 from planbook.compare.pairs import Comparison, compare, compare_all
+from planbook.compare.reruns import (
+    RepeatedEpisode,
+    RerunTotals,
+    Way,
+    learned_the_same,
+    repeated_episodes,
+    totals,
+)
 from planbook.compare.settings import SettingDifference, full_name, setting, wanted
 from planbook.compare.tables import comparison_parts, group_parts, verdict_lines
 
@@ -15,15 +24,21 @@ __all__ = [
     "CostDifference",
     "GroupRow",
     "MeasureDifference",
+    "RepeatedEpisode",
+    "RerunTotals",
     "SettingDifference",
     "SolvedDifference",
+    "Way",
     "compare",
     "compare_all",
     "comparison_parts",
     "full_name",
     "group_parts",
     "group_rows",
+    "learned_the_same",
+    "repeated_episodes",
     "setting",
+    "totals",
     "verdict_lines",
     "wanted",
 ]

@@ -15,6 +15,7 @@ from planbook.console import ERRORS
 from planbook.episodes.lanes import LOG, STOPPING, wait_for
 from planbook.episodes.role_models import roles_of
 from planbook.errors import BadRun
+from planbook.inputs import inputs_of_graph
 from planbook.planner import (
     Body,
     Budget,
@@ -33,7 +34,6 @@ from planbook.planner.graph.lookups import told
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts
 from planbook.planner.spans import END, MOMENT, spans_in
-from planbook.provenance.fingerprints import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.wording import counted, harmless
@@ -108,7 +108,7 @@ def config_of(file: GraphFile, text: str, given: Given) -> Config:
 def run_graph(file: GraphFile, text: str, given: Given, out: Path | None) -> tuple[int, GraphRan]:
     """Run the passes, or go on with them where the folder holds the same; the exit code, and what came of it."""
     config = config_of(file, text, given)
-    made = made_of_graph(config, given.prices)
+    made = inputs_of_graph(config, given.prices)
     with closing(GraphRun.create(out or new_folder(config), config, [], made_of=made)) as run:
         run.sit_down(given.budget, given.prices, timeouts=given.timeouts)
         try:

@@ -13,7 +13,7 @@ from planbook.errors import BadArgument, BadRun
 from planbook.planner.errors import NotRecorded
 from planbook.run import Run
 from tests.command import ROOT, planbook
-from tests.planbook.provenance.commands import play_shifting, run
+from tests.planbook.inputs.commands import play_shifting, run
 
 ANSWER = "def answer(messages, sampling):\n    return {reply!r}\n"
 REPLY = "### Understanding\nBoxes.\n### Plan\n1. Look.\n### Code\n```python\nagent.open('box_1')\n```"

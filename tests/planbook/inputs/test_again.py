@@ -9,7 +9,7 @@ from planbook.errors import BadArgument
 from planbook.planner import Outcome, read_trajectory
 from planbook.results import read_run
 from planbook.run import Run, last_path, recorded_endings
-from tests.planbook.provenance.commands import play_shifting, run
+from tests.planbook.inputs.commands import play_shifting, run
 
 
 @pytest.fixture

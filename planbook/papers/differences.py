@@ -1,4 +1,4 @@
-"""What a run did otherwise than a paper, read from its settings."""
+"""Differences between our run and a paper's setting."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,14 +6,14 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.knowledge.ablations import RETRIEVAL
-from planbook.papers.played import Origin, Played, comparable_options
-from planbook.papers.published import Building, Publication, Setting
+from planbook.papers.our_run import KnowledgeOrigin, OurRun, comparable_options
+from planbook.papers.published import PaperBuilding, PaperSetting, Publication
 from planbook.planner import Outcome
 from planbook.planner.asking import DEFAULT, PLANNER
 from planbook.planner.models import Sampling
 
 SAME_EITHER_WAY = ("engine",)
-"""Options of worlds that change no observation."""
+"""Options of environments that change no observation."""
 NO_LIMIT = "no limit"
 LEARNING = {
     "tasks_per_type": "building tasks of each type",
@@ -23,15 +23,15 @@ LEARNING = {
     "libraries_only": "rules are built from",
     "per_type": "rules",
 }
-"""What the options of building are called,"""
+"""Names of the options of building,"""
 EITHER = {
     "libraries_only": ("all types", "an earlier run, on the types with feedback"),
     "per_type": ("shared by all types", "of each task type by themselves"),
 }
-"""and what it means that one is False or True."""
+"""and the meaning of False and True."""
 
 
-class Difference(BaseModel):
+class PaperDifference(BaseModel):
     """One setting, ours and the paper's."""
 
     model_config = ConfigDict(frozen=True)
@@ -45,11 +45,11 @@ class Difference(BaseModel):
 
 
 Facts = Iterator[tuple[str, object, object]]
-"""What, ours, theirs; a None says nothing."""
+"""What, ours, theirs; None where nothing is known."""
 
 
-def unlike(run: Played, paper: Publication, setting: Setting) -> tuple[Difference, ...]:
-    """Everything that differs from how the paper's figures of a setting were made."""
+def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple[PaperDifference, ...]:
+    """Return everything that differs from how the paper's figures of a setting were made."""
     apart = setting.apart.get(run.config.planner, {})
     usual = [*_tasks(run, setting), *_world(run.config, setting), *_planning(run, paper, setting)]
     facts: list[tuple[str, object, object]] = [fact for fact in usual if fact[0] not in apart]
@@ -57,13 +57,13 @@ def unlike(run: Played, paper: Publication, setting: Setting) -> tuple[Differenc
     if setting.building:
         facts += _learning(run, setting.building)
     return tuple(
-        Difference(what=what, ours=str(ours), theirs=str(theirs))
+        PaperDifference(what=what, ours=str(ours), theirs=str(theirs))
         for what, ours, theirs in facts
         if ours is not None and theirs is not None and ours != theirs
     )
 
 
-def _tasks(run: Played, setting: Setting) -> Facts:
+def _tasks(run: OurRun, setting: PaperSetting) -> Facts:
     summary = run.summary
     yield "split", run.split or "tasks chosen by id", setting.split
     yield "task types", len(summary.by_type), len(setting.types) or None
@@ -80,17 +80,17 @@ def _tasks(run: Played, setting: Setting) -> Facts:
     yield "actions that an episode may take", run.config.actions, setting.actions
 
 
-def _each(run: Played) -> int | str:
+def _each(run: OurRun) -> int | str:
     counts = sorted({tasks // run.summary.repeats for _, tasks in run.summary.by_type.values()})
     return counts[0] if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
-def _other_seeds(setting: Setting) -> str:
-    """How to play as often in worlds that differ: a repeat has the seed of its task, and so its world and its luck."""
+def _other_seeds(setting: PaperSetting) -> str:
+    """Say how to play as often in different worlds: a repeat has the seed, and so the world, of its task."""
     return f" (--seeds 0-{setting.repeats - 1} instead of --repeats makes as many worlds of each task)"
 
 
-def _world(config: Config, setting: Setting) -> Facts:
+def _world(config: Config, setting: PaperSetting) -> Facts:
     usual = config.world.Options().model_dump(mode="json")
     for name, value in config.world_options.model_dump(mode="json").items():
         theirs = setting.world_options.get(name, (usual[name],))
@@ -101,7 +101,7 @@ def _world(config: Config, setting: Setting) -> Facts:
         yield "world", f"{setting.same_with} {given}" if given else setting.our_world, setting.world
 
 
-def _planning(run: Played, paper: Publication, setting: Setting) -> Facts:
+def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:
     config = run.config
     if not run.uses_a_model:
         if config.planner not in paper.planners:
@@ -123,7 +123,7 @@ def _planning(run: Played, paper: Publication, setting: Setting) -> Facts:
     yield "prompts", "in words of our own, through chat completions; models answer with Python", setting.prompts
 
 
-def _learning(run: Played, theirs: Building) -> Facts:
+def _learning(run: OurRun, theirs: PaperBuilding) -> Facts:
     origin, config = run.origin, run.config
     if origin is None or origin.building is None or origin.building.learning is None:
         library = f"the library {config.library}, whose building run is not at hand"
@@ -138,7 +138,7 @@ def _learning(run: Played, theirs: Building) -> Facts:
     yield from _building(origin, origin.building, origin.building.learning, theirs)
 
 
-def _building(origin: Origin, building: Config, learning: Learning, theirs: Building) -> Facts:
+def _building(origin: KnowledgeOrigin, building: Config, learning: Learning, theirs: PaperBuilding) -> Facts:
     yield from _models("building model", origin.builders, theirs.models)
     yield "building planner", building.planner, theirs.planner
     yield "building split", building.selection.split, theirs.split

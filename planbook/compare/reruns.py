@@ -1,4 +1,4 @@
-"""A run held against one that repeats it: which episodes came out the same, and where the others part."""
+"""A run compared with one that repeats it: which episodes came out the same, and where the others part."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,10 +17,10 @@ from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.store import RESTART
 
 SHOWN = 160
-"""Characters that are told of where two texts part."""
+"""Characters that are shown around the place where two texts part."""
 BEFORE = 40
-"""Characters that are told before the place."""
-Place = tuple[str, str, int]
+"""Characters that are shown before the place."""
+EventPlace = tuple[str, str, int]
 """Scope below the episode's, kind and number of an event."""
 
 
@@ -34,8 +34,8 @@ class Way(StrEnum):
     """One of the two has not ended, or the first was BROKEN."""
 
 
-class Repeated(BaseModel):
-    """One episode. ``event`` says in words where the two part, ``before`` and ``after`` what each came to."""
+class RepeatedEpisode(BaseModel):
+    """One episode: where the two part (``event``, in words), and what each came to."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -57,7 +57,7 @@ class Repeated(BaseModel):
         return f"{name}: {self.way}{ends}{parts}"
 
 
-class Totals(BaseModel):
+class RerunTotals(BaseModel):
     """Over the episodes that were compared; ``gained`` were solved only the second time, ``p`` is McNemar's, exact."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -71,20 +71,20 @@ class Totals(BaseModel):
     p: float
 
 
-def repeated_episodes(first: Run, second: Run) -> Iterator[Repeated]:
-    """Every episode of a run and of one that repeats it, in order."""
+def repeated_episodes(first: Run, second: Run) -> Iterator[RepeatedEpisode]:
+    """Give every episode of a run and of one that repeats it, in order."""
     before, after = recorded_endings(first), recorded_endings(second)
     for one, other in zip(first.entries(), second.entries(), strict=True):
         yield _repeated(first, second, one, before.get(one.index), after.get(other.index))
 
 
-def totals(episodes: Iterable[Repeated]) -> Totals:
-    """What the episodes come to."""
+def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
+    """Count the episodes."""
     listed = list(episodes)
     counts = Counter({way.value: 0 for way in Way}) + Counter(each.way.value for each in listed)
     pairs = [(each.solved_before, each.solved_after) for each in listed if each.way is not Way.NOT_COMPARED]
     gained, lost = pairs.count((False, True)), pairs.count((True, False))
-    return Totals(
+    return RerunTotals(
         episodes=len(listed),
         by_way={way.value: counts[way.value] for way in Way},
         solved_before=sum(before for before, _ in pairs),
@@ -95,15 +95,15 @@ def totals(episodes: Iterable[Repeated]) -> Totals:
     )
 
 
-def learnt_the_same(first: Run, second: Run) -> bool:
-    """Whether two building runs know the same in the end."""
+def learned_the_same(first: Run, second: Run) -> bool:
+    """Tell whether two building runs know the same in the end."""
     one, other = learnt_in(first), learnt_in(second)
     return {group: state.knowledge for group, state in one.items()} == {
         group: state.knowledge for group, state in other.items()
     }
 
 
-def _repeated(first: Run, second: Run, entry: Entry, before: Ending | None, after: Ending | None) -> Repeated:
+def _repeated(first: Run, second: Run, entry: Entry, before: Ending | None, after: Ending | None) -> RepeatedEpisode:
     told: dict[str, Any] = {
         "task": entry.task.id,
         "repeat": entry.repeat,
@@ -113,14 +113,14 @@ def _repeated(first: Run, second: Run, entry: Entry, before: Ending | None, afte
         "solved_after": after is not None and after.outcome.solved,
     }
     if before is None or after is None or before.outcome is Outcome.BROKEN:
-        return Repeated(**told, way=Way.NOT_COMPARED)
+        return RepeatedEpisode(**told, way=Way.NOT_COMPARED)
     parting = first_difference(_events(first, entry), _events(second, entry))
     if parting is None:
-        return Repeated(**told, way=Way.SAME)
+        return RepeatedEpisode(**told, way=Way.SAME)
     other = (before.outcome, before.cause) != (after.outcome, after.cause)
     event, expected, actual = parting
     way = Way.OTHER_OUTCOME if other else Way.OTHER_WAY
-    return Repeated(**told, way=way, event=event, expected=expected, actual=actual)
+    return RepeatedEpisode(**told, way=way, event=event, expected=expected, actual=actual)
 
 
 def _came_to(ending: Ending | None) -> str:
@@ -129,17 +129,17 @@ def _came_to(ending: Ending | None) -> str:
     return outcome_of(ending) + (f" ({in_words(ending.cause)})" if ending.cause else "")
 
 
-def _events(run: Run, entry: Entry) -> dict[Place, Any]:
-    """The events of an episode as it was last played, in the order in which they were written."""
+def _events(run: Run, entry: Entry) -> dict[EventPlace, Any]:
+    """Return the events of an episode as it was last played, in the order in which they were written."""
     path = last_path(run, entry)
     rows = (row for row in run.store.events(path) if not row.scope.startswith(path + RESTART))
     return {(row.scope.removeprefix(path), row.kind, row.n): _essential(row.kind, row.body) for row in rows}
 
 
 def _essential(kind: str, body: Any) -> Any:
-    """What of an event says how the episode went: of a reply, neither who gave it nor how long that took.
+    """Return the part of an event that is compared: of a reply, neither who gave it nor how long that took.
 
-    The digests by which replies are found are left out: runs of planbook 0.1.0 have none.
+    The digests by which replies are found are left out, as runs of planbook 0.1.0 have none.
     """
     if kind != "ask":
         return {name: value for name, value in body.items() if (kind, name) != ("recall", "data")}
@@ -147,8 +147,8 @@ def _essential(kind: str, body: Any) -> Any:
     return {name: body[name] for name in ("role", "template", "messages")} | {"reply": said}
 
 
-def first_difference(first: dict[Place, Any], second: dict[Place, Any]) -> tuple[str, str, str] | None:
-    """Where the two part, in words, and what each says there; None where they do not."""
+def first_difference(first: dict[EventPlace, Any], second: dict[EventPlace, Any]) -> tuple[str, str, str] | None:
+    """Return where the two part, in words, and what each has there; None where they do not."""
     for where in dict.fromkeys([*first, *second]):
         then, now = first.get(where), second.get(where)
         if then != now:
@@ -164,7 +164,7 @@ def _of_event(scope: str, kind: str, number: int, then: Any, now: Any) -> tuple[
 
 
 def _of_ask(number: int, then: Any, now: Any) -> tuple[str, str, str]:
-    """Of a question the prompt, message by message; else the reply."""
+    """Compare a question: the prompt message by message, then the reply."""
     asked = now or then
     where = f"question {number + 1} to the {asked['role']} ({asked['template']})"
     if then is None or now is None:
@@ -178,7 +178,7 @@ def _of_ask(number: int, then: Any, now: Any) -> tuple[str, str, str]:
 
 
 def _parting(then: str, now: str) -> tuple[str, str]:
-    """Both texts around the first place where they differ, each on one line."""
+    """Return both texts around the first place where they differ, each on one line."""
     shorter = min(len(then), len(now))
     alike = next((place for place in range(shorter) if then[place] != now[place]), shorter)
     return _around(then, alike), _around(now, alike)

@@ -6,19 +6,18 @@ from pydantic import JsonValue
 from rich.table import Table
 
 from planbook.console import right_aligned
-from planbook.papers.beside import Beside, BesidePaper, BesideTable, OurRow
-from planbook.papers.columns import COLUMNS
-from planbook.papers.published import ALL, Line
+from planbook.papers.comparison import COLUMNS, ComparedPaper, ComparedTable, OurRow, PaperComparison
+from planbook.papers.published import ALL, PublishedRow
 from planbook.wording import fixed
 
 OURS = "ours"
 WIDEST = 10
-"""Columns from which on a table is shown lying on its side."""
+"""Columns above which a table is shown on its side."""
 PARTLY = "(n/m): our figure is over n of the m task types that theirs is over; the others were not played."
 
 
-def sheets(compared: Beside) -> Iterator[Table | str]:
-    """Who ours is; then by paper the tables that the run has a figure for, each with our row, and all that differs."""
+def paper_tables(compared: PaperComparison) -> Iterator[Table | str]:
+    """Tell our run, then by paper the tables that it has a figure for, each with our row, and all differences."""
     yield f"Ours: {_who(compared.ours)}.\n"
     for paper in compared.papers:
         shown = [each for each in paper.tables if _is_shown(each, compared.ours)]
@@ -29,11 +28,11 @@ def sheets(compared: Beside) -> Iterator[Table | str]:
         yield from _lines(paper, shown)
 
 
-def _is_shown(each: BesideTable, ours: OurRow) -> bool:
+def _is_shown(each: ComparedTable, ours: OurRow) -> bool:
     return bool(each.ours or ALL in each.table.columns) and bool(ours.models or not each.table.ablations)
 
 
-def _lines(paper: BesidePaper, shown: Sequence[BesideTable]) -> Iterator[str]:
+def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str]:
     named = [f"{paper.names[kind]} {kind}" for kind in paper.names if any(kind in each.ours for each in shown)]
     if named:
         yield f"What the types are called here: {', '.join(named)}."
@@ -53,14 +52,14 @@ def _who(ours: OurRow) -> str:
     return f"{who}{within}{spread}{left_out}"
 
 
-def _title(paper: BesidePaper, each: BesideTable, model: str = "") -> str:
-    """As a line of its own: a table would break it at its width."""
+def _title(paper: ComparedPaper, each: ComparedTable, model: str = "") -> str:
+    """Return the title as a line of its own: a table would break it at its width."""
     table = each.table
     return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 
 
-def _upright(paper: BesidePaper, each: BesideTable, ours: OurRow) -> Iterator[Table | str]:
-    """A row for each method, ours last; k_max in columns of its own where the paper has it."""
+def _upright(paper: ComparedPaper, each: ComparedTable, ours: OurRow) -> Iterator[Table | str]:
+    """Draw a row for each method, ours last, with k_max in columns of its own where the paper has it."""
     yield _title(paper, each)
     columns, rows = each.table.columns, each.table.rows
     deepest = tuple(dict.fromkeys(kind for row in rows for kind in row.k_max))
@@ -80,8 +79,8 @@ def _upright(paper: BesidePaper, each: BesideTable, ours: OurRow) -> Iterator[Ta
     yield table
 
 
-def _lying(paper: BesidePaper, each: BesideTable) -> Iterator[Table | str]:
-    """A column for each method, for each model by itself if methods have several; of objects only what was played."""
+def _lying(paper: ComparedPaper, each: ComparedTable) -> Iterator[Table | str]:
+    """Draw a column for each method, in a table for each model if methods have several."""
     rows = each.table.rows
     several = len({row.method for row in rows}) < len(rows)
     names = each.ours if each.table.by == "object" else each.table.columns
@@ -95,8 +94,8 @@ def _lying(paper: BesidePaper, each: BesideTable) -> Iterator[Table | str]:
         yield table
 
 
-def _method(row: Line, rows: Sequence[Line]) -> str:
-    """The method; where a table has it more than once, what its rows vary, too."""
+def _method(row: PublishedRow, rows: Sequence[PublishedRow]) -> str:
+    """Return the method; where a table has it more than once, with what its rows vary."""
     alike = [other for other in rows if other.method == row.method]
     model = row.model if any(other.model != row.model for other in alike) else ""
     varied = (name for name in row.options if any(other.options.get(name) != row.options[name] for other in alike))
@@ -110,17 +109,17 @@ def _option(name: str, value: JsonValue) -> str:
     return f"{name} {listed}"
 
 
-def _our_figure(name: str, each: BesideTable) -> str:
+def _our_figure(name: str, each: ComparedTable) -> str:
     played = f" ({each.types_played}/{each.types})" if _partly(name, each) else ""
     return f"{_figure(name, each.ours, each.spread)}{played}"
 
 
-def _partly(name: str, each: BesideTable) -> bool:
+def _partly(name: str, each: ComparedTable) -> bool:
     return name == ALL and name in each.ours and each.types_played < each.types
 
 
 def _figure(name: str, values: Mapping[str, float], spread: Mapping[str, float]) -> str:
-    """A figure; with its standard deviation in a column that is a measure of the run."""
+    """Return a figure, with its standard deviation in a column that is a measure of the run."""
     if name not in COLUMNS:
         return fixed(values.get(name), 1)
     beside = f" ± {spread[name]:.1f}" if name in spread else ""

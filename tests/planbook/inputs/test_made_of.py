@@ -14,18 +14,17 @@ from planbook.envs.alfworld import generated
 from planbook.envs.alfworld.games import DATA_FOLDER, GAME_FILE
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
+from planbook.inputs import inputs, prompt_digests
 from planbook.manuals import SHIPPED
 from planbook.planner import METHODS
 from planbook.planner.models import Sampling
 from planbook.planner.models.recording import read
-from planbook.provenance.fingerprints import made_of
-from planbook.provenance.prompts import prompt_digests
 from planbook.run import Run
 from planbook.run import versions as versions_module
 from planbook.run.changes import Change, changed_versions, changes
 from planbook.run.manifest import MadeOf
 from tests.command import planbook
-from tests.planbook.provenance.commands import play_shifting, run
+from tests.planbook.inputs.commands import play_shifting, run
 from tests.shelf import write_shelf
 
 TASKS = Toy.tasks(Selection())
@@ -102,7 +101,7 @@ def test_before_anything_was_played_a_change_is_only_told(tmp_path: Path, capsys
     write_shelf(tmp_path)
     chosen = Config(planner="naive", env=str(tmp_path / "shelf.py"), actions=3)
     tasks = chosen.world.select(Selection())
-    made = made_of(chosen, tasks)
+    made = inputs(chosen, tasks)
     Run.create(tmp_path / "run", chosen, tasks, made_of=made).close()
     write_shelf(tmp_path, "cup_1")
     assert run("run", "--resume", tmp_path / "run") == 0
@@ -171,7 +170,7 @@ def test_a_graph_that_was_changed_is_another_run(tmp_path: Path) -> None:
 
 def test_a_changed_template_is_noticed(tmp_path: Path) -> None:
     """A copy of the templates stands in for another version of planbook."""
-    now = made_of(config("react"), TASKS)
+    now = inputs(config("react"), TASKS)
     older = {**now.prompts, "executor/task.j2": "0" * 16}
     then = now.model_copy(update={"prompts": older})
     assert list(map(str, changes(then, now))) == ["prompt executor/task.j2: changed"]
@@ -188,7 +187,7 @@ def test_demonstrations_starts_recordings_prices_and_seeds_are_there() -> None:
     models = {"default": "recorded:adapt-alfworld", "planner": "recorded:growing.jsonl+openai:x"}
     sampling = {"planner": Sampling(seed=5), "executor": Sampling(seed=None)}
     chosen = Config(planner="react", env="alfworld", actions=9, models=models, sampling=sampling, seed=100)
-    made = made_of(chosen, [])
+    made = inputs(chosen, [])
     assert {"demonstration common", "start", "manual.md"} & made.knowledge.keys() >= {"start"}
     assert any(name.startswith("demonstration ") for name in made.knowledge)
     assert made.models.keys() == {"recorded:adapt-alfworld"}
